@@ -1,6 +1,6 @@
-//! reqwest with the checks of a careful program: who receives the key, how long the service may be
-//! silent, how large its response may be, that the response repeats no secret, and that none of its
-//! fields is lost.
+//! reqwest with the checks of a careful program. It checks the host that receives the key, the
+//! silence of the service, and the size of the response. The response may not repeat a secret, and
+//! none of its fields may be lost.
 
 use std::time::Duration;
 

@@ -18,10 +18,7 @@ impl Plan {
     /// Returns this plan in `cargo bench`, and the smallest one in `cargo test`, which checks only
     /// that the benchmark works.
     pub fn new(rounds: usize, operations: u32) -> Self {
-        match is_bench() {
-            true => Self { rounds, operations },
-            false => Self { rounds: 1, operations: 1 },
-        }
+        if is_bench() { Self { rounds, operations } } else { Self { rounds: 1, operations: 1 } }
     }
 }
 

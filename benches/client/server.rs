@@ -1,5 +1,5 @@
 //! The server of the benchmarks: a constant response to each request, from a separate process on
-//! a CPU core of its own, so that it costs the measured process nothing.
+//! its own CPU core, so that it costs the measured process nothing.
 
 use std::{
     env,

@@ -26,7 +26,7 @@ pub fn run(runtime: &Runtime, server: &Server) {
     });
     compare(runtime, "submission", Plan::new(15, 4000), &[ours, theirs]);
 
-    // Each round has a journal of its own.
+    // Each round has its own journal.
     let journal = Candidate::new("journal", |operations| async move {
         // A file system in memory would flush nothing.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

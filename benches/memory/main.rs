@@ -1,5 +1,5 @@
-//! What the client needs besides the pictures: memory for 10,000 waiting tasks, and for an upload.
-//! An allocator that counts makes this program slower than others, so speed is measured elsewhere.
+//! The memory of the client, besides the pictures: for 10,000 waiting tasks, and for an upload. An
+//! allocator that counts makes this program slower than others, so speed is measured elsewhere.
 //!
 //! ```text
 //! cargo bench --bench memory -- [waiting] [upload]
@@ -29,7 +29,7 @@ static HEAP: PeakAlloc = PeakAlloc;
 
 type Subject = fn(&Runtime, &Server);
 
-/// What an upload frees stays resident, and would serve the tasks that wait after it.
+/// Memory that an upload frees stays resident, and would serve the tasks that wait after it.
 const SUBJECTS: [(&str, Subject); 2] = [("waiting", waiting::run), ("upload", upload::run)];
 
 const KIB: f64 = 1024.0;

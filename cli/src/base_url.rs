@@ -1,4 +1,4 @@
-//! Finds a mistake in the base URL that the SDK cannot know to be a mistake.
+//! Finds a mistake in the base URL that the SDK cannot recognize.
 
 use std::{
     error::{self, Error as _},

@@ -1,4 +1,4 @@
-//! What every command needs.
+//! The context of every command.
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 

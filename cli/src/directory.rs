@@ -13,7 +13,7 @@ pub const STATE_DIR_VARIABLE: &str = "KILN_STATE_DIR";
 /// Replaces the platform's directory for settings and keys.
 pub const CONFIG_DIR_VARIABLE: &str = "KILN_CONFIG_DIR";
 
-/// The directory for what the program remembers. `None` if there is no home directory.
+/// The directory for the state of the program. `None` if there is no home directory.
 pub fn state(process: &Process) -> Option<PathBuf> {
     set(process, STATE_DIR_VARIABLE)
         .or_else(|| of_platform(process, "LOCALAPPDATA", "XDG_STATE_HOME", &[".local", "state"]))

@@ -1,4 +1,4 @@
-//! The door of the fuzz targets: readers of files and of text for the terminal.
+//! Entry points for the fuzz targets: parsers of files, and text that is safe for the terminal.
 //!
 //! Not part of the interface. Programs can't rely on anything here.
 

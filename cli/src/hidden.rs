@@ -1,4 +1,4 @@
-//! A line that is typed on the terminal, which does not show it.
+//! Reads a typed line that the terminal does not show.
 
 use std::{io::Write, thread};
 

@@ -10,8 +10,8 @@ pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> V
     object
 }
 
-/// The message of an error, without the value that is not what was expected, which may be a secret.
-/// The SDK does the same with its requests.
+/// The message of an error, without the unexpected value, which may be a secret. The SDK does the
+/// same with its requests.
 pub fn without_value(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(", expected ") {

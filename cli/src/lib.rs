@@ -137,9 +137,11 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
         Ok(code) => return code,
         Err(failure) => failure,
     };
-    process.line_on_stderr(&match json {
-        true => sanitize::json_line(&report::to_programs(&failure)),
-        false => report::to_people(&failure, process.stderr.paint()),
-    });
+    let text = if json {
+        sanitize::json_line(&report::to_programs(&failure))
+    } else {
+        report::to_people(&failure, process.stderr.paint())
+    };
+    process.line_on_stderr(&text);
     failure.exit.code()
 }

@@ -1,4 +1,4 @@
-//! Where the progress is drawn: the last lines of the terminal, which change.
+//! The last lines of the terminal, in which the progress is drawn.
 //!
 //! The cursor stays at the start of these lines. indicatif alone leaves it at their end. The `^C`
 //! that a terminal shows then begins another line, and a terminal that becomes narrower wraps the
@@ -12,11 +12,11 @@ use std::{
 use console::{Term, is_dumb, truncate_str};
 use indicatif::{ProgressDrawTarget, TermLike};
 
-/// How often the progress is drawn at most, in hertz.
+/// The maximum frequency at which the progress is drawn, in hertz.
 const RATE: u8 = 20;
 
-/// Lets a terminal that has just become narrower cut the lines off. If it wrapped them, the cursor
-/// would not return to their start.
+/// Makes a terminal that has just become narrower truncate the lines. If it wrapped them, the
+/// cursor would not return to their start.
 const WRAP_OFF: &str = if cfg!(unix) { "\x1b[?7l" } else { "" };
 const WRAP_ON: &str = if cfg!(unix) { "\x1b[?7h" } else { "" };
 

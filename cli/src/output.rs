@@ -1,7 +1,7 @@
 //! Progress and events on standard error, and results on standard output.
 //!
-//! Writing to a closed stream neither panics nor loses a task: what can't be written to standard
-//! error is dropped.
+//! Writing to a closed stream neither panics nor loses a task: text that can't be written to
+//! standard error is dropped.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -162,7 +162,7 @@ impl Output {
 }
 
 /// The outcome of a command that could not write to standard output. A closed pipe is not an error:
-/// its reader needs no more.
+/// its reader does not need the rest.
 pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),

@@ -1,5 +1,5 @@
 //! Colour, for people at a terminal. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` decide as for the
-//! parser's own help and errors. JSON and what programs read are never coloured.
+//! parser's own help and errors. JSON and output for programs are never coloured.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use clap::builder::StyledStr;
 
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// What introduces advice.
+/// The label of advice.
 pub const ADVICE: Style = AnsiColor::Cyan.on_default().bold();
 pub const PATH: Style = AnsiColor::Green.on_default();
 pub const HEADING: Style = Style::new().bold();
@@ -23,18 +23,12 @@ impl Paint {
     }
 
     pub fn text(self, style: Style, text: impl Display) -> String {
-        match self.0 {
-            true => format!("{style}{text}{style:#}"),
-            false => text.to_string(),
-        }
+        if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 
     /// Help and errors of the parser.
     pub fn styled(self, text: &StyledStr) -> String {
-        match self.0 {
-            true => text.ansi().to_string(),
-            false => text.to_string(),
-        }
+        if self.0 { text.ansi().to_string() } else { text.to_string() }
     }
 
     /// A table whose first line is its heading.

@@ -1,4 +1,4 @@
-//! The pictures of a command: the request of each, and where it goes. Everything is checked here,
+//! The pictures of a command: the request and the target of each. Everything is checked here,
 //! before anything is sent.
 
 use std::{collections::HashSet, path::PathBuf};
@@ -86,7 +86,8 @@ fn with_prompts(base: Request, prompts: &[String]) -> Vec<Request> {
     }
 }
 
-/// Fills in what is known of each picture. Refuses a target that cannot hold all of them.
+/// Fills the known facts of each picture into its target. Refuses a target that cannot hold all of
+/// them.
 fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     let count = planned.len();
     let mut names = HashSet::new();
@@ -110,8 +111,7 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks that the pictures can be saved where they are meant to go, so that none is paid for in
-/// vain.
+/// Checks that the pictures can be saved to their targets, so that none is paid for in vain.
 pub fn check_targets(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
     let check = |target: &Target| target.check(context.output.json, &context.process().stdout);
     let mut targets = planned.iter().map(|planned| &planned.target);

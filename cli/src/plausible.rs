@@ -45,11 +45,12 @@ pub fn check_job(request: &Request) -> Result<(), Failure> {
 
 fn blank_prompt(body: &Map<String, Value>) -> Result<(), Failure> {
     let prompt = body.get(PROMPT).and_then(Value::as_str);
-    match prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
-        true => Err(Failure::request("the prompt is empty").advise(
+    if prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
+        Err(Failure::request("the prompt is empty").advise(
             "nothing was sent; check that a variable or a file with the prompt is not empty",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

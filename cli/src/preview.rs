@@ -18,7 +18,7 @@ pub fn arg() -> Arg {
     Arg::new(DRY_RUN)
         .long(DRY_RUN)
         .action(ArgAction::SetTrue)
-        .help("Check and show the request and what is known of its price; send nothing")
+        .help("Check and show the request and its price, if known; send nothing")
 }
 
 /// Whether the command has `--dry-run`.
@@ -51,7 +51,7 @@ pub fn print(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first request, and in which way the others differ.
+/// The first request, and the differences of the others.
 fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String {
     let mut text = format!("POST {}", printable(&preview.path));
     for (name, value) in &preview.body {
@@ -61,9 +61,10 @@ fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String
     if planned.len() > 1 {
         text += &others(planned);
     }
-    text += match simulated {
-        true => "\nprice: none; the simulator charges nothing",
-        false => "\nprice: not known before the service has accepted the request",
+    text += if simulated {
+        "\nprice: none; the simulator charges nothing"
+    } else {
+        "\nprice: not known before the service has accepted the request"
     };
     text + "\nnothing was sent"
 }

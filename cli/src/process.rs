@@ -1,8 +1,8 @@
-//! What a command takes from its process: the environment, the working directory, the standard
-//! streams, signals, and what its clients have that is not in the settings.
+//! The parts of its process that a command uses: the environment, the working directory, the
+//! standard streams, signals, and settings of clients that the user can't set.
 //!
 //! Nothing else reads them, so that several commands can run in one process, each with its own.
-//! What draws on a real terminal or reads from it does so itself, if a stream is a terminal.
+//! Code that draws on a real terminal or reads from it accesses it directly, if a stream is one.
 
 use std::{
     ffi::OsString,
@@ -98,7 +98,7 @@ impl Process {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    /// Writes a line to standard error. What can't be written is dropped.
+    /// Writes a line to standard error. If it can't be written, it is dropped.
     pub(crate) fn line_on_stderr(&self, line: &str) {
         hidden(|| {
             let _ = writeln!(lock(&self.stderr.writer), "{line}");

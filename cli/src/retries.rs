@@ -1,4 +1,4 @@
-//! Says what the client waits for before it repeats a request.
+//! Shows why the client waits before it repeats a request.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -43,8 +43,5 @@ fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
     let secret = text
         .strip_suffix('\n')
         .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
-    match secret.trim().is_empty() {
-        true => Err(wrong("is empty")),
-        false => Ok(secret.to_owned()),
-    }
+    if secret.trim().is_empty() { Err(wrong("is empty")) } else { Ok(secret.to_owned()) }
 }

@@ -56,16 +56,15 @@ impl Session {
 /// Nothing is sent.
 pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
     let globals = &context.globals;
-    let (builder, simulator) = match globals.simulate {
-        true => {
-            let simulator = simulator(Config::default()).await?;
-            let builder = Client::builder()
-                .api_key(simulator.api_key())
-                .base_url(simulator.base_url())
-                .regional_base_url(simulator.regional_base_url());
-            (builder, Some(simulator))
-        }
-        false => (context.settings.service(&context.output).await?, None),
+    let (builder, simulator) = if globals.simulate {
+        let simulator = simulator(Config::default()).await?;
+        let builder = Client::builder()
+            .api_key(simulator.api_key())
+            .base_url(simulator.base_url())
+            .regional_base_url(simulator.regional_base_url());
+        (builder, Some(simulator))
+    } else {
+        (context.settings.service(&context.output).await?, None)
     };
     let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));

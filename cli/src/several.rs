@@ -26,7 +26,7 @@ use imagekiln::{ErrorKind, Request, Task};
 /// The number of active tasks that the service accepts, for settings without one.
 const MAX_ACTIVE: u16 = 24;
 
-/// How long a submission is tried while the service refuses it, without `--deadline`.
+/// The time for which a refused submission is tried, without `--deadline`.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The pauses after refusals without a `Retry-After`.
@@ -69,7 +69,7 @@ pub async fn make(
                 tally.unprinted = tally.unprinted.or(printed.err());
             }
             Ok((index, Err(failure))) => {
-                // The outcome of the command says the same of all of them.
+                // The outcome of the command reports this for all of them.
                 if context.output.json || !failure.is_harmless_interruption() {
                     context.output.not_made(index + 1, &failure);
                 }
@@ -124,7 +124,7 @@ async fn submit(
     }
 }
 
-/// How long a submission that is refused is tried again.
+/// The time for which a refused submission is tried again.
 struct Patience {
     end: Instant,
     pause: Duration,
@@ -146,7 +146,7 @@ impl Patience {
     }
 }
 
-/// What became of the pictures.
+/// The outcomes of the pictures.
 #[derive(Default)]
 struct Tally {
     all: usize,
@@ -157,7 +157,7 @@ struct Tally {
     left: Left,
     /// The number of pictures that an interruption left out.
     left_out: usize,
-    /// Whether no more pictures are submitted, because they would fail for the same reason.
+    /// Whether submitting has stopped, because further pictures would fail for the same reason.
     stops: bool,
     /// Why the path of a picture could not be printed.
     unprinted: Option<Failure>,

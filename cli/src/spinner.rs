@@ -1,4 +1,4 @@
-//! The line on the terminal that says what the command waits for.
+//! The line on the terminal that shows the current step of the command.
 
 use std::{
     fmt::Write,
@@ -15,7 +15,7 @@ use crate::live;
 /// The columns that the spinner and the elapsed time need.
 const OTHER_COLUMNS: u16 = 12;
 
-/// What stands on the terminal now, if anything.
+/// The display that is on the terminal now, if any.
 static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 
 struct Current {
@@ -80,7 +80,7 @@ impl Line {
     }
 }
 
-/// What is waited for, and for how much longer.
+/// The cause of a wait, and its remaining time.
 pub fn counted_down(text: &str, left: Duration) -> String {
     format!("{text} in {} s", left.as_secs_f64().ceil())
 }

@@ -35,9 +35,12 @@ pub async fn submit(
             }
         }
     };
-    let task = outcome.map_err(|error| match interrupts.happened() && was_refused(&error) {
-        true => Failure::not_submitted(),
-        false => context.with_resume_command(explained(error.into(), session, index), None, None),
+    let task = outcome.map_err(|error| {
+        if interrupts.happened() && was_refused(&error) {
+            Failure::not_submitted()
+        } else {
+            context.with_resume_command(explained(error.into(), session, index), None, None)
+        }
     })?;
     drop(spinner);
     context.output.submitted(&task);

@@ -154,7 +154,8 @@ impl Target {
 
     /// The format that the file extension asks for.
     pub fn wanted_format(&self) -> Option<OutputFormat> {
-        let extension = self.file_name()?.extension()?.to_str()?;
+        let name = self.file_name()?;
+        let extension = name.extension()?.to_str()?;
         match FileKind::of_extension(extension)? {
             FileKind::Jpeg => Some(OutputFormat::Jpeg),
             FileKind::Png => Some(OutputFormat::Png),

@@ -1,4 +1,4 @@
-//! Parses the command line and reports what is wrong with it.
+//! Parses the command line and reports its errors.
 
 mod hints;
 
@@ -101,14 +101,16 @@ pub fn unknown_model(name: &str) -> StyledStr {
     let names =
         suggested.iter().rev().filter(|name| model::models().any(|model| model.name == **name));
     let similar: Vec<String> = names.take(3).map(|name| format!("'{name}'")).collect();
-    let tip = match similar.is_empty() {
-        true => String::new(),
-        false => format!("  tip: similar models are {}\n", similar.join(", ")),
+    let tip = if similar.is_empty() {
+        String::new()
+    } else {
+        format!("  tip: similar models are {}\n", similar.join(", "))
     };
     let example = model::models().find_map(model::example_name).unwrap_or_default();
-    let finetuned = match name.contains("finetune") {
-        true => format!("  tip: a fine-tuned base model is written like '{example}'\n"),
-        false => String::new(),
+    let finetuned = if name.contains("finetune") {
+        format!("  tip: a fine-tuned base model is written like '{example}'\n")
+    } else {
+        String::new()
     };
     let tips = format!("\n\n{tip}{finetuned}  tip: `kiln models` lists all models");
     let mut text = unknown(name);

@@ -152,7 +152,7 @@ impl Shared {
             let digest = is_journaled.then(|| request.digest().ok()).flatten();
             Ok((request, plan, origin.of_request(digest)))
         };
-        // A hop to another thread costs more than the rest of a small submission.
+        // Moving to another thread would cost more than the rest of a small submission.
         if !is_heavy {
             return prepare();
         }

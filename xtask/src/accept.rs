@@ -16,7 +16,7 @@ const NEW: &str = ".snap.new";
 /// New snapshots in the source of tests.
 const INLINE: &str = ".pending-snap";
 
-/// How many lines of a difference are shown.
+/// The number of lines of a difference that are shown.
 const SHORT: usize = 24;
 
 /// Replaces snapshots with the new ones that tests or `cargo xtask regenerate` have written.
@@ -56,7 +56,7 @@ pub fn pending() -> Result<Vec<PathBuf>> {
     Ok(files.split('\0').filter(is_new).map(|file| root.join(file)).collect())
 }
 
-/// Prints what the new snapshots change.
+/// Prints the changes of the new snapshots.
 pub fn show(pending: &[PathBuf]) -> Result<()> {
     for path in pending {
         println!("\n== {}", short_name(path));

@@ -44,7 +44,7 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns what is wrong with the document itself: a fault, or differences from the interface.
+/// Returns the problems of the document itself: a fault, or differences from the interface.
 pub fn problems(document: &str, lists: &Lists) -> Vec<String> {
     match contract::parse(document) {
         Ok(document) => problems_of_value(&document, lists),

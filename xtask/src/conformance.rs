@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: runs the package `imagekiln-conformance`. It is a package of its own
+//! `cargo xtask conformance`: runs the package `imagekiln-conformance`. It is a separate package,
 //! because it needs the SDK, which does not compile while the contract is broken.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};

@@ -1,5 +1,5 @@
-//! Generates `docs/corrections.md`: the conflicts between the service's listings, and what the
-//! contract leaves open, as the document records them.
+//! Generates `docs/corrections.md`: the conflicts between the service's listings, and the gaps of
+//! the contract, as the document records them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub fn page(document: &Value) -> String {
     found.page()
 }
 
-/// What the document records, with the locations. A correction can have many.
+/// The corrections and gaps that the document records, with their locations. A correction can have
+/// many.
 #[derive(Default)]
 struct Found {
     corrections: BTreeMap<[String; 4], Vec<String>>,
@@ -65,7 +66,7 @@ impl Found {
              The service's listings conflict in places, and leave much open. The contract chooses \
              one side of\neach conflict and records it (`x-correction`). What the listings do not \
              show stays open\n(`x-not-shown`).\n\n\
-             ## Where listings conflict\n",
+             ## Conflicts between listings\n",
         );
         for ([about, listings, chosen, why], places) in &self.corrections {
             page += &format!(
@@ -80,7 +81,7 @@ impl Found {
                 places.join(", ")
             );
         }
-        page += "\n## What is not shown\n\n| what | where |\n|---|---|\n";
+        page += "\n## Gaps\n\n| what | where |\n|---|---|\n";
         for (gap, places) in &self.not_shown {
             page += &format!("| {gap} | {} |\n", places.join(", "));
         }

@@ -13,12 +13,12 @@ pub struct Stale {
     pub content: String,
 }
 
-/// Returns the derived files that differ from what the document says.
+/// Returns the derived files that differ from the document.
 pub fn stale(document: &str) -> Result<Vec<Stale>> {
     let files = [
         (corrections::PATH, corrections::page(&contract::parse(document)?)),
         (outline::PATH, outline::of_document(document)?),
-        // A package can't hold what is outside of its folder.
+        // A package can't contain files outside of its folder.
         ("simulator/openapi.json", document.to_owned()),
     ];
     let mut stale = Vec::new();

@@ -11,7 +11,7 @@
 //!
 //! `--prefix` maps the model names of the other listing to ours ([`prefix`]).
 //!
-//! # What is breaking
+//! # Breaking changes
 //!
 //! `breaking` means that if the *second* document is correct, a caller of the *first* may fail, or
 //! get something else. All other differences are `compatible`. The first document is ours, except

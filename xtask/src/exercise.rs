@@ -1,5 +1,5 @@
-//! `cargo xtask exercise`: changes the contract in a copy of the repository, and shows what else
-//! changes with it.
+//! `cargo xtask exercise`: changes the contract in a copy of the repository, and shows the files
+//! that change with it.
 
 use std::{
     env, fs,
@@ -45,8 +45,8 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     let xtask = |words: &[&str]| {
         let this = env::current_exe().context("could not find this program")?;
         let mut command = Command::new(this);
-        // Cargo would take the builds of two checkouts in one folder for the same. This one stays
-        // for the next exercise.
+        // Cargo would confuse the builds of two checkouts in one folder. This folder stays for the
+        // next exercise.
         command.args(words).current_dir(&copy).env("CARGO_TARGET_DIR", &build);
         // The tests of the check make all mutations here, and few in `cargo test`.
         command.env("IMAGEKILN_MUTATIONS", "all");

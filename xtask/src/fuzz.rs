@@ -63,7 +63,7 @@ fn targets(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// What a run keeps between sessions, outside of git: build, working corpora and findings.
+/// The state of a run between sessions, outside of git: build, working corpora and findings.
 fn work(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     target.unwrap_or_else(|| root.join("target")).join("fuzz")

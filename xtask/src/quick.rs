@@ -1,4 +1,4 @@
-//! `cargo xtask quick`: what finds most mistakes of a change, in a minute.
+//! `cargo xtask quick`: finds most mistakes of a change in a minute.
 
 use std::{
     collections::BTreeSet,
@@ -74,7 +74,7 @@ fn step(root: &Path, words: &[&str], packages: &BTreeSet<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Returns what is not committed, or else what the last commit changed.
+/// Returns the files that are not committed, or else those that the last commit changed.
 fn changed(root: &Path) -> Result<Vec<String>> {
     let git = |words: &[&str]| -> Result<Vec<String>> {
         let output = process::output(process::command(root, &["git"]).args(words))?;
@@ -138,7 +138,7 @@ fn packages(root: &Path) -> Result<Vec<Package>> {
 fn part<'a>(file: &str, packages: &'a [Package]) -> Option<&'a str> {
     let depth = |package: &&Package| package.folder.len();
     let is_inside = |package: &&Package| Path::new(file).starts_with(&package.folder);
-    // What is beside the packages, such as `.ci`, would belong to that of the root.
+    // Files beside the packages, such as `.ci`, would belong to that of the root.
     let is_beside = file.starts_with('.') || file == "Cargo.lock";
     let package = packages.iter().filter(is_inside).max_by_key(depth)?;
     (!is_beside).then_some(&package.name)

@@ -1,4 +1,4 @@
-//! `cargo xtask release`: everything of a release except the upload.
+//! `cargo xtask release`: makes a release, except for the upload.
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -111,7 +111,7 @@ mod tests {
         assert!(dated("# Changelog\n", "0.2.0", "2026-03-04").is_err());
     }
 
-    /// Where the READMEs of the packages find the pictures of this repository.
+    /// The URL at which the READMEs of the packages find the pictures of this repository.
     const RAW: &str = "https://raw.githubusercontent.com/imagekiln/imagekiln/main/";
 
     #[test]

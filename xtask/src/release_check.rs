@@ -1,4 +1,4 @@
-//! `cargo xtask release-check`: what `.ci/run` has no time or no tools for.
+//! `cargo xtask release-check`: the checks for which `.ci/run` has no time or no tools.
 
 use std::process::ExitCode;
 
@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::{process, repository};
 
-/// A check, and the commands that make it. The first ones install what it needs, and do nothing if
-/// that is there.
+/// A check, and the commands that make it. The first ones install the tools that it needs, unless
+/// they are installed.
 struct Check {
     name: &'static str,
     commands: &'static [&'static str],
@@ -58,7 +58,7 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "packages",
-        // A release is packed before it is committed. The upload refuses what is not.
+        // A release is packed before it is committed. The upload refuses uncommitted files.
         commands: &[
             "cargo package --allow-dirty --package=imagekiln --package=imagekiln-simulator \
              --package=imagekiln-batch --package=imagekiln-cli",

@@ -1,4 +1,4 @@
-//! `cargo xtask size`: how large the project is, counted the same way every time.
+//! `cargo xtask size`: measures the size of the project in the same way every time.
 
 use std::{collections::BTreeMap, process::ExitCode};
 
@@ -27,7 +27,7 @@ pub struct Arguments {
     package: String,
 }
 
-/// What is counted for a folder.
+/// The counts for a folder.
 #[derive(Default)]
 struct Size {
     files: usize,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{process, repository};
 
-/// Where a function is: its file, its line and its column.
+/// The place of a function: its file, its line and its column.
 type Function = (String, u64, u64);
 
 /// Returns how many functions a test runs in each file, besides those that another test runs. The

@@ -1,4 +1,4 @@
-//! What must be known or rewritten before the command line can be parsed.
+//! Reads and rewrites parts of the command line before it can be parsed.
 
 use std::ffi::{OsStr, OsString};
 

@@ -10,10 +10,7 @@ use super::globals::Globals;
 /// of that name, the field's flag is `--field-...`.
 pub fn of_field(name: &str, taken: &BTreeSet<String>) -> String {
     let flag = name.replace('_', "-");
-    match taken.contains(&flag) || taken.contains(name) {
-        true => format!("field-{flag}"),
-        false => flag,
-    }
+    if taken.contains(&flag) || taken.contains(name) { format!("field-{flag}") } else { flag }
 }
 
 /// The global flags and this command's own flags.

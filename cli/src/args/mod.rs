@@ -25,9 +25,8 @@ Examples:
   kiln --simulate generate \"a red fox\" -o fox.png
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
 
-/// The whole grammar. `chosen` is the model whose fields are the flags of `generate`, `edit` and
-/// the commands by task that it can do, and `used` are the models whose flags `run` and `submit`
-/// need.
+/// The whole grammar. `chosen` is the model of `generate`, `edit` and the commands by task. `used`
+/// are the models of `run` and `submit` that need flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     // `augment_args` sets a description, which `about` replaces.
     globals::Globals::augment_args(Command::new("kiln"))

@@ -89,9 +89,10 @@ fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Com
 
 /// A one-line summary of a model.
 pub fn summary(model: &Operation) -> String {
-    match model.deprecated && !model.summary.to_lowercase().contains("deprecated") {
-        true => format!("{} (deprecated)", model.summary),
-        false => model.summary.to_owned(),
+    if model.deprecated && !model.summary.to_lowercase().contains("deprecated") {
+        format!("{} (deprecated)", model.summary)
+    } else {
+        model.summary.to_owned()
     }
 }
 
@@ -121,11 +122,11 @@ pub fn with_fields(
     several::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
 }
 
-/// What an image on the command line is.
+/// The description of images on the command line.
 pub const IMAGE: &str = "An IMAGE is a path, an http(s) URL, or `-` for standard input.";
 
-/// Notes below the flags of a model, mainly on what the contract does not list. `image` is what an
-/// image is.
+/// Notes below the flags of a model, mainly on fields that the contract does not list. `image`
+/// describes images.
 pub fn notes(model: &Operation, image: &str) -> String {
     let mut notes = Vec::new();
     if model.deprecated {
@@ -205,9 +206,10 @@ fn parameter_arg(parameter: &'static PathParameter, flag: &str) -> Arg {
 
 /// Adds the flag, with the field's own spelling as an alias.
 fn with_flag(arg: Arg, name: &str, flag: &str) -> Arg {
-    match flag.starts_with("field-") || name == flag {
-        true => arg.long(flag.to_owned()),
-        false => arg.long(flag.to_owned()).alias(name.to_owned()),
+    if flag.starts_with("field-") || name == flag {
+        arg.long(flag.to_owned())
+    } else {
+        arg.long(flag.to_owned()).alias(name.to_owned())
     }
 }
 

@@ -114,9 +114,10 @@ fn from_file(path: &Path) -> Result<Vec<u8>, Failure> {
             ))
         },
     )?;
-    match bytes.len() as u64 > LONGEST {
-        true => Err(Failure::usage(format!("{shown} is too long for a prompt"))
-            .advise("nothing was sent; a prompt may have at most 1 MiB")),
-        false => Ok(bytes),
+    if bytes.len() as u64 > LONGEST {
+        Err(Failure::usage(format!("{shown} is too long for a prompt"))
+            .advise("nothing was sent; a prompt may have at most 1 MiB"))
+    } else {
+        Ok(bytes)
     }
 }

@@ -1,5 +1,5 @@
-//! The values of flags. Types and bounds are not checked here: what does not parse is sent on as
-//! text, so that the SDK can report every violation at once.
+//! The values of flags. Types and bounds are not checked here: a value that does not parse is
+//! passed on as text, so that the SDK can report every violation at once.
 
 use std::{ffi::OsStr, time::Duration};
 

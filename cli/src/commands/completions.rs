@@ -1,4 +1,4 @@
-//! `kiln completions SHELL`: prints the script that makes a shell ask kiln what may follow.
+//! `kiln completions SHELL`: prints the script with which a shell asks kiln for completions.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;

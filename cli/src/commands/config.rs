@@ -1,4 +1,4 @@
-//! `kiln config`: the settings in effect, and where each comes from.
+//! `kiln config`: shows the settings in effect and the source of each.
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
@@ -20,13 +20,13 @@ pub const NAME: &str = "config";
 
 const PATH: &str = "path";
 
-/// What is shown of secrets.
+/// The text that is shown in place of secrets.
 const SET: &str = "[set]";
 const NOT_SET: &str = "-";
 
 pub fn command() -> Command {
     Command::new(NAME)
-        .about("Show the settings in effect, and where each comes from")
+        .about("Show the settings in effect, and the source of each")
         .disable_help_subcommand(true)
         .subcommand(Command::new(PATH).about("Print the path of config.toml"))
         .after_help(format!(

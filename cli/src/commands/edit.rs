@@ -70,15 +70,13 @@ fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static st
         }
         _ => return Ok(fields),
     };
-    Err(Failure::usage(problem).advise(match fields.is_empty() {
-        true => {
-            format!("nothing was sent; use `kiln run {} --extra-image NAME=IMAGE`", model.name)
-        }
-        false => {
-            "nothing was sent; pass fewer images, or choose another --model (see `kiln models`)"
-                .to_owned()
-        }
-    }))
+    let advice = if fields.is_empty() {
+        format!("nothing was sent; use `kiln run {} --extra-image NAME=IMAGE`", model.name)
+    } else {
+        "nothing was sent; pass fewer images, or choose another --model (see `kiln models`)"
+            .to_owned()
+    };
+    Err(Failure::usage(problem).advise(advice))
 }
 
 fn plural(count: usize) -> &'static str {

@@ -1,4 +1,4 @@
-//! `kiln history`: what became of the submissions of this user.
+//! `kiln history`: lists the submissions of this user and their states.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
@@ -15,7 +15,7 @@ const LIMIT: u32 = 20;
 
 pub fn command() -> Command {
     Command::new(NAME)
-        .about("List what was submitted, newest first, and what became of it")
+        .about("List the submissions and their states, newest first")
         .arg(
             Arg::new("limit")
                 .long("limit")

@@ -47,15 +47,16 @@ pub async fn execute(context: &Context) -> Result<(), Failure> {
         }
     }
     let done = format!("stored the API key of profile `{profile}` in");
-    match is_in_keyring {
-        true => context.output.result(
+    if is_in_keyring {
+        context.output.result(
             || format!("{done} the keyring, as `{}`", keyring::label(profile)),
             || json!({ "profile": profile, "place": "keyring" }),
-        ),
-        false => context.output.result(
+        )
+    } else {
+        context.output.result(
             || format!("{done} {}", stored.file().display()),
             || json!({ "profile": profile, "place": "file", "path": stored.file() }),
-        ),
+        )
     }
 }
 
@@ -78,9 +79,10 @@ async fn store(stored: &Stored, key: &str, output: &Output) -> Result<bool, Fail
         output.note(&format!("{problem}; storing the key in a file instead"));
     }
     let was_in_keyring = stored.put_in_file(key)?;
-    let may_be_left = match problem.may_have_stored() {
-        true => stored.delete_entry(output).await.is_err(),
-        false => was_in_keyring,
+    let may_be_left = if problem.may_have_stored() {
+        stored.delete_entry(output).await.is_err()
+    } else {
+        was_in_keyring
     };
     if may_be_left {
         output.warning(&format!(
@@ -100,15 +102,17 @@ async fn open(output: &Output) -> Result<Keyring, Problem> {
 
 /// Reads the key. Errors never quote it.
 async fn read(process: &Process, profile: &str) -> Result<String, Failure> {
-    let text = match process.stdin.is_terminal {
-        true => ask(process, profile).await?,
-        false => secret_file::read_stdin(process)?,
+    let text = if process.stdin.is_terminal {
+        ask(process, profile).await?
+    } else {
+        secret_file::read_stdin(process)?
     };
     let key = text.trim();
-    match key::is_key(key) {
-        true => Ok(key.to_owned()),
-        false => Err(Failure::settings("the input is not an API key")
-            .advise("nothing was stored; a key is one line of visible characters without spaces")),
+    if key::is_key(key) {
+        Ok(key.to_owned())
+    } else {
+        Err(Failure::settings("the input is not an API key")
+            .advise("nothing was stored; a key is one line of visible characters without spaces"))
     }
 }
 

@@ -15,9 +15,11 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context) -> Result<(), Failure> {
     let profile = &context.settings.profile.name;
     let existed = context.settings.stored()?.delete(&context.output).await?;
-    context.output.note(&match existed {
-        true => format!("deleted the API key of profile `{profile}`"),
-        false => format!("no API key of profile `{profile}` is stored"),
-    });
+    let note = if existed {
+        format!("deleted the API key of profile `{profile}`")
+    } else {
+        format!("no API key of profile `{profile}` is stored")
+    };
+    context.output.note(&note);
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! `kiln resume`: waits for every unfinished task, and saves its picture to where it was meant to
-//! go.
+//! `kiln resume`: waits for every unfinished task, and saves its picture to its target.
 
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ pub const NAME: &str = "resume";
 
 pub fn command() -> Command {
     Command::new(NAME)
-        .about("Wait for every unfinished task, and save its picture where it was meant to go")
+        .about("Wait for every unfinished task, and save its picture to its target")
         .args(seeing::args())
         .after_help(
             "A submission whose response was lost is reported, and never sent again.\n\
@@ -61,7 +60,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
 }
 
-/// What became of the unfinished submissions.
+/// The outcomes of the unfinished submissions.
 #[derive(Default)]
 struct Outcome {
     /// The exit codes of those without a picture.
@@ -117,7 +116,7 @@ async fn finish_all(
         waits.spawn(finish(context, session, task, entry, interrupts.clone()));
     }
     while let Some(ended) = waits.join_next().await {
-        // The other pictures matter more than the path of one, or a wait that broke.
+        // Save the other pictures even if a path can't be printed or a wait has failed.
         let problem = match ended {
             Ok((task, _, Ok(saved))) => {
                 let about = json!({ "task": reference_json(task.reference()) });

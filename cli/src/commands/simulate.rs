@@ -59,8 +59,8 @@ struct Options {
     /// The origin of a web page that may call the service, or `*` for all; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Serve over TLS with the certificate in this PEM file; without --tls-key the file also has
-    /// the key, and is written with a self-signed certificate if it does not exist
+    /// Serve over TLS with the certificate in this PEM file. Without --tls-key the file also has
+    /// the key; if it does not exist, it is created with a self-signed certificate
     #[arg(long, value_name = "FILE")]
     tls_certificate: Option<PathBuf>,
     /// The private key of the certificate, a PEM file

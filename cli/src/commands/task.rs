@@ -1,5 +1,5 @@
 //! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
-//! `kiln task list|dismiss|resolve`: the unfinished ones.
+//! `kiln task list|dismiss|resolve`: works on the unfinished ones.
 
 mod reference;
 mod resolve;
@@ -50,7 +50,7 @@ pub fn command() -> Command {
                 .arg(reference().add(values::submissions(Submissions::Any))),
             Command::new("wait").about("Wait for the final status").arg(reference()),
             Command::new("save")
-                .about("Wait and save the picture, where its submission said or at --output")
+                .about("Wait and save the picture, to the target of its submission or to --output")
                 .arg(reference())
                 .args(make::output_args())
                 .args(seeing::args()),
@@ -148,7 +148,7 @@ async fn save(
     seeing.present(context, &saved, task, about).await
 }
 
-/// Fills in what is known of a task that another command submitted.
+/// Fills in the known facts of a task that another command submitted.
 fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
     target.filled(Known { index: 1, seed: None, prompt: None, model })

@@ -1,4 +1,4 @@
-//! What may follow the words of a command line, whatever the shell.
+//! The candidates that may follow the words of a command line, for all shells.
 
 use std::{ffi::OsString, sync::Arc};
 

@@ -1,9 +1,9 @@
 //! Completion in a shell. The script of the shell runs `kiln __complete SHELL ...` with the words
 //! that are typed, and kiln prints what may follow: one candidate per line.
 //!
-//! A shell asks a process of its own, so what completes a value reads the real process.
+//! A shell starts a separate process for this, so completions of values read the real process.
 //!
-//! Nothing is written, nothing is sent, and what can't be read offers nothing.
+//! Nothing is written and nothing is sent. Files that can't be read offer no candidates.
 
 mod candidates;
 mod shell;

@@ -1,4 +1,4 @@
-//! What each shell passes of a command line, and how it reads the candidates.
+//! The shells: the form in which each passes a command line and reads the candidates.
 
 use clap_complete::Shell;
 
@@ -39,8 +39,8 @@ pub fn complete(shell: Shell, typed: &[String]) -> String {
     }
 }
 
-/// bash passes the line to the cursor, and the end of it that the chosen candidate replaces: what
-/// follows the last quote, `=` or `:`, so that much of each candidate is left out.
+/// bash passes the line to the cursor, and the end of it that the chosen candidate replaces. That
+/// starts after the last quote, `=` or `:`, so the part of each candidate before it is left out.
 fn for_bash(line: &str, replaced: &str) -> String {
     let mut words = split(line);
     let current = words.pop().unwrap_or_default();

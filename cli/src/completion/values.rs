@@ -15,7 +15,7 @@ use crate::{
 };
 use imagekiln::Operation;
 
-/// How many submissions are candidates, from the newest.
+/// The number of submissions that are candidates, from the newest.
 const RECENT: usize = 200;
 
 /// The number of characters of a prompt in the help of a submission.

@@ -1,6 +1,6 @@
 //! Words as they are typed in bash and zsh, with their quotes and backslashes.
 
-/// What a character of a command line is.
+/// The meaning of a character of a command line.
 #[derive(Debug, PartialEq)]
 enum Part {
     Text,

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind};
 
-/// The kind of a failure of a ledger that may not know everything that was paid for.
+/// The kind of a failure of a ledger that may not have everything that was paid for.
 pub const FOREIGN: &str = "foreign";
 
 impl From<Error> for Failure {
@@ -43,7 +43,7 @@ impl Failure {
         ))
     }
 
-    /// What failed first.
+    /// The first failure.
     fn first(error: &Error) -> Self {
         let message = message(error);
         if let Some(client) = error.client_error() {

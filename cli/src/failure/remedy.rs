@@ -1,4 +1,4 @@
-//! What helps if a picture can't be written to its target.
+//! Remedies if a picture can't be written to its target.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// What helps if this error occurred in the directory.
+    /// The remedy for this error in the directory.
     pub fn of(error: ErrorKind, directory: &Path) -> Self {
         match error {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -32,7 +32,7 @@ impl Remedy {
         }
     }
 
-    /// What to do before the command is run again.
+    /// The advice for running the command again.
     pub fn advice(self) -> Option<&'static str> {
         match self {
             Self::Space => Some("free some space first"),
@@ -40,7 +40,7 @@ impl Remedy {
         }
     }
 
-    /// What to change in a command that has sent nothing.
+    /// The advice for a command that has sent nothing.
     pub fn correction(self) -> &'static str {
         match self {
             Self::Mkdir => "pass --mkdir to create the directory",

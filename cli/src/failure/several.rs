@@ -1,4 +1,4 @@
-//! Failures of commands that save several pictures. Each picture has a report of its own.
+//! Failures of commands that save several pictures. Each picture has its own report.
 
 use super::Failure;
 use crate::{exit::Exit, sanitize::quoted};
@@ -16,7 +16,7 @@ impl Failure {
     }
 }
 
-/// What is left to do after the failures of several pictures.
+/// The remaining work after the failures of several pictures.
 #[derive(Default)]
 pub struct Left {
     /// The number of tasks that `kiln resume` continues.
@@ -67,8 +67,8 @@ impl Left {
     }
 }
 
-/// What a person can do about submissions whose responses were lost. `id` is that of a task that
-/// may be the one.
+/// Advice about submissions whose responses were lost. `id` is that of a task that may belong to
+/// one of them.
 pub fn settle(names: &[String], id: Option<&str>) -> String {
     let one = if let [name] = names { name } else { "@NUMBER" };
     let id = id.map_or("ID".to_owned(), quoted);

@@ -1,4 +1,4 @@
-//! Where a picture is meant to go, in a form that works in another working directory.
+//! The target of a picture, in a form that works in another working directory.
 
 use std::{
     ffi::OsString,
@@ -42,7 +42,7 @@ impl StoredPath {
     }
 }
 
-/// The options of a command that decide where its picture goes.
+/// The options of a command that decide the target of its picture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
     /// The working directory of the command.
@@ -61,12 +61,13 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// What a command in a working directory does. Without one, relative paths stay relative.
+    /// The destination of a command in a working directory. Without one, relative paths stay
+    /// relative.
     pub fn of(target: &Target, directory: &Path) -> Self {
         let (path, template) = match &target.place {
             Place::File(path) => (Some(path.clone()), None),
             Place::Named(path) if path.as_os_str().is_empty() => (None, None),
-            // The separator at the end says that it is a directory, even if it disappears.
+            // The separator at the end marks a directory, even if it disappears.
             Place::Named(path) => (Some(path.join("")), None),
             Place::Pattern(pattern) => (Some(pattern.directory.clone()), Some(&pattern.template)),
             Place::Special(_) | Place::Stdout => (None, None),
@@ -96,7 +97,7 @@ impl Destination {
         Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
     }
 
-    /// Where a command in the directory `here` saves the picture.
+    /// The target of the picture for a command in the directory `here`.
     pub fn target(&self, here: &Path) -> Target {
         let path = self.output.as_ref().unwrap_or(&self.directory).path();
         let is_directory = ends_with_separator(path.as_os_str());

@@ -16,7 +16,7 @@ const PROMPT_LENGTH: usize = 200;
 /// The path of pictures that went to standard output.
 pub const STANDARD_OUTPUT: &str = "-";
 
-/// What the history keeps of the command line for a picture.
+/// The part of the command line that the history keeps for a picture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Kept {
     /// The beginning of the prompt.
@@ -66,7 +66,7 @@ impl Entry {
         self.record.state().is_closed()
     }
 
-    /// Where the picture is, if it was saved to a file.
+    /// The path of the picture, if it was saved to a file.
     pub fn saved_path(&self) -> Option<&Path> {
         match self.record.state() {
             State::Saved { path, .. } if path != Path::new(STANDARD_OUTPUT) => Some(path),
@@ -74,7 +74,7 @@ impl Entry {
         }
     }
 
-    /// What became of the submission.
+    /// The state of the submission.
     pub fn state(&self) -> &'static str {
         use TaskStatus::{ContentModerated, RequestModerated};
         match (self.record.state(), self.is_in_use) {

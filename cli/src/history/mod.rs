@@ -1,5 +1,5 @@
-//! What kiln remembers of its submissions, so that a killed command loses no paid picture: the
-//! journal of its clients.
+//! The history of submissions, which is the journal of kiln's clients. With it, a killed command
+//! loses no paid picture.
 
 pub mod destination;
 mod entry;
@@ -104,7 +104,7 @@ impl History {
         self.directory.path()
     }
 
-    /// Returns what to keep of the command line for a picture.
+    /// Returns the part of the command line to keep for a picture.
     pub fn origin(&self, index: usize) -> Origin {
         let origin = Origin::new(&self.command);
         let Some(kept) = self.kept.get(index) else { return origin };

@@ -1,5 +1,5 @@
-//! The histories of earlier versions: a file `N.json` for each submission, and a lock `N.lock` that
-//! the process holds that works on it.
+//! The histories of earlier versions: a file `N.json` for each submission, and a lock `N.lock`,
+//! held by the process that works on it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -21,7 +21,7 @@ use imagekiln::{
     journal::{Intent, Record, Step},
 };
 
-/// A submission in a file of its own.
+/// A submission in a separate file.
 pub struct Old {
     pub number: u64,
     pub record: Record,
@@ -68,7 +68,7 @@ pub fn read(
 }
 
 impl Old {
-    /// Removes the files of a submission that the journal has. What can't be removed stays.
+    /// Removes the files of a submission that the journal has. Files that can't be removed stay.
     pub fn remove(self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.path.with_extension("lock"));
@@ -97,7 +97,7 @@ struct OldEntry {
     end: Option<End>,
 }
 
-/// Why nothing more was to be done.
+/// The reason why a submission is finished.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum End {
@@ -124,7 +124,7 @@ pub fn record_of(text: &[u8]) -> serde_json::Result<Record> {
     Ok(record)
 }
 
-/// What must have happened for an end.
+/// The steps that lead to an end.
 fn steps(end: End) -> Vec<Step> {
     let polled = |status| Step::Polled { status, at: UNIX_EPOCH };
     match end {

@@ -55,9 +55,12 @@ fn header_of(cells: &StringRecord) -> Result<Vec<String>, String> {
         if names.iter().take(index).any(|other| other == name) {
             return Err(format!("two columns have the name `{name}`"));
         }
-        check_key(name).map_err(|problem| match name.contains([';', '\t']) {
-            true => format!("{problem}; separate the columns by commas"),
-            false => problem,
+        check_key(name).map_err(|problem| {
+            if name.contains([';', '\t']) {
+                format!("{problem}; separate the columns by commas")
+            } else {
+                problem
+            }
         })?;
     }
     Ok(names)

@@ -28,7 +28,7 @@ pub struct Setting {
     pub value: Cell,
 }
 
-/// Which fields a setting can name.
+/// The kind of fields that a setting can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Fields and path parameters that the contract lists.
@@ -116,19 +116,18 @@ impl Draft {
     }
 }
 
-/// What is wrong with a key that no model has.
+/// Returns an error for a key that no model has.
 pub fn check_key(key: &str) -> Result<(), String> {
     let fields = || model::models().flat_map(|model| model.fields).map(|field| field.name);
     let parameters =
         || model::models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
     let known = || fields().chain(parameters()).chain(OWN);
     let is_extra = Setting::new(key, Cell::Json(Value::Null)).part != Part::Listed;
-    match is_extra || known().any(|name| name == key) {
-        true => Ok(()),
-        false => {
-            let (shown, hint) = (one_line(key), hint(key, known()));
-            Err(format!("`{shown}` is not a field of any model{hint}"))
-        }
+    if is_extra || known().any(|name| name == key) {
+        Ok(())
+    } else {
+        let (shown, hint) = (one_line(key), hint(key, known()));
+        Err(format!("`{shown}` is not a field of any model{hint}"))
     }
 }
 

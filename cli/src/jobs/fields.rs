@@ -24,7 +24,7 @@ pub enum Converted {
     PathParameter(String),
 }
 
-/// Converts the value of a setting, or returns what is wrong with it. Limits are not checked here.
+/// Converts the value of a setting, or returns an error message. Limits are not checked here.
 pub fn convert(
     operation: &'static Operation,
     setting: &Setting,
@@ -113,11 +113,12 @@ fn unknown(operation: &Operation, name: &str) -> String {
     let parameters = operation.path_parameters.iter().map(|parameter| parameter.name);
     let hint = hint(name, fields.chain(parameters).chain(OWN));
     let name = one_line(name);
-    match operation.all_fields_shown {
-        true => format!("`{name}` is not a field of {operation}{hint}"),
-        false => format!(
+    if operation.all_fields_shown {
+        format!("`{name}` is not a field of {operation}{hint}")
+    } else {
+        format!(
             "the contract lists no field `{name}` of {operation}{hint}; `extra` and \
              `extra_images` send it"
-        ),
+        )
     }
 }

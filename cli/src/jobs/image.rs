@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use crate::args::image::is_http_url;
 use imagekiln::ImageInput;
 
-/// Returns the image, or what is wrong with it. A path is relative to `folder`.
+/// Returns the image, or an error message. A path is relative to `folder`.
 ///
 /// A job may run in another process, from another directory, so its request contains the absolute
 /// path.
@@ -26,9 +26,10 @@ pub fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
         Ok(is_file)
     };
     let unreadable = |error| format!("could not read the image {}: {error}", path.display());
-    match check().map_err(unreadable)? {
-        true => Ok(ImageInput::path(std::path::absolute(&path).map_err(unreadable)?)),
-        false => Err(format!("{} is not a file", path.display())),
+    if check().map_err(unreadable)? {
+        Ok(ImageInput::path(std::path::absolute(&path).map_err(unreadable)?))
+    } else {
+        Err(format!("{} is not a file", path.display()))
     }
 }
 

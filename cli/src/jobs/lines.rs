@@ -16,7 +16,7 @@ pub struct Lines<R> {
 pub struct Line {
     /// From 1.
     pub number: u64,
-    /// The line without its ending, or what is wrong with it.
+    /// The line without its ending, or an error message.
     pub text: Result<String, String>,
     pub ending: &'static str,
 }

@@ -15,7 +15,7 @@ use crate::{args::seeds, failure::Failure};
 /// The maximum number of jobs of a matrix.
 const MOST_JOBS: usize = seeds::MOST;
 
-/// What is combined. A matrix without seeds has one job per prompt and model, without a seed.
+/// The values to combine. A matrix without seeds has one job per prompt and model, without a seed.
 pub struct Matrix {
     pub prompts: Vec<String>,
     /// A prompt per line.

@@ -35,7 +35,7 @@ pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
 /// A valid job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedJob {
-    /// Where the job begins in its file, from 1. 0 if it comes from the command line.
+    /// The line on which the job begins in its file, from 1. 0 if it comes from the command line.
     pub line: u64,
     /// Unique among the jobs, and the same each time the file is read.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct PlannedJob {
     pub request: Request,
 }
 
-/// What applies to every job that does not say otherwise.
+/// The defaults of every job.
 pub struct Defaults {
     pub model: &'static Operation,
     /// Fields from the command line. Paths of images are relative to the current directory.

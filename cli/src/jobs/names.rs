@@ -66,10 +66,10 @@ fn slug(prompt: &str) -> String {
         if slug.len() == LONGEST_SLUG {
             break;
         }
-        match c.is_ascii_alphanumeric() {
-            true => slug.push(c.to_ascii_lowercase()),
-            false if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
-            false => {}
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
         }
     }
     slug.truncate(slug.trim_end_matches('-').len());

@@ -1,4 +1,4 @@
-//! Turns drafts into jobs, and collects what is wrong with them.
+//! Turns drafts into jobs, and collects their problems.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -62,13 +62,14 @@ impl<'a> Planner<'a> {
 
     /// Adds the job, or reports the problems that were found while its line was read.
     pub fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
-        match problems.is_empty() {
-            true => self.add(draft),
-            false => problems.into_iter().for_each(|problem| self.problem(draft.line, problem)),
+        if problems.is_empty() {
+            self.add(draft);
+        } else {
+            problems.into_iter().for_each(|problem| self.problem(draft.line, problem));
         }
     }
 
-    /// Adds the job, or reports what is wrong with it.
+    /// Adds the job, or reports its problems.
     pub fn add(&mut self, mut draft: Draft) {
         let line = draft.line;
         draft.fill_model();
@@ -124,10 +125,8 @@ impl<'a> Planner<'a> {
                 }
                 Err(problem) => {
                     failed.push(name);
-                    problems.push(match from_flag {
-                        true => format!("{problem} (set on the command line)"),
-                        false => problem,
-                    });
+                    let source = if from_flag { " (set on the command line)" } else { "" };
+                    problems.push(format!("{problem}{source}"));
                 }
             }
         }
@@ -140,9 +139,10 @@ impl<'a> Planner<'a> {
         if problems.is_empty() {
             problems.extend(plausible::check_job(&request).err().map(|one| one.message.clone()));
         }
-        match problems.is_empty() {
-            true => Ok((request, self.names.create(operation, &written))),
-            false => Err(problems),
+        if problems.is_empty() {
+            Ok((request, self.names.create(operation, &written)))
+        } else {
+            Err(problems)
         }
     }
 

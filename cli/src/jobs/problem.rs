@@ -1,4 +1,4 @@
-//! What is wrong with the lines of a job file.
+//! Problems in the lines of a job file.
 
 use std::{
     collections::{HashSet, hash_map::DefaultHasher},

@@ -1,4 +1,4 @@
-//! Where jobs come from.
+//! The sources of jobs.
 
 use std::{
     ffi::OsStr,

@@ -1,5 +1,5 @@
 //! The keyring of the platform: the Secret Service of Linux and the BSDs, behind the feature
-//! `keyring`. A build without it has the same interface, and no keyring ever answers.
+//! `keyring`. A build without it has the same interface, but never finds a keyring.
 
 #[cfg(not(all(feature = "keyring", unix, not(target_os = "macos"))))]
 mod absent;
@@ -46,7 +46,7 @@ impl Problem {
         matches!(self, Self::Silent | Self::Failed(_))
     }
 
-    /// What to do if a key can't be read. `login` is the command that stores the key again.
+    /// The advice if a key can't be read. `login` is the command that stores the key again.
     pub fn advice(&self, login: &str) -> String {
         match self {
             Self::NotBuilt => format!(

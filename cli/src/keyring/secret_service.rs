@@ -27,9 +27,10 @@ impl Keyring {
     /// Unlocks the default keyring, for which it may ask the user.
     pub async fn unlock(&self, output: &Output) -> Result<(), Problem> {
         let keyring = self.default().await?;
-        match answer(keyring.is_locked()).await? {
-            true => unlock(keyring.unlock(), output).await,
-            false => Ok(()),
+        if answer(keyring.is_locked()).await? {
+            unlock(keyring.unlock(), output).await
+        } else {
+            Ok(())
         }
     }
 
@@ -44,10 +45,10 @@ impl Keyring {
     /// Reads the key of a profile. A locked keyring may ask the user.
     pub async fn get(&self, profile: &str, output: &Output) -> Result<String, Problem> {
         let mut items = self.items(profile).await?;
-        let item = match items.is_empty() {
-            true => return Err(Problem::NoEntry),
-            false => items.swap_remove(0),
-        };
+        if items.is_empty() {
+            return Err(Problem::NoEntry);
+        }
+        let item = items.swap_remove(0);
         unlock_item(&item, output).await?;
         let secret = answer(item.get_secret()).await?;
         // The error would quote the key.
@@ -77,16 +78,13 @@ impl Keyring {
     }
 }
 
-/// What identifies an entry. Programs that manage keyrings show these names.
+/// The attributes that identify an entry. Programs that manage keyrings show these names.
 fn attributes(profile: &str) -> HashMap<&str, &str> {
     HashMap::from([("service", "kiln"), ("account", profile)])
 }
 
 async fn unlock_item(item: &Item<'_>, output: &Output) -> Result<(), Problem> {
-    match answer(item.is_locked()).await? {
-        true => unlock(item.unlock(), output).await,
-        false => Ok(()),
-    }
+    if answer(item.is_locked()).await? { unlock(item.unlock(), output).await } else { Ok(()) }
 }
 
 /// Waits until the user has unlocked a keyring.

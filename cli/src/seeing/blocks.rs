@@ -43,9 +43,10 @@ fn nearest(colour: [u8; 3]) -> u8 {
     let mean = colour.iter().map(|channel| u16::from(*channel)).sum::<u16>() / 3;
     // The greys are 8, 18, 28, and so on up to 238.
     let grey = u8::try_from((mean.saturating_sub(3) / 10).min(23)).unwrap_or_default();
-    match distance(colour, [8 + 10 * grey; 3]) < distance(colour, in_cube) {
-        true => 232 + grey,
-        false => 16 + 36 * red + 6 * green + blue,
+    if distance(colour, [8 + 10 * grey; 3]) < distance(colour, in_cube) {
+        232 + grey
+    } else {
+        16 + 36 * red + 6 * green + blue
     }
 }
 

@@ -14,7 +14,7 @@ pub async fn open(output: &Output, path: &Path) {
     let Err(error) = opened.map_err(io::Error::other).flatten() else { return };
     let why = match error.kind() {
         io::ErrorKind::NotFound => "found no program that opens files",
-        // The error has the numbers of the launcher, which nobody can act on.
+        // The error has exit codes of the launcher, which help nobody.
         _ => "the desktop has no program for it",
     };
     let path = printable(&path.to_string_lossy());

@@ -1,4 +1,4 @@
-//! What happens after a picture is saved: the lines that describe it, `--show` and `--open`.
+//! Shows saved pictures: the lines that describe them, `--show` and `--open`.
 
 mod blocks;
 mod desktop;
@@ -34,14 +34,14 @@ pub fn args() -> [Arg; 2] {
     ]
 }
 
-/// What to do with each saved picture.
+/// The way to show each saved picture.
 pub struct Seeing {
     screen: Option<Screen>,
     opens: bool,
 }
 
 impl Seeing {
-    /// What the flags ask for. Refuses what can't work, so that no picture is paid for in vain.
+    /// Reads the flags. Refuses those that can't work, so that no picture is paid for in vain.
     /// `target` is `None` if each task has its own.
     pub fn of(
         context: &Context,
@@ -87,9 +87,10 @@ impl Seeing {
         if !output.json && !output.quiet {
             output.saved(path, &summary.to_string());
         }
-        let printed = match is_printed_twice(context) {
-            true => Ok(()),
-            false => output.result(
+        let printed = if is_printed_twice(context) {
+            Ok(())
+        } else {
+            output.result(
                 || path.display().to_string(),
                 || {
                     let kind = saved.kind.map(|kind| kind.to_string().to_lowercase());
@@ -102,7 +103,7 @@ impl Seeing {
                     ];
                     json::with(about, members)
                 },
-            ),
+            )
         };
         if let Some(screen) = &self.screen {
             screen.show(output, path, saved.kind).await;

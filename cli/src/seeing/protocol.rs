@@ -1,4 +1,4 @@
-//! How a terminal shows pictures: what it is, or what it says that it can.
+//! The protocol with which a terminal shows pictures, by its name or its own report.
 
 /// A way to show a picture, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Colours {
     Palette,
 }
 
-/// What a terminal says that it can.
+/// The protocols that a terminal reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     pub kitty: bool,

@@ -30,7 +30,7 @@ pub fn ask(terminal: impl AsFd) -> Option<Answer> {
     }
     let response = {
         let _raw = Raw::enter(&terminal)?;
-        // What was typed before belongs to the next program.
+        // Earlier input belongs to the next program.
         if is_readable(&terminal, Duration::ZERO) {
             return None;
         }

@@ -61,23 +61,22 @@ impl Screen {
     /// Shows the picture, which is saved, so a failure is only a note.
     pub async fn show(&self, output: &Output, path: &Path, kind: Option<FileKind>) {
         let Some(kind) = kind else { return };
-        let why = match is_video(kind) {
-            true => "it is a video".to_owned(),
-            false => {
-                let (screen, file) = (*self, path.to_owned());
-                // On a separate thread, because a decoder may take long or panic.
-                let drawn = spawn_blocking(move || screen.drawing(&file)).await;
-                match drawn.map_err(|error| error.to_string()).flatten() {
-                    Ok(drawing) => return self.stream.write(&drawing),
-                    Err(why) => why,
-                }
+        let why = if is_video(kind) {
+            "it is a video".to_owned()
+        } else {
+            let (screen, file) = (*self, path.to_owned());
+            // On a separate thread, because a decoder may take long or panic.
+            let drawn = spawn_blocking(move || screen.drawing(&file)).await;
+            match drawn.map_err(|error| error.to_string()).flatten() {
+                Ok(drawing) => return self.stream.write(&drawing),
+                Err(why) => why,
             }
         };
         let (path, why) = (printable(&path.to_string_lossy()), printable(&why));
         output.note(&format!("can't show {path} in the terminal: {why}"));
     }
 
-    /// What to write to the terminal so that it shows the picture.
+    /// The bytes with which the terminal shows the picture.
     fn drawing(&self, path: &Path) -> Result<Vec<u8>, String> {
         let read = || -> image::ImageResult<DynamicImage> {
             ImageReader::open(path)?.with_guessed_format()?.decode()
@@ -103,16 +102,17 @@ impl Screen {
 
 /// The picture within these dimensions, with its aspect ratio. It is never enlarged.
 fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
-    match image.width() > width || image.height() > height {
-        true => image.resize(width, height, FilterType::Triangle),
-        false => image,
+    if image.width() > width || image.height() > height {
+        image.resize(width, height, FilterType::Triangle)
+    } else {
+        image
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the terminal that is this stream")]
 impl Stream {
     fn write(self, bytes: &[u8]) {
-        // What a closed terminal can't show is dropped.
+        // Output to a closed terminal is dropped.
         let _ = spinner::hidden(|| match self {
             Self::Stderr => write_all(io::stderr().lock(), bytes),
             Self::Stdout => write_all(io::stdout().lock(), bytes),

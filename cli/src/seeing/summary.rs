@@ -5,7 +5,7 @@ use std::{fmt, path::Path};
 use crate::target::Saved;
 use imagekiln::FileKind;
 
-/// For example `PNG, 1024 x 768 pixels, 812 kB, 3 credits`. What is not known is left out.
+/// For example `PNG, 1024 x 768 pixels, 812 kB, 3 credits`. Unknown values are left out.
 #[derive(Debug)]
 pub struct Summary {
     kind: Option<FileKind>,

@@ -23,14 +23,14 @@ pub struct Entry {
     pub texts: Vec<String>,
 }
 
-/// What a file sets, and the profiles that it has.
+/// The settings of a file, and its profiles.
 #[derive(Debug, Clone, Default)]
 pub struct File {
     pub entries: Vec<Entry>,
     pub profiles: Vec<String>,
 }
 
-/// A problem, what to do about it, and where in the file it is.
+/// A problem, with advice and its position in the file.
 struct Problem {
     at: usize,
     problem: String,
@@ -153,8 +153,8 @@ fn check(name: &Name, text: &str) -> Result<(), String> {
     (name.check)(text)
 }
 
-/// What is wrong with an unknown name, and what to do. Secrets do not belong in the file, which
-/// people copy and share.
+/// The problem of an unknown name, with advice. Secrets do not belong in the file, which people
+/// copy and share.
 fn unknown(name: &str) -> (String, String) {
     let shown = one_line(name);
     let lower = name.to_lowercase();

@@ -30,7 +30,7 @@ impl Key {
     }
 }
 
-/// Where the key in effect comes from, if there is one. Reads no key.
+/// The source of the key in effect, if there is one. Reads no key.
 pub fn source(settings: &Settings) -> Option<Source> {
     let of_environment = [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE];
     if let Some(name) = of_environment.into_iter().find(|name| variable(settings, name).is_some()) {
@@ -70,19 +70,21 @@ fn variable(settings: &Settings, name: &str) -> Option<OsString> {
 
 async fn of_keyring(settings: &Settings, output: &Output) -> Result<String, Failure> {
     let text = settings.stored()?.read_keyring(output).await?;
-    match is_key(&text) {
-        true => Ok(text),
-        false => Err(Failure::settings("the entry of the keyring is not an API key")
-            .advise("run `kiln login` to store it again")),
+    if is_key(&text) {
+        Ok(text)
+    } else {
+        Err(Failure::settings("the entry of the keyring is not an API key")
+            .advise("run `kiln login` to store it again"))
     }
 }
 
 fn of_file(path: &Path, what: &str, advice: &str) -> Result<String, Failure> {
     let text = secret_file::read(path, what)?;
-    match is_key(text.trim()) {
-        true => Ok(text.trim().to_owned()),
-        false => Err(Failure::settings(format!("{what} {} is not an API key", path.display()))
-            .advise(advice)),
+    if is_key(text.trim()) {
+        Ok(text.trim().to_owned())
+    } else {
+        Err(Failure::settings(format!("{what} {} is not an API key", path.display()))
+            .advise(advice))
     }
 }
 

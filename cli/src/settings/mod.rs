@@ -41,12 +41,12 @@ const CONFIG_FILE: &str = "config.toml";
 pub struct Settings {
     process: Arc<Process>,
     pub profile: Profile,
-    /// Where `config.toml` and the keys are. `None` if there is no home directory.
+    /// The directory of `config.toml` and the keys. `None` if there is no home directory.
     directory: Option<PathBuf>,
     file: File,
 }
 
-/// Where a setting comes from.
+/// The source of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Flag(&'static str),
@@ -106,7 +106,7 @@ impl Settings {
         Some(self.directory.as_ref()?.join(CONFIG_FILE))
     }
 
-    /// Where `config.toml` and the keys are, which may not exist.
+    /// The directory of `config.toml` and the keys, which may not exist.
     pub fn directory(&self) -> Result<&Path, Failure> {
         self.directory.as_deref().ok_or_else(|| {
             let problem = "could not find a directory for settings: there is no home directory";
@@ -114,7 +114,7 @@ impl Settings {
         })
     }
 
-    /// What `kiln login` stored for the profile.
+    /// The key that `kiln login` stored for the profile.
     pub fn stored(&self) -> Result<Stored, Failure> {
         Ok(Stored::of(self.directory()?, &self.profile.name))
     }
@@ -153,7 +153,7 @@ impl Settings {
         model::find(&self.text(&MODEL)?)
     }
 
-    /// What applies without `--output`. `~/` is the home directory.
+    /// The default of `--output`. `~/` is the home directory.
     pub fn output(&self) -> Option<OsString> {
         let text = self.text(&OUTPUT)?;
         let home = || directory::home(&self.process);
@@ -161,17 +161,17 @@ impl Settings {
         Some(in_home.map_or(text.into(), PathBuf::into_os_string))
     }
 
-    /// How long a command waits for a task without `--deadline`.
+    /// The default of `--deadline`.
     pub fn deadline(&self) -> Option<Duration> {
         value::duration(&self.text(&DEADLINE)?).ok()
     }
 
-    /// How many jobs of a batch are active without `--max-active`.
+    /// The default of `--max-active` for a batch.
     pub fn max_active_tasks(&self) -> Option<u16> {
         self.text(&MAX_ACTIVE_TASKS)?.parse().ok()
     }
 
-    /// Sets the size, if the model has one and the request does not say how large the picture is.
+    /// Sets the size, if the model has one and the request does not set it.
     pub fn with_size(&self, request: Request) -> Request {
         let model = request.operation();
         let decides = ["width", "height", "aspect_ratio"];
@@ -203,8 +203,8 @@ pub fn flag(process: &Process, name: &str) -> Result<bool, Failure> {
     }
 }
 
-/// The names of the profiles of `config.toml`, and of those with a stored key. What can't be read
-/// has none.
+/// The names of the profiles of `config.toml`, and of those with a stored key. Files that can't be
+/// read have none.
 pub fn profiles(process: &Process) -> BTreeSet<String> {
     let Some(directory) = directory::config(process) else { return BTreeSet::new() };
     let file = file::read(&directory.join(CONFIG_FILE)).unwrap_or_default();

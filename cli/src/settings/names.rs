@@ -14,7 +14,7 @@ pub struct Name {
     pub name: &'static str,
     pub flag: Option<&'static str>,
     pub variable: Option<&'static str>,
-    /// What applies if the setting is not set.
+    /// The default.
     pub default: &'static str,
     pub is_list: bool,
     /// Checks one text. The error does not quote it, because it may be a secret in the wrong place.
@@ -91,10 +91,7 @@ fn check_model(text: &str) -> Result<(), String> {
 }
 
 fn check_output(text: &str) -> Result<(), String> {
-    match text == "-" {
-        true => Err("standard output can't be the default".to_owned()),
-        false => Ok(()),
-    }
+    if text == "-" { Err("standard output can't be the default".to_owned()) } else { Ok(()) }
 }
 
 fn check_count(text: &str) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Profiles: sets of settings, each with an API key of its own.
+//! Profiles: sets of settings, each with its own API key.
 
 use super::Source;
 use crate::{failure::Failure, process::Process};
@@ -16,7 +16,7 @@ const LONGEST: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub name: String,
-    /// What names it.
+    /// The setting that names it.
     pub source: Source,
 }
 
@@ -30,12 +30,10 @@ impl Profile {
             }
             (None, None) => (DEFAULT.to_owned(), Source::Default),
         };
-        match is_valid(&name) {
-            true => Ok(Self { name, source }),
-            false => {
-                Err(Failure::settings(format!("{source} is not the name of a profile"))
-                    .advise(RULE))
-            }
+        if is_valid(&name) {
+            Ok(Self { name, source })
+        } else {
+            Err(Failure::settings(format!("{source} is not the name of a profile")).advise(RULE))
         }
     }
 
@@ -45,8 +43,7 @@ impl Profile {
     }
 }
 
-/// What the names of profiles look like. They are names of files, also where case makes no
-/// difference.
+/// The rule for names of profiles. They are also file names, on file systems that ignore case too.
 pub const RULE: &str = "a name has 1 to 64 lowercase letters, digits, `-` and `_`";
 
 pub fn is_valid(name: &str) -> bool {

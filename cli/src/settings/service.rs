@@ -22,7 +22,7 @@ const SETTERS: [(Name, Set); 4] = [
 ];
 
 impl Settings {
-    /// The client without its key, for what is not sent.
+    /// The client without its key, for requests that are not sent.
     pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
         let about = |name| move |failure: Failure| failure.about_variable(name);
         let mut builder = Client::builder();
@@ -78,7 +78,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Adds where the setting that a failure is about comes from.
+    /// Adds the source of the setting that a failure is about.
     pub fn explain(&self, mut failure: Failure) -> Failure {
         let Some(variable) = failure.setting else { return failure };
         let in_file = SETTERS

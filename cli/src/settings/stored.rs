@@ -1,5 +1,5 @@
-//! What `kiln login` stored for a profile: a file with the key, or an empty file that says that the
-//! keyring has it. Commands ask the keyring only then, so servers and containers never wait for
+//! The stored key of a profile: a file with the key, or an empty file that marks that it is in the
+//! keyring. Commands use the keyring only with this mark, so servers and containers never wait for
 //! one.
 
 use std::{
@@ -26,7 +26,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// What the directory of the settings has for a profile.
+    /// The state of a profile in the directory of the settings.
     pub fn of(directory: &Path, profile: &str) -> Self {
         let path = |extension| directory.join("keys").join(format!("{profile}.{extension}"));
         Self { profile: profile.to_owned(), file: path("key"), marker: path("keyring") }
@@ -83,10 +83,12 @@ impl Stored {
             Ok(_) => keyring.delete(&self.profile, output).await.is_ok(),
             Err(_) => false,
         };
-        Err(failure.advise(match undone {
-            true => "nothing was stored; change the permissions or the owner, and try again",
-            false => "the keyring has the key, too; run `kiln logout` to delete both",
-        }))
+        let advice = if undone {
+            "nothing was stored; change the permissions or the owner, and try again"
+        } else {
+            "the keyring has the key, too; run `kiln logout` to delete both"
+        };
+        Err(failure.advise(advice))
     }
 
     /// Stores the key in the file, and forgets that a keyring had it. Returns whether it had.
@@ -137,9 +139,10 @@ impl Stored {
 
     /// The command that stores the key again.
     fn login_command(&self) -> String {
-        match self.profile == DEFAULT {
-            true => "kiln login".to_owned(),
-            false => format!("kiln login --profile {}", self.profile),
+        if self.profile == DEFAULT {
+            "kiln login".to_owned()
+        } else {
+            format!("kiln login --profile {}", self.profile)
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Pattern {
     pub template: Template,
 }
 
-/// What is known of a picture before it is submitted.
+/// The facts about a picture that are known before it is submitted.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// The position among the pictures of the command, from 1.

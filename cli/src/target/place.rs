@@ -41,7 +41,8 @@ impl Place {
         }
     }
 
-    /// What a path names. A separator at its end makes it a directory, which may not exist yet.
+    /// The place that a path names. A separator at its end makes it a directory, which may not
+    /// exist yet.
     pub fn at(path: &Path) -> Self {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Self::Named(path.to_owned()),

@@ -27,7 +27,7 @@ pub fn on_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds tips to an unknown argument: what it is for other models, and how to send it anyway.
+/// Adds tips to an unknown argument: its meaning for other models, and how to send it anyway.
 /// `model` is the model whose fields are the flags of the command.
 pub fn on_argument(
     mut error: clap::Error,

@@ -18,8 +18,9 @@ use imagekiln_testbed::picture;
 /// Long enough that no task is ready before a test advances the simulator's clock.
 pub const AGES: Duration = Duration::from_secs(3600);
 
-/// What the programs keep of our environment: where other programs and temporary files are.
-/// Everything else could change what they print, also on a service for continuous integration.
+/// The variables that the programs keep of our environment: the paths of programs and temporary
+/// files. Everything else could change what they print, also on a service for continuous
+/// integration.
 const KEPT: [&str; 2] = ["PATH", "TMPDIR"];
 
 /// A temporary directory in which the program runs, without the settings of our environment, and
@@ -182,7 +183,7 @@ impl Bench {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: i32,

@@ -1,4 +1,4 @@
-//! The commands named after what they do: which operation gets which fields.
+//! The commands named after their tasks: the operation of each, and its fields.
 
 use image::{ImageFormat, RgbaImage};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What settings of `config.toml` and files with secrets change.
+//! The effects of settings in `config.toml` and of files with secrets.
 
 use std::{fs, process::Stdio};
 

@@ -46,7 +46,7 @@ fn member(field: &Field) -> Value {
     }
 }
 
-/// What the simulator's log shows for it.
+/// Its record in the simulator's log.
 fn logged_member(field: &Field) -> Value {
     match &field.kind {
         FieldKind::Image { .. } => json!("[an image at example.com, not fetched]"),

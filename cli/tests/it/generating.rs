@@ -1,4 +1,4 @@
-//! `run`, `generate` and `edit`: what is sent, and what is printed.
+//! `run`, `generate` and `edit`: the requests and the output.
 
 use image::ImageFormat;
 use serde_json::json;

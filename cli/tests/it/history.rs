@@ -1,4 +1,4 @@
-//! What kiln remembers: `history`, `task list`, the names of tasks, and what is never stored.
+//! The history: `history`, `task list`, the names of tasks, and data that is never stored.
 
 use std::{fs, process::Stdio};
 

@@ -15,7 +15,7 @@ fn login(place: &Place, words: &[&str], key: &str) -> Outcome {
     place.run_with_stdin(&[&["login"], words].concat(), format!("{key}\n").as_bytes())
 }
 
-/// A command that polls, and so sends the key, against a server that tells which key it was.
+/// A command that polls and sends the key, against a server that tells which key it was.
 fn key_that_is_sent(place: &Place, words: &[&str], variables: &[(&str, &str)]) -> String {
     let server = Server::new();
     let mut command = place.kiln(&[words, &["task", "status", "an-id"]].concat());

@@ -1,4 +1,5 @@
-//! `--simulate` works on machines where other servers would not: it needs only its own process.
+//! `--simulate` works on machines where other servers would not, because it needs only its own
+//! process.
 
 use crate::bench::{Outcome, Place};
 

@@ -1,4 +1,4 @@
-//! `kiln models`: the table, one model, and which command accepts which model.
+//! `kiln models`: the table, one model, and the models that each command accepts.
 
 use serde_json::Value;
 
@@ -119,13 +119,15 @@ fn a_command_accepts_every_model_that_is_good_for_it() {
             });
             let lists: Vec<_> = lists.collect();
             let lists: Vec<_> = lists.iter().map(String::as_str).collect();
-            let parameter: &[&str] = match model["path_parameters"][0].is_string() {
-                true => &["--base-model", "gen-2-klein-9b-kv"],
-                false => &[],
+            let parameter: &[&str] = if model["path_parameters"][0].is_string() {
+                &["--base-model", "gen-2-klein-9b-kv"]
+            } else {
+                &[]
             };
-            let finetune: &[&str] = match needed().any(|field| field["name"] == "finetune_id") {
-                true => &["--finetune-id", "x"],
-                false => &[],
+            let finetune: &[&str] = if needed().any(|field| field["name"] == "finetune_id") {
+                &["--finetune-id", "x"]
+            } else {
+                &[]
             };
             let model = ["--model", name, "--simulate", "--dry-run", "--json"];
             let shown =

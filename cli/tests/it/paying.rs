@@ -1,4 +1,5 @@
-//! Nothing is paid by mistake: what nobody can have meant is refused before anything is sent.
+//! Nothing is paid by mistake: requests that nobody can have meant are refused before they are
+//! sent.
 
 use serde_json::json;
 

@@ -194,7 +194,7 @@ fn a_simulated_resume_is_refused() {
     assert!(Place::new().run(&["resume", "--simulate"]).fails(2).stderr.contains("--simulate"));
 }
 
-/// What is written to a removed file is lost, so the command must not say that it is recorded.
+/// Lines in a removed file are lost, so the command must not say that the task is recorded.
 #[test]
 fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let (place, server) = (Place::new(), Server::new());

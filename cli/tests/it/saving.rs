@@ -1,4 +1,4 @@
-//! Where the picture is saved, and in which format.
+//! The target and the format of saved pictures.
 
 use image::ImageFormat;
 use imagekiln::journal::{Directory, State};

@@ -1,4 +1,4 @@
-//! `config.toml`, the precedence of settings, and what each of them does.
+//! `config.toml`, the precedence of settings, and the effect of each.
 
 use std::{fmt::Write as _, fs};
 

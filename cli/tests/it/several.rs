@@ -1,5 +1,5 @@
-//! Several pictures from one command: seeds, prompts, names, the limit of active tasks, and what
-//! happens if some of them fail.
+//! Several pictures from one command: seeds, prompts, names, the limit of active tasks, and
+//! failures of some of them.
 
 use std::{collections::BTreeSet, time::Duration};
 

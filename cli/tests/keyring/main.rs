@@ -1,4 +1,4 @@
-//! `kiln login` with a real keyring, on a session bus of its own.
+//! `kiln login` with a real keyring, on a separate session bus.
 
 #[cfg(unix)]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]

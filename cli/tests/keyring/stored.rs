@@ -1,4 +1,4 @@
-//! Where the key is after each command.
+//! The place of the key after each command.
 
 use std::{fs, process::Command};
 

@@ -1,4 +1,4 @@
-//! Completion in the real shells: what is on the line after Tab, as the shell passes it to kiln.
+//! Completion in the real shells: the line after Tab, as the shell passes it to kiln.
 
 #[cfg(unix)]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]

@@ -8,10 +8,10 @@ use std::{
 
 use crate::{bench::Place, terminal::Terminal};
 
-/// What is typed before Tab, and the arguments that kiln then gets.
+/// The text that is typed before Tab, and the arguments that kiln then gets.
 type Case<'a> = (&'a str, &'a [&'a str]);
 
-/// What every shell completes in the same way.
+/// The cases that every shell completes in the same way.
 const CASES: [Case<'static>; 11] = [
     (
         "kiln generate 'a fox' --model gen-2-flex --gu",
@@ -95,7 +95,7 @@ pub fn elvish() {
     completes(&place, command, &[("kiln run '{", &["run", "{base_model}-finetuned"])]);
 }
 
-/// Prints the arguments of `kiln` between angle brackets. The scripts run the program all the same.
+/// Prints the arguments of `kiln` between angle brackets. The scripts still run the program.
 const PRINT: &str = "kiln() { printf '<%s>' \"$@\"; echo; }\n";
 
 /// Whether the program can be run.

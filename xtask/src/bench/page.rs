@@ -12,7 +12,7 @@ use super::{
 
 const TEMPLATE: &str = include_str!("performance.md");
 
-/// The figures of cold builds, which are measured on their own because they take long.
+/// The figures of cold builds, which are measured separately because they take long.
 const BUILDS: &str = include_str!("builds.tsv");
 
 const NOT_MEASURED: &str = "not measured";
@@ -144,7 +144,7 @@ mod tests {
             let line = page.lines().find(|line| line.starts_with("| rate / reqwest's rate |"));
             line.unwrap().to_owned()
         };
-        let reason = "The rest buys the promises.";
+        let reason = "The additional time goes into the promises.";
         let missed = render("0.500");
         assert!(row(&missed).ends_with("| at least 0.9 | no |"), "{}", row(&missed));
         assert!(missed.contains(reason));

@@ -1,6 +1,6 @@
-//! The rows of the page: which figures it shows, what they should be, and why one may miss that.
+//! The rows of the page: its figures, their aims, and the reasons for missing them.
 
-/// What a figure should be.
+/// The aim of a figure.
 #[derive(Clone, Copy)]
 pub enum Aim {
     AtLeast(f64),
@@ -60,10 +60,10 @@ const SUBMISSION: &[Row] = &[
         .cpu("submission.imagekiln.cpu", "submission.reqwest.cpu")
         .aim(AtLeast(0.9))
         .reason(
-            "The rest buys the promises. The submission runs in a task of its own, so that it\n\
-             outlives its caller. The request is checked against the contract. Two timers watch\n\
-             for silence, and over HTTP/1.1 the first of them wakes the runtime once. The\n\
-             response is read leniently, and is checked for secrets.",
+            "The additional time goes into the promises. The submission runs in its own task, so \
+             that it\noutlives its caller. The request is checked against the contract. Two timers \
+             watch for silence, and\nover HTTP/1.1 the first of them wakes the runtime once. The \
+             response is read leniently, and is\nchecked for secrets.",
         ),
     Row::new("64 at once with a journal / without one", "submission.64.against_without")
         .cpu("submission.64.journal.cpu", "submission.64.without.cpu")
@@ -77,9 +77,9 @@ const SUBMISSION: &[Row] = &[
 
 /// Why polls cost more than those of reqwest with the same checks.
 const POLL_REASON: &str = "\
-The rest is what few programs do. The response is read field by field, so that one that is damaged
-hides no other, what the contract does not define is reported, and a stalled connection is
-replaced.";
+The additional time goes into work that few programs do. The response is read field by field, so
+that a damaged field hides no other. Members that the contract does not define are reported. A
+stalled connection is replaced.";
 
 const POLL: &[Row] = &[
     Row::new("one at a time / reqwest, same checks", "poll.1.against_reqwest_with_checks")
@@ -132,7 +132,10 @@ const DOWNLOAD: &[Row] = &[
     Row::new("in memory / discard, then write", "download.memory.against_discard_then_write")
         .cpu("download.memory.imagekiln.cpu", "download.memory.discard_then_write.cpu")
         .aim(AtLeast(1.0))
-        .reason("In memory, the two differ by less than runs do: the quartiles are around 1."),
+        .reason(
+            "In memory, the two differ by less than two runs of one of them: the quartiles are \
+             around 1.",
+        ),
     Row::new("in memory / `tokio::fs`, not flushed", "download.memory.against_tokio_fs")
         .cpu("download.memory.imagekiln.cpu", "download.memory.tokio_fs.cpu")
         .aim(AtLeast(1.0)),

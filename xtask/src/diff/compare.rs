@@ -17,7 +17,7 @@ pub struct Difference {
     pub finding: Finding,
 }
 
-/// What differs, in any operation.
+/// The difference, in any operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// The part of the operation; `None` for the operation itself.
@@ -48,7 +48,7 @@ pub enum Mark {
     Compatible,
 }
 
-/// What users of the crate notice, from least to most.
+/// The effect on users of the crate, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -72,7 +72,7 @@ impl Effect {
     }
 }
 
-/// Where a value is sent.
+/// The part of an exchange that contains a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Direction {
     Request,

@@ -48,7 +48,7 @@ pub enum Fact {
         exclusive: bool,
     },
     Multiple(f64),
-    /// What a missing value means.
+    /// The meaning of a missing value.
     Default(String),
     /// Each alternative is a set of credentials that are sent together.
     Credentials(BTreeSet<BTreeSet<String>>),
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// What both nodes allow (`allOf`, a `$ref` with sibling keywords).
+    /// The values that both nodes allow (`allOf`, a `$ref` with sibling keywords).
     pub fn and(mut self, other: Self) -> Self {
         for (name, fact) in other.facts {
             let fact = match self.facts.remove(name) {
@@ -230,7 +230,7 @@ impl Fact {
         }
     }
 
-    /// What both facts allow.
+    /// The values that both facts allow.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => Self::Any(&this & &other),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::compare::{Change, Difference, Effect, Finding, Mark};
 use crate::outline::{self, Types};
 
-/// What a release after `released` with these changes demands.
+/// The requirement on a release after `released` with these changes.
 pub struct Release {
     pub released: Version,
     pub demanded: Version,

@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         Ok(covering)
     }
 
-    /// What the schema's own keywords allow, without those that combine schemas.
+    /// The values that the schema's own keywords allow, without those that combine schemas.
     fn own(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
         let mut parts = BTreeMap::new();
         for (name, property) in place.members_of("properties")? {

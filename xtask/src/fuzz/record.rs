@@ -108,7 +108,7 @@ fn with_sums(page: &str, record: &str) -> Result<String> {
     Ok(format!("{before}{START}{}{END}{after}", sums(record)?))
 }
 
-/// What the runs of a target come to.
+/// The sums of the runs of a target.
 #[derive(Default)]
 struct Sum {
     seconds: u64,

@@ -1,4 +1,4 @@
-//! Where the tools are installed, and the variables that their commands get.
+//! The folder in which the tools are installed, and the environment of their commands.
 
 use std::{
     env,
@@ -11,10 +11,10 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// Where the versions and the programs of the clients are, in the repository.
+/// The folder of the versions and the programs of the clients, in the repository.
 pub const COMMITTED: &str = "xtask/generators";
 
-/// Where Debian installs the sources of Go packages. There, they need no download.
+/// The folder in which Debian installs the sources of Go packages, which need no download then.
 const DEBIAN_GO: &str = "/usr/share/gocode";
 
 /// The Debian package's source of the only package that the generated Go client needs.
@@ -45,7 +45,7 @@ const VARIABLES: [(&str, &str); 8] = [
 /// The last lines of the output of a command that are part of its error.
 const SHOWN_LINES: usize = 20;
 
-/// Where packages come from.
+/// A registry of packages.
 #[derive(Clone, Copy)]
 pub enum Registry {
     Npm,
@@ -90,7 +90,7 @@ impl Registry {
 pub struct Environment {
     /// The checkout.
     pub root: PathBuf,
-    /// Where the tools are installed, and run in a directory each.
+    /// The folder in which the tools are installed, and run in a directory each.
     pub folder: PathBuf,
     path: OsString,
     /// For each registry, the list of the packages that are installed, or why there are none.

@@ -1,4 +1,4 @@
-//! A linter or generator, how it is run, and what is printed about it.
+//! A linter or generator: its commands, and the report on it.
 
 use std::{fmt, fs, path::Path};
 
@@ -10,7 +10,7 @@ use super::{
     warnings::warnings,
 };
 
-/// What a JPEG file and a PNG file start with.
+/// The first bytes of a JPEG file and of a PNG file.
 const SIGNATURES: [&[u8]; 2] = [b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"];
 
 /// The name of the file that a client saves.
@@ -31,7 +31,7 @@ pub struct Tool {
     pub client: Option<Client>,
 }
 
-/// How a generated client is built and run.
+/// The commands that build and run a generated client.
 pub struct Client {
     pub build: &'static str,
     /// Makes a picture, saves it at the path that it gets as its last argument, and prints the
@@ -39,7 +39,7 @@ pub struct Client {
     pub run: &'static str,
 }
 
-/// What was found about a tool.
+/// The report on a tool.
 pub struct Report {
     /// The name, with the version if it was installed.
     pub tool: String,
@@ -47,7 +47,7 @@ pub struct Report {
     pub outcome: Outcome,
 }
 
-/// What came of running a tool.
+/// The outcome of running a tool.
 pub enum Outcome {
     NotRun(String),
     Failed(String),
@@ -61,7 +61,7 @@ pub enum Outcome {
 }
 
 impl Tool {
-    /// Runs everything, and reports what was found. `first` is the picture of the first client: the
+    /// Runs all commands, and returns the report. `first` is the picture of the first client. The
     /// picture of the simulator is a function of the request, so a client that sends another
     /// request is noticed.
     pub fn report(

@@ -1,4 +1,4 @@
-//! The linters and generators, and how each is run.
+//! The linters and generators, and their commands.
 
 use super::{
     environment::{

@@ -1,6 +1,6 @@
-//! Finds warnings and errors in what a tool prints.
+//! Finds warnings and errors in the output of a tool.
 
-/// What a line with a warning or an error contains, in lower case.
+/// The words in lines with warnings or errors, in lower case.
 const SIGNS: [&str; 7] = ["warn", "error", "exception", "skipping", "⚠", "✖", "✘"];
 
 /// Lines that look like a warning, and that the contract does not cause: the start of the names of

@@ -203,7 +203,7 @@ pub fn yes_no(yes: bool) -> String {
     if yes { "yes" } else { "no" }.into()
 }
 
-/// Joins the keywords that have no column of their own: `image=base64;mask-of=image`.
+/// Joins the keywords without a column: `image=base64;mask-of=image`.
 pub fn note(schema: &Schema, keywords: &[(&str, &str)]) -> String {
     let notes = keywords.iter().filter_map(|(keyword, name)| {
         let value = schema.get(*keyword)?.value;

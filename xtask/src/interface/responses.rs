@@ -77,7 +77,7 @@ fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Re
         facts.insert(place.clone(), row(&property, &flat, is_required)?);
         let inner = property.elements_of("allOf")?.into_iter().next().unwrap_or(property);
         add_object(facts, &format!("{place}."), &inner.resolved()?)?;
-        // Items that refer to a schema are rows of their own.
+        // Items that refer to a schema are separate rows.
         if let Some(items) = flat.get("items") {
             add_object(facts, &format!("{place}[]."), items)?;
         }
@@ -103,7 +103,7 @@ fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<
     ))
 }
 
-/// Where the type is: for a list of several types, where these are.
+/// The schema with the type. For a list of several types, the schemas with these.
 fn type_place<'a>(owner: &Place<'a>, schema: &Schema<'a>) -> Result<Place<'a>, Fault> {
     match schema.get("items") {
         Some(items) => items.resolved(),

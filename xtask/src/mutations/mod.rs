@@ -1,8 +1,8 @@
 //! Mutates the contract in every place, and tests that `cargo xtask check` reports each mutation
-//! where it is.
+//! with its place.
 //!
-//! The mutations come from walking the document: every keyword and name of every object is removed,
-//! misspelt, duplicated, changed and given another type, and every element of a list is removed and
+//! The mutations come from walking the document. Every keyword and name of every object is removed,
+//! misspelt, duplicated, changed and given another type. Every element of a list is removed and
 //! changed. [`REASONS`] has the mutations that need no report.
 //!
 //! The test makes one mutation of each kind, such as changing the `minimum` of a field. If the
@@ -54,7 +54,7 @@ fn problems(document: &Value, text: Option<String>, lists: &Lists, page: &str) -
     if !problems.is_empty() {
         return problems;
     }
-    // What the document says about the interface is on a page.
+    // The statements of the document about the interface are on a page.
     let parts = derived::changed_parts(page, &corrections::page(document)).into_iter();
     parts.map(|(_, part)| part).collect()
 }

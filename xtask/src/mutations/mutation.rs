@@ -18,7 +18,7 @@ pub enum Action {
 /// One change of the document.
 pub struct Mutation {
     pub action: Action,
-    /// The pointer to what is changed, after the change.
+    /// The pointer to the changed value, after the change.
     pub pointer: String,
     /// The pointer to the object or list that contains it.
     holder: String,
@@ -28,7 +28,7 @@ pub struct Mutation {
     value: Option<Value>,
     /// The targets of a reference before and after the change.
     targets: Vec<String>,
-    /// How a report may name it.
+    /// The names that a report may use for it.
     names: Vec<String>,
 }
 
@@ -42,8 +42,8 @@ impl Mutation {
         }
     }
 
-    /// Whether the report names what is changed: by a pointer into the object that has it, to what
-    /// contains that, or by its name.
+    /// Whether the report names the changed value: by a pointer into the object that has it, to the
+    /// parent of that object, or by its name.
     pub fn is_named_by(&self, problem: &str) -> bool {
         let pointers = problem.split([' ', '`']).map(|word| word.trim_end_matches(':'));
         let pointers = pointers.map(|word| word.trim_start_matches('#'));
@@ -70,7 +70,7 @@ impl Mutation {
         self.key.parse::<usize>().is_ok()
     }
 
-    /// The pointer to the object that has what is changed, without lists and objects by name.
+    /// The pointer to the object that has the changed value, without lists and objects by name.
     fn subject(&self) -> &str {
         const PARTS: [&str; 5] = ["properties", "required", "parameters", "responses", "servers"];
         let is_index = |step: &str| step.parse::<usize>().is_ok();
@@ -84,7 +84,7 @@ impl Mutation {
         }
     }
 
-    /// What the mutations of one kind have in common: the action, and the keywords on the way.
+    /// The kind of the mutation: the action, and the keywords on the way.
     pub fn kind(&self) -> String {
         let mut kind = self.action.to_string();
         let mut previous = "";
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How a report may name a value, apart from the pointer to it.
+/// The names that a report may use for a value, apart from the pointer to it.
 fn names(key: &str, value: &Value, holder: &str) -> Vec<String> {
     let has_names = |holder: &str| NAMED.iter().any(|kind| holder.ends_with(kind));
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether the messages of commits say what changes for whom, and why.
+//! Checks that the messages of commits describe the change, its effect and its reason.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{process, repository};
 
-/// First words of subjects that hide what changes, where a verb of the change would tell it.
+/// First words of subjects that hide the change. A verb would name it.
 const RIDDLES: [&str; 6] = ["Say", "Let", "Know", "Hold", "Keep", "Put"];
 
 /// The longest subject that git's own tools show whole.

@@ -1,4 +1,4 @@
-//! Rules of the house that a program can check, for all crates, and the exceptions that are left.
+//! The rules of the house that a program can check, for all crates, and the remaining exceptions.
 //!
 //! `xtask/exceptions.tsv` has how often each rule may be broken at each place. A number may only
 //! fall: the check also fails if the file allows more than there is.
@@ -23,7 +23,7 @@ const EXCEPTIONS: &str = "xtask/exceptions.tsv";
 /// The prose that is checked for phrases, beside the Rust files. Some pages are generated.
 const PROSE: [&str; 4] = ["*.md", ".ci/*", "*.js", "*.toml"];
 
-/// The rules, and what to do about a place that breaks one.
+/// The rules, and advice for a place that breaks one.
 const RULES: [(&str, &str); 8] = [
     ("circle", "move what both parts need to one that both can import"),
     ("long file", "split it where its second idea starts"),
@@ -39,18 +39,18 @@ const RULES: [(&str, &str); 8] = [
 #[derive(Default)]
 struct Broken {
     times: usize,
-    /// Where exactly, for a person.
+    /// The exact places, for a person.
     details: Vec<String>,
 }
 
 type Findings = BTreeMap<(&'static str, String), Broken>;
 
-/// Returns what breaks a rule without being an exception, and exceptions that are not needed.
+/// Returns violations of rules that are not exceptions, and exceptions that are not needed.
 pub fn problems() -> Result<Vec<String>> {
     compare(&findings()?, &exceptions(&repository::read(EXCEPTIONS)?)?)
 }
 
-/// Compares what was found with what may be there.
+/// Compares the findings with the exceptions.
 fn compare(found: &Findings, allowed: &BTreeMap<(String, String), usize>) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for ((rule, place), broken) in found {
@@ -107,7 +107,7 @@ fn findings() -> Result<Findings> {
         add("module docs", path, usize::from(files::lacks_documentation(source)), vec![]);
         add("match on bool", path, files::matches_on_bool(source)?, vec![]);
         if !path.ends_with("tidy/phrases.rs") {
-            let phrases = phrases::found(&source.text);
+            let phrases = phrases::found(&source.text, false);
             add("phrase", path, phrases.len(), phrases);
         }
     }
@@ -122,7 +122,7 @@ fn findings() -> Result<Findings> {
         }
     }
     for path in sources::files(&PROSE)? {
-        let phrases = phrases::found(&repository::read(&path)?);
+        let phrases = phrases::found(&repository::read(&path)?, path.ends_with(".md"));
         add("phrase", &path, phrases.len(), phrases);
     }
     for path in sources::files(&["*.js", "*.css"])? {

@@ -1,4 +1,4 @@
-//! The Rust files of the repository, and what of them is code.
+//! The Rust files of the repository, and their lines of code.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 

@@ -1,4 +1,4 @@
-//! `kiln batch adopt`: makes a ledger the one of pictures that another one has paid for.
+//! `kiln batch adopt`: makes a ledger accept pictures that another ledger has paid for.
 
 use clap::{ArgMatches, Command};
 

@@ -1,4 +1,4 @@
-//! `--ledger`: where the ledger of a batch is.
+//! `--ledger`: the place of the ledger of a batch.
 
 use std::{
     fmt,
@@ -146,10 +146,7 @@ impl Place {
             Self::File(path) => path.exists(),
             Self::Server(url) => connect_read_only(&url.0).await?.is_some(),
         };
-        match exists {
-            true => self.open(process).await.map(Some),
-            false => Ok(None),
-        }
+        if exists { self.open(process).await.map(Some) } else { Ok(None) }
     }
 
     /// Opens the ledger to read it, if it exists.
@@ -185,9 +182,10 @@ impl fmt::Display for ServerUrl {
         let Ok(mut url) = Url::parse(&self.0) else { return f.write_str("postgres://...") };
         let query: Vec<_> =
             url.query_pairs().into_owned().filter(|(name, _)| name != "password").collect();
-        match query.is_empty() {
-            true => url.set_query(None),
-            false => _ = url.query_pairs_mut().clear().extend_pairs(query),
+        if query.is_empty() {
+            url.set_query(None);
+        } else {
+            url.query_pairs_mut().clear().extend_pairs(query);
         }
         url.set_fragment(None);
         // Fails only for URLs without a host, which have no password either.
@@ -205,7 +203,7 @@ impl fmt::Debug for ServerUrl {
 #[cfg(feature = "postgres")]
 async fn connect(process: &Process, url: &str) -> Result<Ledger, Failure> {
     let ledger = Ledger::connect(url).await?;
-    // Without a home directory, the server alone knows the tasks.
+    // Without a home directory, only the server has the tasks.
     match directory::state(process) {
         Some(state) => Ok(ledger.with_acceptance_log(state.join("acceptances")).await?),
         None => Ok(ledger),

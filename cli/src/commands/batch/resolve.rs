@@ -1,4 +1,4 @@
-//! `kiln batch resolve`: records whether the submission of a job was billed, or which task it has.
+//! `kiln batch resolve`: records the task of a submission, or whether it was billed.
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 
@@ -11,7 +11,7 @@ pub const NAME: &str = "resolve";
 pub fn command() -> Command {
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new(NAME)
-        .about("Record what became of the submission of an `unknown` job")
+        .about("Record the outcome of the submission of an `unknown` job")
         .arg(Arg::new("name").value_name("NAME").required(true).help("The name of the job"))
         .args([
             flag("paid")

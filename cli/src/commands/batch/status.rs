@@ -1,4 +1,4 @@
-//! `kiln batch status`: what became of the jobs of a ledger.
+//! `kiln batch status`: prints the states of the jobs of a ledger.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn for_people(place: &Place, report: &Report, jobs: &[JobStatus]) -> String {
     text
 }
 
-/// What to do with the listed jobs.
+/// The advice for the listed jobs.
 fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
     let with_state = |states: &[State]| jobs.iter().any(|job| states.contains(&job.state));
     let ledger = quoted(&place.to_string());

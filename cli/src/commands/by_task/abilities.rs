@@ -1,4 +1,4 @@
-//! Which commands accept a model, besides `run` and `submit`.
+//! The commands that accept a model, besides `run` and `submit`.
 
 use super::TASKS;
 use crate::{
@@ -15,7 +15,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     [generate::NAME, edit::NAME].into_iter().chain(TASKS.iter().map(|task| task.name))
 }
 
-/// The commands that a model is good for. A model of the table is good for its task only.
+/// The commands that suit a model. A model of the table suits its task only.
 pub fn of(model: &Operation) -> Vec<&'static str> {
     let tasks = TASKS.iter().filter(|task| task.models.contains(&model.name));
     let tasks: Vec<&str> = tasks.map(|task| task.name).collect();
@@ -33,10 +33,7 @@ pub fn of(model: &Operation) -> Vec<&'static str> {
 /// The same on one line.
 pub fn shown(model: &Operation) -> String {
     let abilities = of(model);
-    match abilities.is_empty() {
-        true => "-".to_owned(),
-        false => abilities.join(", "),
-    }
+    if abilities.is_empty() { "-".to_owned() } else { abilities.join(", ") }
 }
 
 #[cfg(test)]

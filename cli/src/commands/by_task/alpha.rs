@@ -1,10 +1,10 @@
-//! Whether an image may have an alpha channel. Only its header is read.
+//! Detects whether an image may have an alpha channel. Only its header is read.
 
 use std::{fs::File, io::Read, path::Path};
 
 use imagekiln::{FileKind, ImageInput, ImageSource};
 
-/// How much of a file is read, in bytes. The color profile of a PNG comes before its `tRNS` chunk.
+/// The number of bytes that are read. The color profile of a PNG comes before its `tRNS` chunk.
 const HEAD: u64 = 256 * 1024;
 
 /// Returns `false` only if the image certainly has no alpha channel. May block.

@@ -18,7 +18,7 @@ pub struct Argument {
     pub takes: Takes,
 }
 
-/// What an argument takes.
+/// The kind of value that an argument takes.
 pub enum Takes {
     Prompt,
     Image,

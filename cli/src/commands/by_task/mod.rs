@@ -1,5 +1,5 @@
-//! Commands named after what they do, such as `kiln inpaint`. The table says which models can do
-//! it; the flags are the fields of the chosen model, as in `generate` and `edit`.
+//! Commands named after their tasks, such as `kiln inpaint`. The table lists the models of each
+//! task. The flags are the fields of the chosen model, as in `generate` and `edit`.
 
 pub mod abilities;
 mod alpha;
@@ -22,7 +22,7 @@ use imagekiln::{Operation, Request};
 
 pub use self::table::TASKS;
 
-/// A command, and what it needs to know about its models.
+/// A command, and the facts about its models that it needs.
 pub struct Task {
     /// The name of the command.
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub struct Task {
     /// The names of the models that can do it. The first one is the default.
     models: &'static [&'static str],
     arguments: &'static [Argument],
-    /// What a request needs although the contract leaves it optional.
+    /// The fields that a request needs although the contract leaves them optional.
     need: Option<Need>,
     /// The values of the field `mode`, if the images decide it.
     modes: Option<Modes>,
@@ -77,12 +77,13 @@ impl Task {
         self.models().find(|model| model.name == named.name).unwrap_or(default)
     }
 
-    /// What the command takes, for a tip.
+    /// The arguments of the command, for a tip.
     pub fn takes(&self) -> String {
         let names: Vec<&str> = self.arguments.iter().map(|argument| argument.value_name).collect();
-        let quotes = match self.arguments.first().is_some_and(Argument::is_prompt) {
-            true => "; a prompt of several words needs quotes",
-            false => "",
+        let quotes = if self.arguments.first().is_some_and(Argument::is_prompt) {
+            "; a prompt of several words needs quotes"
+        } else {
+            ""
         };
         format!("'kiln {}' takes only {}{quotes}", self.name, names.join(" and "))
     }

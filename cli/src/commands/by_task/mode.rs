@@ -16,9 +16,10 @@ impl Modes {
     /// Sets the mode unless it is given. Refuses the mode that does not fit the images.
     pub fn set(&self, request: Request) -> Result<Request, Failure> {
         let has_images = request.outline().values().map(plausible::images).sum::<usize>() > 0;
-        let (fitting, other) = match has_images {
-            true => (self.with_images, self.without),
-            false => (self.without, self.with_images),
+        let (fitting, other) = if has_images {
+            (self.with_images, self.without)
+        } else {
+            (self.without, self.with_images)
         };
         if request.text(MODE) == Some(other) {
             let what = if has_images { "without images" } else { "with images" };
@@ -27,9 +28,6 @@ impl Modes {
             let advice = format!("nothing was sent; leave --mode out, or use --mode {fitting}");
             return Err(Failure::request(problem).advise(advice));
         }
-        Ok(match request.has_field(MODE) {
-            true => request,
-            false => request.field(MODE, fitting),
-        })
+        Ok(if request.has_field(MODE) { request } else { request.field(MODE, fitting) })
     }
 }

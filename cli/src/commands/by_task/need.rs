@@ -1,4 +1,5 @@
-//! What a task needs although the contract leaves it optional. Without it, nobody wants to pay.
+//! The fields that a task needs although the contract leaves them optional. Nobody wants to pay for
+//! a task without them.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use imagekiln::{ImageInput, Request};
 /// The field of the mask.
 pub const MASK: &str = "mask";
 
-/// What a task needs, and what to say if it is missing.
+/// The fields that a task needs, and the error if they are missing.
 pub struct Need {
     pub rule: Rule,
     pub problem: &'static str,
@@ -37,12 +38,11 @@ impl Need {
                 is_set(&body, MASK) || image.is_none_or(alpha::may_have_alpha_channel)
             }
         };
-        match is_met {
-            true => Ok(()),
-            false => {
-                let advice = format!("nothing was sent; {}", self.advice);
-                Err(Failure::request(self.problem).advise(advice))
-            }
+        if is_met {
+            Ok(())
+        } else {
+            let advice = format!("nothing was sent; {}", self.advice);
+            Err(Failure::request(self.problem).advise(advice))
         }
     }
 }

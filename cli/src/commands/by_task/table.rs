@@ -60,12 +60,12 @@ const EXPAND: Task = Task {
 
 const ERASE: Task = Task {
     name: "erase",
-    about: "Remove what a mask covers from an image",
+    about: "Remove the masked content from an image",
     models: &["gen-tools/erase-v1"],
     arguments: &[Argument::image("image", "IMAGE", "The image to remove content from")],
     need: Some(Need {
         rule: Rule::All(&["mask"]),
-        problem: "there is no mask of what to remove",
+        problem: "there is no mask of the content to remove",
         advice: "add --mask FILE",
     }),
     modes: None,

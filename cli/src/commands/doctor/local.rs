@@ -1,4 +1,4 @@
-//! What can be checked without the network.
+//! The checks without the network.
 
 use std::path::Path;
 
@@ -67,9 +67,10 @@ fn directory(
             format!("run `chmod {mode} {}`", open.display()),
         );
     }
-    match existing == path {
-        true => Check::ok(name, format!("{shown} is writable")),
-        false => Check::ok(name, format!("{shown} does not exist yet, and can be created")),
+    if existing == path {
+        Check::ok(name, format!("{shown} is writable"))
+    } else {
+        Check::ok(name, format!("{shown} does not exist yet, and can be created"))
     }
 }
 
@@ -85,7 +86,7 @@ fn is_open(_: &Path) -> bool {
     false
 }
 
-/// What standard error can show. None of it is a problem.
+/// The abilities of standard error. None of them is a problem.
 pub fn terminal(process: &Process) -> Check {
     if !process.stderr.is_terminal {
         return Check::ok("terminal", "standard error is not a terminal, so no progress is shown");

@@ -1,4 +1,5 @@
-//! `kiln doctor`: whether this machine can use the service. Submits nothing and costs nothing.
+//! `kiln doctor`: checks whether this machine can use the service. Submits nothing and costs
+//! nothing.
 
 mod local;
 mod service;

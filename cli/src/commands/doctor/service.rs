@@ -1,4 +1,4 @@
-//! Whether the service can be reached, and accepts the key.
+//! Checks whether the service can be reached and accepts the key.
 
 use std::{error::Error, time::Duration};
 
@@ -29,7 +29,7 @@ pub const NAMES: [&str; 4] = ["address", "tls", "clock", "key"];
 /// How long each step may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How far the clock may be off: webhooks that are older are refused.
+/// The tolerated error of the clock: older webhooks are refused.
 const MAX_SKEW: Duration = Duration::from_secs(300);
 
 /// A task that no service has.
@@ -149,12 +149,13 @@ async fn request(base: &Url) -> Result<Response, Check> {
         .build();
     let failed = |error: reqwest::Error| {
         let error = error.without_url();
-        let advice = match base_url::is_not_tls(&error) {
-            true => concat!(
+        let advice = if base_url::is_not_tls(&error) {
+            concat!(
                 "the server does not speak TLS: if it is an http server, write http:// in the ",
                 "base URL"
-            ),
-            false => "check the base URL, the system's certificates and the proxy",
+            )
+        } else {
+            "check the base URL, the system's certificates and the proxy"
         };
         Check::problem("tls", Exit::Network, last_cause(&error), advice)
     };
@@ -190,7 +191,7 @@ fn clock(response: &Response) -> Check {
     )
 }
 
-/// Polls a task that does not exist, which only an accepted key may do.
+/// Tests the key by polling a task that does not exist.
 async fn check_key(context: &Context) -> Check {
     let polled = async {
         let session = Session::open(context).await?;

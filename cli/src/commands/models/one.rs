@@ -4,8 +4,8 @@ use super::{columns, json::kind_json};
 use crate::{args::model, commands::by_task::abilities};
 use imagekiln::{Field, Operation};
 
-/// What the model is good for, its properties, its fields with their limits, and what the contract
-/// does not say.
+/// The purpose of the model, its properties, its fields with their limits, and the gaps of the
+/// contract.
 pub fn text(model: &'static Operation) -> String {
     let mut parts = vec![model::description(model), properties(model)];
     if !model.fields.is_empty() {

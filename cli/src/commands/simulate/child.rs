@@ -6,7 +6,7 @@ use tokio::process::{Child, Command};
 
 use crate::{exit::Exit, failure::Failure, interrupt::Interrupts};
 
-/// How long the command may take to end after Ctrl-C, which it also receives from the terminal.
+/// The time in which the command may end after Ctrl-C, which it also receives from the terminal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the command with additional environment variables, and returns its exit code.

@@ -14,7 +14,7 @@ use imagekiln::{Region, Task, TaskRef};
 const WHAT_TO_PASS: &str = "pass a file with the output of `kiln submit`, `-` for standard input, \
                             the task's id, or @ and a number of `kiln history`";
 
-/// What the argument contains.
+/// The content of the argument.
 enum Named {
     Whole(TaskRef),
     Id(String),
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Opens the history, if this command is to record what becomes of the task.
+    /// Opens the history, if this command is to record the end of the task.
     pub async fn session(&self, context: &Context) -> Result<Session, Failure> {
         let history = match self.entry() {
             Some(entry) if context.records()? => {

@@ -1,4 +1,4 @@
-//! `kiln task resolve @NUMBER ID`: hands in the task of a submission whose response was lost.
+//! `kiln task resolve @NUMBER ID`: records the task of a submission whose response was lost.
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a webhook claims about its task. Only a poll can confirm it.
+//! The claims of a webhook about its task. Only a poll can confirm them.
 
 use serde_json::{Value, json};
 

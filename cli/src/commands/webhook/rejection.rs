@@ -1,4 +1,4 @@
-//! Why a webhook was rejected: a code for programs, and advice on what to check.
+//! The reason for rejecting a webhook: a code for programs, and advice on what to check.
 
 use crate::failure::Failure;
 use imagekiln::webhook::Rejection;

@@ -41,7 +41,7 @@ pub struct SchemeOptions {
     secrets: SecretOptions,
 }
 
-/// How deliveries are processed.
+/// The processing of deliveries.
 pub enum Reading {
     Verified(Verifier),
     /// No secret is set.
@@ -120,8 +120,9 @@ impl SchemeOptions {
 
 /// A JSON pointer (RFC 6901).
 fn pointer(text: &str) -> Result<String, String> {
-    match text.starts_with('/') {
-        true => Ok(text.to_owned()),
-        false => Err("use a JSON pointer, such as /data/id".to_owned()),
+    if text.starts_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("use a JSON pointer, such as /data/id".to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! The formats, and what is wrong with their lines.
+//! The formats, and the problems of their lines.
 
 use super::*;
 

@@ -17,7 +17,7 @@ fn read_source(source: &Source, defaults: &Defaults) -> Result<Vec<PlannedJob>, 
     read(&Input::new(io::empty()), source, defaults)
 }
 
-/// A folder, and what is set on the command line.
+/// A folder, and the settings of the command line.
 struct Bench {
     folder: TempDir,
     defaults: Defaults,

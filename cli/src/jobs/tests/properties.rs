@@ -1,4 +1,4 @@
-//! What holds for every job file.
+//! Properties of every job file.
 
 use std::fmt::Write as _;
 

@@ -1,12 +1,12 @@
 //! The blocks of code on a page.
 
 pub struct Block {
-    /// What follows the fence.
+    /// The text after the fence.
     pub language: String,
     pub code: String,
     /// The number of the fence's line, from 1.
     pub line: usize,
-    /// How far the fence is indented.
+    /// The indentation of the fence.
     indent: usize,
 }
 

@@ -66,7 +66,7 @@ fn curl(bench: &Bench, command: &str) -> Result<(), String> {
     if outcome.code == 0 { Ok(()) } else { Err(outcome.stderr) }
 }
 
-/// What a command of Cargo names must exist.
+/// The targets that a command of Cargo names must exist.
 fn cargo(command: &str) -> Result<(), String> {
     let words: Vec<_> = command.split_whitespace().take_while(|word| *word != "--").collect();
     let value = |flag: &str| {

@@ -30,7 +30,7 @@ const README: &str = "cli/README.md";
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
 
-/// Where programs in Rust are compiled as tests of the documentation.
+/// The files that compile programs in Rust as tests of the documentation.
 const COMPILED: [&str; 3] = ["src/book.rs", "src/guide/mod.rs", "batch/src/lib.rs"];
 
 fn read(path: &str) -> String {

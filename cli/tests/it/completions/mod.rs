@@ -1,4 +1,4 @@
-//! What kiln offers for the words that a shell passes to it. `tests/shells` types in real shells.
+//! The candidates for the words that a shell passes to kiln. `tests/shells` types in real shells.
 
 mod protocol;
 mod values;

@@ -1,4 +1,4 @@
-//! How each shell passes words and reads candidates, and what happens if something is wrong.
+//! The form in which each shell passes words and reads candidates, and invalid calls.
 
 use super::complete;
 use crate::bench::{Bench, Place};

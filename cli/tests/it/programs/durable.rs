@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use super::Stage;
 use crate::{bench::Bench, book::blocks::blocks};
 
-/// How often each program is killed.
+/// The number of kills of each program.
 const KILLS: u32 = 5;
 
 /// Longer than most runs take.

@@ -1,5 +1,5 @@
-//! The programs of the documents that pay, under faults and killed at random moments: what the
-//! simulator charged is compared with what they saved.
+//! The programs of the documents that pay, under faults and killed at random moments. The charges
+//! of the simulator are compared with the saved pictures.
 //!
 //! The examples are programs of other packages. `cargo test --workspace` builds them, and so does
 //! `cargo build --workspace --examples`.
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use crate::bench::Bench;
 
-/// What goes wrong in every run but the last one.
+/// The faults of every run but the last one.
 const FAULTS: [&str; 9] = [
     "reply-lost@submission:0.05",
     "reset@submission=after:0.05",
@@ -112,7 +112,7 @@ impl Stage {
         command
     }
 
-    /// What the simulator charged for, in the order of the submissions.
+    /// The tasks that the simulator charged for, in the order of the submissions.
     fn account(&self) -> Vec<TaskView> {
         let mut tasks = self.bench.simulator.tasks();
         tasks.sort_by_key(|task| task.accepted_at);
@@ -120,7 +120,7 @@ impl Stage {
     }
 }
 
-/// How a program ended.
+/// The end of a program.
 struct Run {
     status: ExitStatus,
     stderr: String,

@@ -1,5 +1,5 @@
-//! The programs without a record. A kill may lose what they paid for, but a run never pays twice
-//! for a picture, and an error names what was paid.
+//! The programs without a record. A kill may lose paid pictures, but a run never pays twice for a
+//! picture, and an error names the paid tasks.
 
 use std::{collections::BTreeSet, process::Command, time::Duration};
 
@@ -7,14 +7,14 @@ use imagekiln::{WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE};
 
 use super::Stage;
 
-/// How often each program runs under faults.
+/// The number of runs of each program under faults.
 const RUNS: u32 = 3;
 
 /// Longer than a run takes.
 const LONGEST: Duration = Duration::from_millis(1000);
 
-/// What an error prints whose submission may have been billed.
-const UNKNOWN: &str = "billing_unknown: true";
+/// The text of an error whose submission may have been billed.
+const UNKNOWN: &str = "it is unknown whether the task was created and billed";
 
 fn program(stage: &Stage, name: &str) -> Command {
     let mut command = stage.example(name);

@@ -1,5 +1,5 @@
-//! The commands of the documents that pay. What they submitted is in the history, or in the ledger
-//! of their batch, and `kiln resume`, or the same batch again, saves it.
+//! The commands of the documents that pay. Their submissions are in the history, or in the ledger
+//! of their batch. `kiln resume`, or the same batch again, saves the pictures.
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 

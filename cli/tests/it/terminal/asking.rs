@@ -1,4 +1,4 @@
-//! `--show`: how the terminal is recognised or asked, and what it then receives.
+//! `--show`: the terminal is recognised or asked, and then receives the picture.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use image::{Rgb, RgbImage};
@@ -9,7 +9,7 @@ use crate::terminal::{
     gallery::{BLOCKS, Gallery, QUESTION, picture},
 };
 
-/// What a terminal with these variables receives.
+/// The bytes that a terminal with these variables receives.
 fn written(variables: &[(&str, &str)], picture: &RgbImage) -> String {
     let gallery = Gallery::new();
     let mut command = gallery.save();
@@ -20,7 +20,7 @@ fn written(variables: &[(&str, &str)], picture: &RgbImage) -> String {
     terminal.raw().to_owned()
 }
 
-/// What a terminal receives that responds like this to the question.
+/// The bytes that a terminal with this response to the question receives.
 fn written_after(response: &str, picture: &RgbImage) -> String {
     let gallery = Gallery::new();
     let mut terminal = Terminal::start(gallery.save());

@@ -1,4 +1,4 @@
-//! What is coloured, and when nothing is.
+//! The colours of the output, and the settings that turn them off.
 
 use std::process::Command;
 
@@ -22,7 +22,7 @@ const COLOURED: [(&[&str], &str); 4] = [
     (&["models"], "MODEL"),
 ];
 
-/// What a command writes to a terminal.
+/// The output of a command on a terminal.
 fn written(command: Command) -> String {
     let mut terminal = Terminal::start(command);
     terminal.end();

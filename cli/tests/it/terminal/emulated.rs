@@ -246,7 +246,7 @@ fn led(command: &Command) -> Command {
     leader
 }
 
-/// Reads in a thread of its own, so that a test can wait with a limit.
+/// Reads in a separate thread, so that a test can wait with a limit.
 fn read_from(mut pty: File) -> mpsc::Receiver<Vec<u8>> {
     let (sender, output) = mpsc::channel();
     thread::spawn(move || {

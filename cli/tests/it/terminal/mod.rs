@@ -1,5 +1,4 @@
-//! What a person sees and types: the program on a pseudo-terminal, whose output goes to a terminal
-//! emulator.
+//! Interactive use: the program on a pseudo-terminal, whose output goes to a terminal emulator.
 
 mod asking;
 mod bars;

@@ -1,4 +1,4 @@
-//! What the progress line says while the client waits before it repeats a request.
+//! The progress line while the client waits before it repeats a request.
 
 use std::process::Command;
 

@@ -9,7 +9,7 @@ use crate::{
 };
 use imagekiln_simulator::Config;
 
-/// What happens while a command runs.
+/// An event while a command runs.
 #[derive(PartialEq)]
 enum Meanwhile {
     Nothing,
@@ -85,7 +85,7 @@ fn assert_recorded(path: &Path, content: &str) {
     assert!(recorded == content, "{path}: run `cargo xtask session`; expected:\n{content}");
 }
 
-/// Runs the commands, each on a terminal of its own, and shows on another one what they showed.
+/// Runs the commands, each on its own terminal, and shows their output on another one.
 fn record() -> avt::Terminal {
     let bench =
         Bench::with(Config { ready_after: AGES, seed: Some(7.into()), ..Config::default() });

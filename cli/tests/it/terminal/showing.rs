@@ -122,7 +122,7 @@ fn every_resumed_picture_is_shown_below_its_line() {
         bench.run(&[&["submit", "gen-2-pro"][..], &words].concat()).ok();
     }
     let mut command = bench.kiln(&["resume", "--show"]);
-    // Colour is what the user asks for with --show.
+    // --show asks for colour.
     command.env("TERM", "linux").env("NO_COLOR", "1");
     let setup = Setup { rows: 10, ..Setup::default() };
     let mut terminal = Terminal::start_with(command, setup);

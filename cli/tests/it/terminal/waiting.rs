@@ -20,7 +20,7 @@ const FOX: [&str; 9] = [
     "--deadline=1h",
 ];
 
-/// What the terminal shows after a task that nobody interrupted.
+/// The terminal after a task that nobody interrupted.
 fn saved(bench: &Bench) -> String {
     format!(
         "submitted task {} to gen-2-pro (3 credits)\n\

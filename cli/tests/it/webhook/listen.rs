@@ -275,8 +275,8 @@ fn it_ends_when_its_output_is_closed() {
     let place = Place::new();
     let mut listening = listen(&place, &[]);
     listening.close_stdout();
-    // A process that another test starts holds the pipe until it runs its program, so a delivery may
-    // still be printed. The service delivers the webhook again.
+    // A process that another test starts holds the pipe until it runs its program, so a delivery
+    // may still be printed. The service delivers the webhook again.
     while let Ok(mut stream) = TcpStream::connect(listening.address()) {
         // The program may end before it reads the request or responds.
         let _ = stream.write_all(

@@ -1,4 +1,4 @@
-//! How many jobs are in which state, what they cost, and how long the rest takes.
+//! The number of jobs in each state, their cost, and the time that the rest takes.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,7 +12,7 @@ pub struct Counts {
     by_state: [u64; State::ALL.len()],
     credits: f64,
     started: Instant,
-    /// How many jobs had ended at the start.
+    /// The number of jobs that had ended at the start.
     ended_before: u64,
 }
 

@@ -29,7 +29,7 @@ pub struct Progress {
     error: Option<io::Error>,
 }
 
-/// What is shown while the batch runs.
+/// The display while the batch runs.
 enum Display {
     /// Bars on standard error.
     Bars(Bars),

@@ -14,7 +14,7 @@ use super::{Display, Progress, bars::Bars, events};
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Job, JobStatus, Ledger, Report, ReportRow, State};
 
-/// What was written, for the test and the progress.
+/// The output, shared by the test and the progress.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

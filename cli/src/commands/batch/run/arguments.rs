@@ -118,7 +118,7 @@ pub fn describe_jobs(matches: &ArgMatches) -> bool {
     matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(id))
 }
 
-/// What the flags set for every job.
+/// The settings of the flags for every job.
 pub fn defaults(
     context: &Context,
     matches: &ArgMatches,

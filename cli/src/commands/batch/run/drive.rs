@@ -7,10 +7,10 @@ use crate::{context::Context, failure::Failure, interrupt::Interrupts};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Batch, Error, Ledger, Report};
 
-/// How long a stopped run waits for responses to submissions in flight.
+/// The time for which a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 
-/// How a run ended.
+/// The end of a run.
 pub struct Ended {
     pub report: Report,
     pub error: Option<Error>,

@@ -58,7 +58,7 @@ fn options() -> [Arg; 8] {
         option("budget")
             .value_name("CREDITS")
             .value_parser(credits)
-            .help("What all submissions of the ledger may cost, including those of earlier runs"),
+            .help("The maximum cost of all submissions of the ledger, including earlier runs"),
         option("price")
             .value_name("CREDITS")
             .value_parser(credits)
@@ -150,7 +150,7 @@ async fn run(
     outcome::check(drive(context, batch, &interrupts).await?, &resume)
 }
 
-/// Finds out before the ledger is created whether this program can save to the output.
+/// Checks that this program can save to the output, before the ledger is created.
 fn check_features(output: &str) -> Result<(), Failure> {
     let buckets = [
         ("s3", "s3", cfg!(feature = "s3")),
@@ -220,7 +220,7 @@ async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failu
     ))
 }
 
-/// What a plan needs from the ledger.
+/// The facts from the ledger that a plan needs.
 #[derive(Default)]
 struct Known {
     /// The prices by model.

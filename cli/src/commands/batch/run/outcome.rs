@@ -1,4 +1,4 @@
-//! What a run leaves: its exit code, and the command that continues it.
+//! The outcome of a run: its exit code, and the command that continues it.
 
 use clap::{ArgMatches, Id, parser::ValueSource};
 
@@ -14,7 +14,7 @@ use imagekiln_batch::{Report, State};
 /// The states that the next run continues.
 const LEFT: [State; 4] = [State::Queued, State::Submitting, State::Submitted, State::Ready];
 
-/// What the command that continues a run contains.
+/// The parts of the command that continues a run.
 pub struct Resume<'a> {
     pub context: &'a Context,
     pub matches: &'a ArgMatches,
@@ -83,9 +83,10 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
         return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
     }
     if LEFT.into_iter().any(has) {
-        let advice = match has(State::Queued) && resume.matches.contains_id("budget") {
-            true => "the budget does not allow the queued jobs; raise --budget to continue",
-            false => "their tasks continue; run the batch again later",
+        let advice = if has(State::Queued) && resume.matches.contains_id("budget") {
+            "the budget does not allow the queued jobs; raise --budget to continue"
+        } else {
+            "their tasks continue; run the batch again later"
         };
         return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
     }
@@ -94,7 +95,7 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
 }
 
 impl Resume<'_> {
-    /// Adds the two ways to continue with a ledger that may not know everything that was paid for.
+    /// Adds the two ways to continue with a ledger that may not have everything that was paid for.
     fn decide(&self, failure: Failure) -> Failure {
         let place = self.place.to_string();
         let mut words = vec!["batch", "adopt", "--output", self.output];

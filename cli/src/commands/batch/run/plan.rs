@@ -1,4 +1,4 @@
-//! What a batch would do, for `--dry-run`.
+//! The plan of a batch, for `--dry-run`.
 
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-/// Where the pictures of the first jobs go.
+/// The targets of the pictures of the first jobs.
 fn targets(jobs: &[PlannedJob], output: &str) -> Vec<String> {
     let mut lines = vec![format!("\npictures are saved to {}:\n", without_secrets(output))];
     let named = || jobs.iter().take(MOST_NAMED);

@@ -25,8 +25,8 @@ struct Options {
     /// task, and finds the task of a submission whose response was lost
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// The URL at which the service reaches the address of --listen, for example that of a proxy,
-    /// which may pass its path on or remove it [default: `http://` and the address]
+    /// The public URL of --listen, if a proxy is in front of it; the proxy may remove its path
+    /// [default: `http://` and the address]
     #[arg(long, value_name = "URL", requires = "listen", value_parser = callback_url)]
     callback_url: Option<Url>,
     #[command(flatten)]

@@ -77,8 +77,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 fn path(text: &str) -> Result<String, String> {
     let is_sent_unchanged =
         |c: char| c.is_ascii_alphanumeric() || "/-._~!$&'()*+,;=:@%".contains(c);
-    match text.starts_with('/') && text.chars().all(is_sent_unchanged) {
-        true => Ok(text.to_owned()),
-        false => Err("use a URL path, such as /webhooks".to_owned()),
+    if text.starts_with('/') && text.chars().all(is_sent_unchanged) {
+        Ok(text.to_owned())
+    } else {
+        Err("use a URL path, such as /webhooks".to_owned())
     }
 }
