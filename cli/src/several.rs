@@ -21,7 +21,7 @@ use crate::{
     submission,
     target::Saved,
 };
-use imagekiln::{ErrorKind, Request, Task};
+use imagekiln::{Backoff, ErrorKind, Request, Task};
 
 /// The number of active tasks that the service accepts, for settings without one.
 const MAX_ACTIVE: u16 = 24;
@@ -127,12 +127,12 @@ async fn submit(
 /// The time for which a refused submission is tried again.
 struct Patience {
     end: Instant,
-    pause: Duration,
+    backoff: Backoff,
 }
 
 impl Patience {
     fn new(patience: Duration) -> Self {
-        Self { end: Instant::now() + patience, pause: FIRST_PAUSE }
+        Self { end: Instant::now() + patience, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
     }
 
     /// The wait before the next attempt. `None` if there is none.
@@ -140,8 +140,7 @@ impl Patience {
         if failure.kind != ErrorKind::RateLimited.as_str() {
             return None;
         }
-        let wait = failure.retry_after.unwrap_or_default().max(self.pause);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        let wait = failure.retry_after.unwrap_or_default().max(self.backoff.pause());
         (Instant::now() + wait <= self.end).then_some(wait)
     }
 }
