@@ -1,11 +1,11 @@
 //! The types of fields with a fixed set of values: one enum per list.
 
 use super::{
+    document::DocumentNode,
     fault::Fault,
     frame,
     kind::Kind,
     name::{camel_case, is_camel_case},
-    place::Place,
 };
 
 /// The variant for values that are not in the list.
@@ -26,7 +26,7 @@ pub fn variant(value: &str) -> String {
 /// Reads the values of the `enum` in `schema`. Every value must have a distinct variant name.
 ///
 /// OpenAPI 3.0 needs null in the list if the value may be null. It is not one of the values.
-pub fn read_values(schema: &Place) -> Result<Vec<String>, Fault> {
+pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Fault> {
     let list = schema.need("enum")?;
     let mut values = Vec::new();
     let mut variants = vec![UNKNOWN.to_owned()];
@@ -53,7 +53,7 @@ pub fn read_values(schema: &Place) -> Result<Vec<String>, Fault> {
 }
 
 /// Reads a component with a list of values.
-pub fn read_component(name: &str, component: &Place) -> Result<Kind, Fault> {
+pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Fault> {
     let known = ["type", "nullable", "enum", "description"];
     frame::known(component, "the schema of an enum", known.into_iter())?;
     let values = read_values(component)?;
@@ -66,7 +66,7 @@ pub fn read_component(name: &str, component: &Place) -> Result<Kind, Fault> {
 }
 
 /// Returns the first component with these values, with or without null. They share its type.
-fn sibling<'a>(component: &Place<'a>, values: &[String]) -> Result<Option<&'a str>, Fault> {
+fn sibling<'a>(component: &DocumentNode<'a>, values: &[String]) -> Result<Option<&'a str>, Fault> {
     let schemas = component.document().need("components")?.members_of("schemas")?;
     for (name, schema) in schemas {
         let Some(list) = schema.get("enum") else { continue };

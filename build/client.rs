@@ -8,7 +8,8 @@ use quote::quote;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Options, adapt::REPLACED, contract::Contract, fault::Fault, patch, place::joined, types::Types,
+    Options, adapt::REPLACED, contract::Contract, document::joined, fault::Fault, patch,
+    types::Types,
 };
 
 pub fn generate(

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::{
+    document::DocumentNode,
     fault::Fault,
     field::{self, Field},
     fit, frame,
     name::{camel_case, is_camel_case, is_snake_case, snake_case},
-    place::Place,
     response::Responses,
 };
 
@@ -59,7 +59,7 @@ pub struct PathParameter {
 }
 
 pub fn read(document: &Value) -> Result<Contract, Fault> {
-    let root = Place::root(document);
+    let root = DocumentNode::root(document);
     let version = root.need("openapi")?;
     if !version.string()?.starts_with("3.0.") {
         return Err(version.fault("expected an OpenAPI 3.0 document"));
@@ -80,14 +80,18 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
 impl Contract {
     /// Fails if the document lacks something, or has something that nothing uses.
     pub fn check_complete(&self, document: &Value) -> Result<(), Fault> {
-        let root = Place::root(document);
+        let root = DocumentNode::root(document);
         self.responses.check_complete(&root)?;
         frame::check_components(&root)
     }
 }
 
 /// A schema of a request has a request type for each operation, so it cannot be in a response.
-fn check_roles(root: &Place, operations: &[Operation], responses: &Responses) -> Result<(), Fault> {
+fn check_roles(
+    root: &DocumentNode,
+    operations: &[Operation],
+    responses: &Responses,
+) -> Result<(), Fault> {
     let mut submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());
     let shared = submissions.find(|submission| responses.schemas.contains(&submission.schema));
     let Some(Submission { schema, .. }) = shared else { return Ok(()) };
@@ -95,7 +99,7 @@ fn check_roles(root: &Place, operations: &[Operation], responses: &Responses) ->
     Err(schema.fault("a request and a response cannot share a schema"))
 }
 
-fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, Fault> {
+fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Operation, Fault> {
     let name =
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
     let id = place.need("operationId")?;
@@ -139,19 +143,19 @@ fn read_operation(path: &str, method: &str, place: &Place) -> Result<Operation, 
     })
 }
 
-fn read_not_shown(place: &Place) -> Result<Vec<String>, Fault> {
+fn read_not_shown(place: &DocumentNode) -> Result<Vec<String>, Fault> {
     place.get("x-not-shown").map_or(Ok(Vec::new()), |list| list.strings())
 }
 
-fn request_schema<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
+fn request_schema<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
     json_body(operation)?.need("schema")
 }
 
-fn json_body<'a>(operation: &Place<'a>) -> Result<Place<'a>, Fault> {
+fn json_body<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
     operation.need("requestBody")?.need("content")?.need("application/json")
 }
 
-fn read_submission(name: &str, place: &Place) -> Result<Submission, Fault> {
+fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault> {
     let schema = request_schema(place)?;
     let schema_name = frame::check_reference(&schema, "schemas")?;
     let target = schema.resolved()?;
@@ -183,7 +187,7 @@ fn read_submission(name: &str, place: &Place) -> Result<Submission, Fault> {
 }
 
 /// An operation has the callback exactly if its request has a webhook URL.
-fn check_callback(place: &Place, fields: &[Field]) -> Result<(), Fault> {
+fn check_callback(place: &DocumentNode, fields: &[Field]) -> Result<(), Fault> {
     let has_webhook = fields.iter().any(|field| field.name == "webhook_url");
     match (has_webhook, place.get("callbacks")) {
         (true, None) => Err(place.fault("`callbacks` is missing: the request has `webhook_url`")),
@@ -192,7 +196,7 @@ fn check_callback(place: &Place, fields: &[Field]) -> Result<(), Fault> {
     }
 }
 
-fn read_path_parameter(place: &Place, fields: &[Field]) -> Result<PathParameter, Fault> {
+fn read_path_parameter(place: &DocumentNode, fields: &[Field]) -> Result<PathParameter, Fault> {
     let location = place.need("in")?;
     if location.string()? != "path" {
         return Err(location.fault("the parameters of a submission must be path parameters"));
@@ -221,7 +225,7 @@ fn read_path_parameter(place: &Place, fields: &[Field]) -> Result<PathParameter,
 }
 
 /// Reads a pattern for the start of a value. The SDK has no engine for regular expressions.
-fn read_prefix<'a>(pattern: &Place<'a>) -> Result<&'a str, Fault> {
+fn read_prefix<'a>(pattern: &DocumentNode<'a>) -> Result<&'a str, Fault> {
     let is_literal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match pattern.string()?.strip_prefix('^') {
         Some(prefix) if !prefix.is_empty() && prefix.chars().all(is_literal) => Ok(prefix),

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{
+    document::DocumentNode,
     fault::Fault,
     fit::fit,
     frame,
     kind::{self, Kind},
     limits::{self, Limits},
     name::{camel_case, is_field_name, member_name},
-    place::Place,
     reference,
 };
 
@@ -41,7 +41,7 @@ pub const TAKEN: [&str; 6] = ["new", "validate", "extra", "into_request", "to_js
 
 /// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
 /// start with `type_name`.
-pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
+pub fn read_all(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>, Fault> {
     // By `allOf`, which is not a reference from a field.
     schema.must_not_recur()?;
     frame::known(schema, "the schema of a request", OBJECT.into_iter())?;
@@ -75,7 +75,7 @@ pub fn read_all(schema: &Place, type_name: &str) -> Result<Vec<Field>, Fault> {
     Ok(fields)
 }
 
-fn mark_required(schema: &Place, fields: &mut [Field]) -> Result<(), Fault> {
+fn mark_required(schema: &DocumentNode, fields: &mut [Field]) -> Result<(), Fault> {
     for element in schema.elements_of("required")? {
         let name = element.string()?;
         let Some(field) = fields.iter_mut().find(|field| field.name == name) else {
@@ -88,7 +88,7 @@ fn mark_required(schema: &Place, fields: &mut [Field]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_masks(schema: &Place, fields: &[Field]) -> Result<(), Fault> {
+fn check_masks(schema: &DocumentNode, fields: &[Field]) -> Result<(), Fault> {
     for field in fields {
         let Kind::Image { mask_of: Some(masked), .. } = &field.kind else { continue };
         let is_image = |other: &Field| matches!(other.kind, Kind::Image { mask_of: None, .. });
@@ -100,7 +100,7 @@ fn check_masks(schema: &Place, fields: &[Field]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read(name: &str, place: &Place, type_name: &str) -> Result<Field, Fault> {
+fn read(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field, Fault> {
     if !is_field_name(name) {
         return Err(place.fault(format!("`{name}` is not a name in snake case")));
     }
@@ -114,7 +114,7 @@ fn read(name: &str, place: &Place, type_name: &str) -> Result<Field, Fault> {
 }
 
 /// A default outside its own bounds is written as `x-default`, with a correction.
-fn check_default(place: &Place, field: &Field) -> Result<(), Fault> {
+fn check_default(place: &DocumentNode, field: &Field) -> Result<(), Fault> {
     if let Some(default) = place.get("default") {
         fit(field, default.value).map_err(|problem| default.fault(problem))?;
     }
@@ -129,7 +129,7 @@ fn check_default(place: &Place, field: &Field) -> Result<(), Fault> {
 }
 
 /// Reads the schema of a value, which has no name: a field without its name, or an item of a list.
-pub fn read_value(place: &Place, type_name: &str) -> Result<Field, Fault> {
+pub fn read_value(place: &DocumentNode, type_name: &str) -> Result<Field, Fault> {
     frame::check_notes(place)?;
     if let Some(nullable) = place.get("nullable") {
         nullable.must_be_true()?;

@@ -2,10 +2,10 @@
 
 use super::{
     choice,
+    document::DocumentNode,
     fault::Fault,
     field::{self, Field},
     frame,
-    place::Place,
 };
 
 pub enum Kind {
@@ -65,7 +65,7 @@ const IMAGE: [&str; 4] = ["x-image", "x-mask-of", "x-same-size", "x-max-megapixe
 
 /// Reads the kind of the value at `place`. If it is defined there and needs a type, this is named
 /// `type_name`.
-pub fn read(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+pub fn read(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     let Some(declared) = place.get("type") else {
         frame::known(place, "a field without a type", ["description", "x-correction"].into_iter())?;
         return Ok(Kind::Json);
@@ -104,7 +104,7 @@ pub fn read(place: &Place, type_name: &str) -> Result<Kind, Fault> {
 }
 
 /// Reads an object in a request. Its type is named `type_name`.
-pub fn read_object(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+pub fn read_object(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     let fields = field::read_all(place, type_name)?;
     // Only the fields of the request itself are redacted and not stored.
     if let Some(secret) = fields.iter().find(|field| matches!(field.kind, Kind::Secret)) {
@@ -120,7 +120,7 @@ pub fn read_object(place: &Place, type_name: &str) -> Result<Kind, Fault> {
 }
 
 /// Clients in other languages would use 32 bits for an integer without a limit.
-fn read_integer(place: &Place) -> Result<Kind, Fault> {
+fn read_integer(place: &DocumentNode) -> Result<Kind, Fault> {
     let is_limited = place.get("minimum").is_some() || place.get("maximum").is_some();
     match place.get("format") {
         Some(format) if format.string()? != "int64" => Err(format.fault("expected `int64`")),
@@ -132,7 +132,7 @@ fn read_integer(place: &Place) -> Result<Kind, Fault> {
     }
 }
 
-fn read_text(place: &Place, type_name: &str) -> Result<Kind, Fault> {
+fn read_text(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     let known = |kind: &str, further: &[&str]| {
         frame::known(place, kind, EVERY.iter().chain(further).copied())
     };
@@ -166,7 +166,7 @@ fn read_text(place: &Place, type_name: &str) -> Result<Kind, Fault> {
     }
 }
 
-fn read_image(place: &Place, encodings: &Place) -> Result<Kind, Fault> {
+fn read_image(place: &DocumentNode, encodings: &DocumentNode) -> Result<Kind, Fault> {
     let mask_of = place.get("x-mask-of").map(|name| name.text().map(str::to_owned));
     let same_size = place.get("x-same-size");
     if let Some(flag) = &same_size {
@@ -190,7 +190,7 @@ fn read_image(place: &Place, encodings: &Place) -> Result<Kind, Fault> {
     })
 }
 
-fn read_ratio(place: &Place) -> Result<(u32, u32), Fault> {
+fn read_ratio(place: &DocumentNode) -> Result<(u32, u32), Fault> {
     let sides = place
         .string()?
         .split_once(':')

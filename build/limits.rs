@@ -1,6 +1,6 @@
 //! The limits of a value.
 
-use super::{fault::Fault, place::Place};
+use super::{document::DocumentNode, fault::Fault};
 
 #[derive(Default)]
 pub struct Limits {
@@ -14,7 +14,7 @@ pub struct Limits {
 }
 
 /// Reads the limits in a schema whose keywords are known.
-pub fn read(place: &Place) -> Result<Limits, Fault> {
+pub fn read(place: &DocumentNode) -> Result<Limits, Fault> {
     let number = |key: &str| place.get(key).map(|limit| limit.number()).transpose();
     let count = |key: &str| place.get(key).map(|limit| limit.count()).transpose();
     let limits = Limits {
@@ -37,7 +37,7 @@ pub fn read(place: &Place) -> Result<Limits, Fault> {
     }
 }
 
-fn in_order<T>(place: &Place, least: Option<T>, most: Option<T>) -> Result<(), Fault>
+fn in_order<T>(place: &DocumentNode, least: Option<T>, most: Option<T>) -> Result<(), Fault>
 where
     T: PartialOrd + std::fmt::Display,
 {

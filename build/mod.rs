@@ -8,6 +8,8 @@ mod adapt;
 mod choice;
 mod client;
 mod contract;
+#[allow(dead_code, reason = "`build.rs` uses a part of it, and `cargo xtask` all")]
+mod document;
 mod emit;
 mod fault;
 mod field;
@@ -18,8 +20,6 @@ mod limits;
 mod name;
 mod parse;
 mod patch;
-#[allow(dead_code, reason = "`build.rs` uses a part of it, and `cargo xtask` all")]
-mod place;
 mod reference;
 mod response;
 mod types;
@@ -29,10 +29,10 @@ use serde_json::Value;
 
 #[allow(unused_imports, reason = "for `cargo xtask`")]
 pub use self::{
+    document::{DocumentNode, METHODS, joined},
     fault::Fault,
     name::capitalized,
     parse::parse,
-    place::{METHODS, Place, joined},
 };
 
 /// Options of the generator.

@@ -7,7 +7,7 @@ use std::{cell::RefCell, fmt};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{fault::Fault, place::joined};
+use super::{document::joined, fault::Fault};
 
 pub fn parse(document: &str) -> Result<Value, Fault> {
     let fault = RefCell::new(None);

@@ -2,11 +2,11 @@
 
 use super::{
     choice,
+    document::DocumentNode,
     fault::Fault,
     frame,
     kind::{self, Kind},
     name::is_camel_case,
-    place::Place,
 };
 
 /// The keywords beside `allOf`, which is the only form of a reference with a description.
@@ -16,13 +16,13 @@ const WITH_DESCRIPTION: [&str; 5] =
 pub struct Reference<'a> {
     /// The name of the component, which is the name of its type.
     pub name: String,
-    pub place: Place<'a>,
-    pub target: Place<'a>,
+    pub place: DocumentNode<'a>,
+    pub target: DocumentNode<'a>,
 }
 
 /// Returns what the schema at `place` refers to, if it is a reference: `$ref`, or `allOf` with a
 /// single `$ref`.
-pub fn target<'a>(place: &Place<'a>) -> Result<Option<Reference<'a>>, Fault> {
+pub fn target<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>, Fault> {
     let holder = match place.get("allOf") {
         Some(all_of) => {
             frame::known(place, "a field that refers to a schema", WITH_DESCRIPTION.into_iter())?;

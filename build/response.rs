@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::{
+    document::DocumentNode,
     fault::Fault,
     frame,
     name::{is_camel_case, is_word},
-    place::Place,
 };
 
 /// What the responses say about tasks.
@@ -37,7 +37,7 @@ const FIELD: [&str; 5] = ["type", "nullable", "description", "x-not-shown", "x-c
 
 impl Responses {
     /// Reads the schemas of all responses in `root`.
-    pub fn read(root: &Place) -> Result<Self, Fault> {
+    pub fn read(root: &DocumentNode) -> Result<Self, Fault> {
         let mut responses = Self::default();
         let mut all = root.need("components")?.members_of("responses")?;
         for (_, item) in root.members_of("paths")? {
@@ -54,7 +54,7 @@ impl Responses {
     }
 
     /// Fails if the SDK lacks a fact.
-    pub fn check_complete(&self, root: &Place) -> Result<(), Fault> {
+    pub fn check_complete(&self, root: &DocumentNode) -> Result<(), Fault> {
         let schemas = root.need("components")?.need("schemas")?;
         if self.delivery_validity == 0 {
             return Err(schemas.fault("no field of a response has `x-valid-seconds`"));
@@ -66,7 +66,7 @@ impl Responses {
     }
 
     /// Reads a schema that must be a component, once.
-    fn read_reference(&mut self, place: &Place) -> Result<(), Fault> {
+    fn read_reference(&mut self, place: &DocumentNode) -> Result<(), Fault> {
         let name = frame::check_reference(place, "schemas")?;
         let target = place.resolved()?;
         if !is_camel_case(name) {
@@ -84,7 +84,7 @@ impl Responses {
         read
     }
 
-    fn read_schema(&mut self, target: &Place) -> Result<(), Fault> {
+    fn read_schema(&mut self, target: &DocumentNode) -> Result<(), Fault> {
         target.need("description")?.text()?;
         frame::check_notes(target)?;
         if let Some(alternatives) = target.get("oneOf") {
@@ -99,7 +99,11 @@ impl Responses {
     }
 
     /// Reads a choice of responses, which are references, or of types.
-    fn read_alternatives(&mut self, target: &Place, alternatives: &[Place]) -> Result<(), Fault> {
+    fn read_alternatives(
+        &mut self,
+        target: &DocumentNode,
+        alternatives: &[DocumentNode],
+    ) -> Result<(), Fault> {
         if alternatives.iter().any(|one| one.get("$ref").is_some()) {
             let known = ["description", "oneOf", "x-not-shown", "x-correction"];
             frame::known(target, "a choice of responses", known.into_iter())?;
@@ -109,7 +113,7 @@ impl Responses {
         alternatives.iter().try_for_each(read_scalar)
     }
 
-    fn read_object(&mut self, place: &Place) -> Result<(), Fault> {
+    fn read_object(&mut self, place: &DocumentNode) -> Result<(), Fault> {
         frame::known(place, "the schema of a response", OBJECT.into_iter())?;
         place.need("additionalProperties")?.must_be_true()?;
         let properties = place.need("properties")?;
@@ -133,7 +137,7 @@ impl Responses {
         Ok(())
     }
 
-    fn read_field(&mut self, place: &Place) -> Result<(), Fault> {
+    fn read_field(&mut self, place: &DocumentNode) -> Result<(), Fault> {
         frame::check_notes(place)?;
         let known = |kind: &str, further: &[&str]| {
             frame::known(place, kind, FIELD.iter().chain(further).copied())
@@ -169,7 +173,7 @@ impl Responses {
         }
     }
 
-    fn read_text(&mut self, place: &Place) -> Result<(), Fault> {
+    fn read_text(&mut self, place: &DocumentNode) -> Result<(), Fault> {
         let known = FIELD.into_iter().chain(["format", "enum", "x-address", "x-valid-seconds"]);
         frame::known(place, "a string in a response", known)?;
         if let Some(list) = place.get("enum") {
@@ -189,7 +193,7 @@ impl Responses {
         read_format(place, &["date", "date-time", "uri", "uuid"])
     }
 
-    fn read_statuses(&mut self, place: &Place) -> Result<(), Fault> {
+    fn read_statuses(&mut self, place: &DocumentNode) -> Result<(), Fault> {
         let known = ["type", "description", "x-extensible-enum", "x-success", "x-not-shown"];
         frame::known(place, "the schema of a status", known.into_iter())?;
         let listed = place.need("x-extensible-enum")?;
@@ -217,7 +221,7 @@ impl Responses {
     }
 }
 
-fn read_scalar(place: &Place) -> Result<(), Fault> {
+fn read_scalar(place: &DocumentNode) -> Result<(), Fault> {
     frame::known(place, "one of several types", ["type"].into_iter())?;
     let declared = place.need("type")?;
     match declared.string()? {
@@ -226,7 +230,7 @@ fn read_scalar(place: &Place) -> Result<(), Fault> {
     }
 }
 
-fn read_format(place: &Place, known: &[&str]) -> Result<(), Fault> {
+fn read_format(place: &DocumentNode, known: &[&str]) -> Result<(), Fault> {
     match place.get("format") {
         Some(format) if !known.contains(&format.string()?) => {
             Err(format.fault(format!("expected one of {}", known.join(", "))))

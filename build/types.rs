@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::{
     choice::Choice,
     contract::Operation,
+    document::joined,
     fault::Fault,
     field::Field,
     kind::{Kind, Object},
-    place::joined,
     response::Responses,
 };
 

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::{
     super::{
+        document::{DocumentNode, METHODS},
         fault::Fault,
-        place::{METHODS, Place},
     },
     ensure,
     kinds::WEBHOOK_URL,
 };
 
-pub fn check(root: &Place) -> Result<(), Fault> {
+pub fn check(root: &DocumentNode) -> Result<(), Fault> {
     let operations = operations(root)?;
     check_ids(&operations)?;
     check_tags(root, &operations)?;
@@ -27,7 +27,7 @@ pub fn check(root: &Place) -> Result<(), Fault> {
 }
 
 /// All operations, with their paths.
-fn operations<'a>(root: &Place<'a>) -> Result<Vec<(&'a str, Place<'a>)>, Fault> {
+fn operations<'a>(root: &DocumentNode<'a>) -> Result<Vec<(&'a str, DocumentNode<'a>)>, Fault> {
     let mut operations = Vec::new();
     for (path, item) in root.members_of("paths")? {
         operations.extend(METHODS.iter().filter_map(|method| Some((path, item.get(method)?))));
@@ -35,7 +35,7 @@ fn operations<'a>(root: &Place<'a>) -> Result<Vec<(&'a str, Place<'a>)>, Fault> 
     Ok(operations)
 }
 
-fn check_ids(operations: &[(&str, Place)]) -> Result<(), Fault> {
+fn check_ids(operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
     for (_, operation) in operations {
         let id = operation.need("operationId")?;
@@ -46,7 +46,7 @@ fn check_ids(operations: &[(&str, Place)]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_tags(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> {
+fn check_tags(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     let mut used = BTreeSet::new();
     let mut defined = BTreeSet::new();
     for tag in root.elements_of("tags")? {
@@ -69,7 +69,7 @@ fn check_tags(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> {
 }
 
 /// Each region needs one server.
-fn check_servers(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> {
+fn check_servers(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
     for server in root.elements_of("servers")? {
         let region = server.get("x-region").map(|region| region.string()).transpose()?;
@@ -85,7 +85,7 @@ fn check_servers(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault
     Ok(())
 }
 
-fn check_security(root: &Place) -> Result<(), Fault> {
+fn check_security(root: &DocumentNode) -> Result<(), Fault> {
     let schemes = root.need("components")?.need("securitySchemes")?;
     let mut used = BTreeSet::new();
     for requirement in root.elements_of("security")? {
@@ -101,7 +101,7 @@ fn check_security(root: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_migrations(operations: &[(&str, Place)]) -> Result<(), Fault> {
+fn check_migrations(operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     for (_, operation) in operations {
         for target in operation.elements_of("x-migrate-to")? {
             let id = target.string()?;
@@ -116,9 +116,9 @@ fn check_migrations(operations: &[(&str, Place)]) -> Result<(), Fault> {
 }
 
 fn find<'p, 'a>(
-    operations: &'p [(&str, Place<'a>)],
+    operations: &'p [(&str, DocumentNode<'a>)],
     id: &str,
-) -> Result<Option<&'p Place<'a>>, Fault> {
+) -> Result<Option<&'p DocumentNode<'a>>, Fault> {
     for (_, operation) in operations {
         if operation.need("operationId")?.string()? == id {
             return Ok(Some(operation));
@@ -128,7 +128,7 @@ fn find<'p, 'a>(
 }
 
 /// The parameters in the template of the path are those of the operation.
-fn check_path_parameters(path: &str, operation: &Place) -> Result<(), Fault> {
+fn check_path_parameters(path: &str, operation: &DocumentNode) -> Result<(), Fault> {
     let in_path = path.split('{').skip(1);
     let in_path: BTreeSet<&str> =
         in_path.map(|rest| rest.split('}').next().unwrap_or_default()).collect();
@@ -148,7 +148,7 @@ fn check_path_parameters(path: &str, operation: &Place) -> Result<(), Fault> {
 }
 
 /// The callback is the same for every operation that has one, except for its id.
-pub fn check_callbacks(root: &Place) -> Result<(), Fault> {
+pub fn check_callbacks(root: &DocumentNode) -> Result<(), Fault> {
     let mut first: Option<(String, Value)> = None;
     for (_, operation) in operations(root)? {
         let Some(callbacks) = operation.get("callbacks") else { continue };
@@ -171,7 +171,7 @@ pub fn check_callbacks(root: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_links(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> {
+fn check_links(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     for (_, response) in root.need("components")?.members_of("responses")? {
         for (_, link) in response.members_of("links")? {
             let id = link.need("operationId")?;
@@ -192,7 +192,7 @@ fn check_links(root: &Place, operations: &[(&str, Place)]) -> Result<(), Fault> 
 }
 
 /// Every component is referred to.
-pub fn check_components(root: &Place) -> Result<(), Fault> {
+pub fn check_components(root: &DocumentNode) -> Result<(), Fault> {
     let mut targets = Vec::new();
     collect_references(root, &mut targets)?;
     let components = root.need("components")?;
@@ -205,7 +205,10 @@ pub fn check_components(root: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
-fn collect_references<'a>(place: &Place<'a>, targets: &mut Vec<Place<'a>>) -> Result<(), Fault> {
+fn collect_references<'a>(
+    place: &DocumentNode<'a>,
+    targets: &mut Vec<DocumentNode<'a>>,
+) -> Result<(), Fault> {
     match place.value {
         Value::Object(_) => {
             if place.value["$ref"].is_string()

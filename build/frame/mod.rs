@@ -7,8 +7,8 @@ mod agreement;
 mod kinds;
 
 use super::{
+    document::{DocumentNode, METHODS},
     fault::Fault,
-    place::{METHODS, Place},
 };
 
 use self::kinds::{CORRECTIONS, DOCUMENT, TEXTS};
@@ -52,12 +52,12 @@ pub enum Content {
 pub use self::agreement::{check_callbacks, check_components};
 
 /// Checks all of the document but its schemas.
-pub fn check(root: &Place) -> Result<(), Fault> {
+pub fn check(root: &DocumentNode) -> Result<(), Fault> {
     check_object(root, &DOCUMENT)?;
     agreement::check(root)
 }
 
-fn check_object(place: &Place, kind: &Kind) -> Result<(), Fault> {
+fn check_object(place: &DocumentNode, kind: &Kind) -> Result<(), Fault> {
     known(place, kind.name, kind.keywords.iter().map(|keyword| keyword.name))?;
     for keyword in kind.keywords.iter().filter(|keyword| keyword.is_required) {
         place.need(keyword.name)?;
@@ -72,7 +72,7 @@ fn check_object(place: &Place, kind: &Kind) -> Result<(), Fault> {
 
 /// Fails if the object at `place` has other keywords than `known`.
 pub fn known<'k>(
-    place: &Place,
+    place: &DocumentNode,
     kind: &str,
     known: impl Iterator<Item = &'k str> + Clone,
 ) -> Result<(), Fault> {
@@ -88,7 +88,7 @@ pub fn known<'k>(
 }
 
 /// Checks what a schema says about the interface.
-pub fn check_notes(schema: &Place) -> Result<(), Fault> {
+pub fn check_notes(schema: &DocumentNode) -> Result<(), Fault> {
     for (keyword, content) in [("x-not-shown", &TEXTS), ("x-correction", &CORRECTIONS)] {
         if let Some(notes) = schema.get(keyword) {
             check_content(&notes, content)?;
@@ -97,7 +97,7 @@ pub fn check_notes(schema: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_content(place: &Place, content: &Content) -> Result<(), Fault> {
+fn check_content(place: &DocumentNode, content: &Content) -> Result<(), Fault> {
     match content {
         Content::Any => Ok(()),
         Content::Text => place.text().map(|_| ()),
@@ -136,7 +136,7 @@ fn check_content(place: &Place, content: &Content) -> Result<(), Fault> {
 }
 
 /// Checks a reference to a component of this group, and returns the name of the component.
-pub fn check_reference<'a>(place: &Place<'a>, group: &str) -> Result<&'a str, Fault> {
+pub fn check_reference<'a>(place: &DocumentNode<'a>, group: &str) -> Result<&'a str, Fault> {
     known(place, "a reference", ["$ref"].into_iter())?;
     let reference = place.need("$ref")?;
     let rest = reference.string()?.strip_prefix("#/components/").unwrap_or_default();
@@ -148,6 +148,6 @@ pub fn check_reference<'a>(place: &Place<'a>, group: &str) -> Result<&'a str, Fa
     Ok(name)
 }
 
-fn ensure(holds: bool, place: &Place, otherwise: &str) -> Result<(), Fault> {
+fn ensure(holds: bool, place: &DocumentNode, otherwise: &str) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(place.fault(otherwise)) }
 }

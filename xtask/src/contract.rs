@@ -10,7 +10,7 @@ use crate::repository::CONTRACT;
 mod generator;
 
 pub use self::generator::{
-    Fault, METHODS, Place, capitalized, check, check_complete, joined, parse,
+    DocumentNode, Fault, METHODS, capitalized, check, check_complete, joined, parse,
 };
 
 /// The contract at the time xtask was built.

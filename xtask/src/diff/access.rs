@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::node::Fact;
-use crate::contract::{Fault, Place};
+use crate::contract::{DocumentNode, Fault};
 
 /// The credentials by `security` of the operation, or else of the document, each with the headers
 /// that every request must have. `None` if the operation needs no credentials.
 pub fn credentials(
-    root: &Place,
-    operation: &Place,
+    root: &DocumentNode,
+    operation: &DocumentNode,
     headers: &BTreeSet<String>,
 ) -> Result<Option<(&'static str, Fact)>, Fault> {
     let security = operation.get("security").or_else(|| root.get("security"));
@@ -30,7 +30,7 @@ pub fn credentials(
     Ok((!is_open).then_some(("authentication", Fact::Credentials(alternatives))))
 }
 
-fn required(root: &Place, requirement: &Place) -> Result<BTreeSet<String>, Fault> {
+fn required(root: &DocumentNode, requirement: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
     let mut credentials = BTreeSet::new();
     for (name, scopes) in requirement.members()? {
         let schemes = root.get("components").and_then(|parts| parts.get("securitySchemes"));
@@ -44,7 +44,7 @@ fn required(root: &Place, requirement: &Place) -> Result<BTreeSet<String>, Fault
     Ok(credentials)
 }
 
-fn described(scheme: &Place) -> Result<String, Fault> {
+fn described(scheme: &DocumentNode) -> Result<String, Fault> {
     let text = |key: &str| scheme.need(key).and_then(|text| text.string());
     Ok(match text("type")? {
         "apiKey" => key(text("in")?, text("name")?),
@@ -75,9 +75,9 @@ pub fn credential_headers(document: &Value) -> BTreeSet<String> {
 ///
 /// The operation's own servers replace those of its path, and these replace those of the document.
 pub fn servers(
-    root: &Place,
-    item: &Place,
-    operation: &Place,
+    root: &DocumentNode,
+    item: &DocumentNode,
+    operation: &DocumentNode,
 ) -> Result<Option<(&'static str, Fact)>, Fault> {
     for holder in [operation, item, root] {
         let servers = holder.elements_of("servers")?;
@@ -91,7 +91,7 @@ pub fn servers(
 }
 
 /// The URL of a server, with the default of each variable.
-fn url(server: &Place) -> Result<String, Fault> {
+fn url(server: &DocumentNode) -> Result<String, Fault> {
     let mut parts = server.need("url")?.string()?.split('{');
     let mut url = parts.next().unwrap_or_default().to_owned();
     for part in parts {

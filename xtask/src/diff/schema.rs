@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::node::{Fact, Kind, Node};
-use crate::contract::{Fault, Place};
+use crate::contract::{DocumentNode, Fault};
 
 /// The maximum nesting of schemas, with all `$ref`s followed.
 const DEPTH: usize = 128;
@@ -21,12 +21,12 @@ pub struct Reader<'a> {
     /// The number of schemas that are being read.
     depth: usize,
     /// The components that are being read, so that recursion ends.
-    components: Vec<Place<'a>>,
+    components: Vec<DocumentNode<'a>>,
 }
 
 impl<'a> Reader<'a> {
     /// The values that the schema allows.
-    pub fn read(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+    pub fn read(&mut self, place: &DocumentNode<'a>) -> Result<Node, Fault> {
         self.count += 1;
         if self.count > SCHEMAS {
             let message = format!("more than {SCHEMAS} schemas, with all `$ref`s followed");
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         node
     }
 
-    fn combined(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+    fn combined(&mut self, place: &DocumentNode<'a>) -> Result<Node, Fault> {
         if let Value::Bool(anything) = place.value {
             return Ok(if *anything { Node::default() } else { Node::nothing() });
         }
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The narrowest node that covers all of these schemas; `None` if there are none.
-    fn covering(&mut self, places: &[Place<'a>]) -> Result<Option<Node>, Fault> {
+    fn covering(&mut self, places: &[DocumentNode<'a>]) -> Result<Option<Node>, Fault> {
         let mut covering: Option<Node> = None;
         for place in places {
             let node = self.read(place)?;
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The values that the schema's own keywords allow, without those that combine schemas.
-    fn own(&mut self, place: &Place<'a>) -> Result<Node, Fault> {
+    fn own(&mut self, place: &DocumentNode<'a>) -> Result<Node, Fault> {
         let mut parts = BTreeMap::new();
         for (name, property) in place.members_of("properties")? {
             parts.insert(format!(".{name}"), self.read(&property)?);
@@ -97,7 +97,8 @@ impl<'a> Reader<'a> {
         // The items of a tuple are covered by one node. One without further items has
         // `"items": false`.
         let mut items = place.elements_of("prefixItems")?;
-        let is_end = |further: &Place| !items.is_empty() && further.value == &Value::Bool(false);
+        let is_end =
+            |further: &DocumentNode| !items.is_empty() && further.value == &Value::Bool(false);
         let further = place.get("items").filter(|further| !is_end(further));
         items.extend(further);
         let items = self.covering(&items)?;
@@ -106,7 +107,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn facts(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
+fn facts(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
     let values = match (place.get("const"), place.get("enum")) {
         (Some(only), _) => Some(vec![only]),
         (None, Some(values)) => Some(values.elements()?),
@@ -148,7 +149,7 @@ fn facts(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
 }
 
 /// The bounds of numbers and lengths.
-fn bounds(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
+fn bounds(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
     let number = |keyword: &str| place.get(keyword).map(|limit| limit.number()).transpose();
     let lower = |value, exclusive| Fact::Lower { value, exclusive };
     let upper = |value, exclusive| Fact::Upper { value, exclusive };
@@ -180,7 +181,7 @@ fn bounds(place: &Place) -> Result<BTreeMap<&'static str, Fact>, Fault> {
 }
 
 /// The types, with `null`. Without `type` they are derived from other keywords.
-fn types(place: &Place, values: Option<&[Place]>) -> Result<Option<Fact>, Fault> {
+fn types(place: &DocumentNode, values: Option<&[DocumentNode]>) -> Result<Option<Fact>, Fault> {
     let mut names = BTreeSet::new();
     let values = values.unwrap_or_default();
     match place.get("type") {

@@ -11,7 +11,7 @@ use super::{
     prefix::Prefix,
     schema,
 };
-use crate::contract::{Fault, METHODS, Place};
+use crate::contract::{DocumentNode, Fault, METHODS};
 
 /// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -35,7 +35,7 @@ pub fn read(
     credentials: &BTreeSet<String>,
     prefix: Option<&Prefix>,
 ) -> anyhow::Result<Service> {
-    let root = Place::root(document);
+    let root = DocumentNode::root(document);
     root.object()?;
     let version = root.get("openapi").context("not an OpenAPI 3 document: `openapi` is missing")?;
     if !version.string()?.starts_with("3.") {
@@ -66,7 +66,7 @@ pub fn read(
 }
 
 struct Reader<'a> {
-    root: Place<'a>,
+    root: DocumentNode<'a>,
     credentials: &'a BTreeSet<String>,
     prefix: Option<&'a Prefix>,
     schemas: schema::Reader<'a>,
@@ -76,8 +76,8 @@ impl<'a> Reader<'a> {
     fn operation(
         &mut self,
         path: &str,
-        item: &Place<'a>,
-        operation: &Place<'a>,
+        item: &DocumentNode<'a>,
+        operation: &DocumentNode<'a>,
     ) -> Result<Node, Fault> {
         let mut node = Node { kind: Kind::Operation, ..Node::default() };
         if operation.flag("deprecated")? {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     fn response(
         &mut self,
         status: &str,
-        response: &Place<'a>,
+        response: &DocumentNode<'a>,
         operation: &mut Node,
     ) -> Result<(), Fault> {
         let mut bodies = self.content(response)?;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A parameter or a header, which have their schema in the same places.
-    fn field(&mut self, place: &Place<'a>, is_required: bool) -> Result<Node, Fault> {
+    fn field(&mut self, place: &DocumentNode<'a>, is_required: bool) -> Result<Node, Fault> {
         let mut node = match place.get("schema") {
             Some(schema) => self.schemas.read(&schema)?,
             None => {
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The schema of each media type, which is in parentheses if it is not JSON.
-    fn content(&mut self, holder: &Place<'a>) -> Result<Vec<(String, Node)>, Fault> {
+    fn content(&mut self, holder: &DocumentNode<'a>) -> Result<Vec<(String, Node)>, Fault> {
         let mut nodes = Vec::new();
         for (media_type, described) in holder.members_of("content")? {
             let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::facts::{Cell, Facts, NOTHING, Row, alternatives, json};
-use crate::contract::{Fault, METHODS, Place, joined};
+use crate::contract::{DocumentNode, Fault, METHODS, joined};
 
 /// The keywords of a schema, with their places.
-pub type Schema<'a> = BTreeMap<&'a str, Place<'a>>;
+pub type Schema<'a> = BTreeMap<&'a str, DocumentNode<'a>>;
 
 /// Returns the method, the path and the operation of every operation.
-pub fn each_operation<'a>(root: &Place<'a>) -> Result<Vec<(String, &'a str, Place<'a>)>, Fault> {
+pub fn each_operation<'a>(
+    root: &DocumentNode<'a>,
+) -> Result<Vec<(String, &'a str, DocumentNode<'a>)>, Fault> {
     let mut found = Vec::new();
     for (path, item) in root.members_of("paths")? {
         for method in METHODS {
@@ -23,13 +25,13 @@ pub fn each_operation<'a>(root: &Place<'a>) -> Result<Vec<(String, &'a str, Plac
     Ok(found)
 }
 
-pub fn request_schema<'a>(operation: &Place<'a>) -> Option<Place<'a>> {
+pub fn request_schema<'a>(operation: &DocumentNode<'a>) -> Option<DocumentNode<'a>> {
     operation.get("requestBody")?.get("content")?.get("application/json")?.get("schema")
 }
 
 /// Merges a schema with the schemas that it refers to (`$ref`, `allOf`). Its own keywords take
 /// precedence.
-pub fn flattened<'a>(schema: &Place<'a>) -> Result<Schema<'a>, Fault> {
+pub fn flattened<'a>(schema: &DocumentNode<'a>) -> Result<Schema<'a>, Fault> {
     schema.must_not_recur()?;
     let mut flat: Schema = schema.members()?.into_iter().collect();
     for part in schema.elements_of("allOf")?.into_iter().chain(schema.referred()?) {
@@ -40,7 +42,7 @@ pub fn flattened<'a>(schema: &Place<'a>) -> Result<Schema<'a>, Fault> {
     Ok(flat)
 }
 
-pub fn operations<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
+pub fn operations<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
     let mut facts = Facts::new();
     for (method, path, operation) in each_operation(root)? {
         let owner = match request_schema(&operation) {
@@ -89,18 +91,18 @@ pub fn operations<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
 }
 
 /// The status code and the name of its response, if it has one: `403=Forbidden`.
-fn status((status, response): &(&str, Place)) -> String {
+fn status((status, response): &(&str, DocumentNode)) -> String {
     match response.get("$ref") {
         Some(_) => format!("{status}={}", name_of(response)),
         None => (*status).to_owned(),
     }
 }
 
-fn texts(operation: &Place, keyword: &str) -> Result<Vec<String>, Fault> {
+fn texts(operation: &DocumentNode, keyword: &str) -> Result<Vec<String>, Fault> {
     operation.get(keyword).map_or(Ok(Vec::new()), |list| list.strings())
 }
 
-fn parameters(operation: &Place) -> Result<String, Fault> {
+fn parameters(operation: &DocumentNode) -> Result<String, Fault> {
     let mut names = Vec::new();
     for parameter in operation.elements_of("parameters")? {
         let part = |name: &str| parameter.need(name)?.string();
@@ -113,7 +115,7 @@ fn parameters(operation: &Place) -> Result<String, Fault> {
 }
 
 /// The names of the schemas of a successful response.
-fn success<'a>(responses: &Place<'a>) -> Result<Cell<'a>, Fault> {
+fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
     let response = responses.need("200")?.resolved()?;
     let schema = response.need("content")?.need("application/json")?.need("schema")?;
     let target = schema.resolved()?;
@@ -127,7 +129,7 @@ fn success<'a>(responses: &Place<'a>) -> Result<Cell<'a>, Fault> {
     Ok(Cell { text: alternatives(names), place: Some(place) })
 }
 
-fn migrations(root: &Place, operation: &Place) -> Result<String, Fault> {
+fn migrations(root: &DocumentNode, operation: &DocumentNode) -> Result<String, Fault> {
     let mut names = Vec::new();
     let operations = each_operation(root)?;
     for target in operation.elements_of("x-migrate-to")? {
@@ -140,7 +142,10 @@ fn migrations(root: &Place, operation: &Place) -> Result<String, Fault> {
 }
 
 /// The values at the pointers.
-pub fn service<'a>(root: &Place<'a>, pointers: impl Iterator<Item = impl AsRef<str>>) -> Facts<'a> {
+pub fn service<'a>(
+    root: &DocumentNode<'a>,
+    pointers: impl Iterator<Item = impl AsRef<str>>,
+) -> Facts<'a> {
     let mut facts = Facts::new();
     for pointer in pointers {
         let pointer = pointer.as_ref();
@@ -153,7 +158,7 @@ pub fn service<'a>(root: &Place<'a>, pointers: impl Iterator<Item = impl AsRef<s
 }
 
 /// Returns the JSON pointer to where the fact `place` of a list would be in the document.
-pub fn holder(root: &Place, place: &str) -> String {
+pub fn holder(root: &DocumentNode, place: &str) -> String {
     let (owner, field) = place.split_once(' ').unwrap_or((place, ""));
     let paths = || each_operation(root).unwrap_or_default();
     if METHODS.iter().any(|method| method.to_uppercase() == owner) {
@@ -176,26 +181,26 @@ pub fn holder(root: &Place, place: &str) -> String {
 /// The cell of a keyword: at the keyword if it is set, else at `owner`.
 pub fn keyword_cell<'a>(
     schema: &Schema<'a>,
-    owner: &Place<'a>,
+    owner: &DocumentNode<'a>,
     keyword: &str,
     text: String,
 ) -> Cell<'a> {
     Cell { text, place: Some(schema.get(keyword).copied().unwrap_or(*owner)) }
 }
 
-fn at<'a>(owner: &Place<'a>, keyword: &str, text: String) -> Cell<'a> {
+fn at<'a>(owner: &DocumentNode<'a>, keyword: &str, text: String) -> Cell<'a> {
     Cell { text, place: Some(owner.get(keyword).unwrap_or(*owner)) }
 }
 
 /// The name of the type that the schema describes, or refers to.
-pub fn name_of(schema: &Place) -> String {
+pub fn name_of(schema: &DocumentNode) -> String {
     match schema.value["$ref"].as_str() {
         Some(reference) => reference.rsplit('/').next().unwrap_or(reference).into(),
         None => schema.value["type"].as_str().unwrap_or("not-shown").into(),
     }
 }
 
-pub fn value(place: Option<&Place>) -> String {
+pub fn value(place: Option<&DocumentNode>) -> String {
     place.map_or_else(|| NOTHING.into(), |place| json(place.value))
 }
 

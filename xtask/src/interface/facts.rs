@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::{Fault, Place};
+use crate::contract::{DocumentNode, Fault};
 
 /// The cell for an unspecified value.
 pub const NOTHING: &str = "-";
@@ -10,7 +10,7 @@ pub const NOTHING: &str = "-";
 /// A normalized value, and where it is in the document, if it is from there.
 pub struct Cell<'a> {
     pub text: String,
-    pub place: Option<Place<'a>>,
+    pub place: Option<DocumentNode<'a>>,
 }
 
 impl From<String> for Cell<'_> {
@@ -22,13 +22,16 @@ impl From<String> for Cell<'_> {
 /// The facts about an operation, or about a field of a request or a response.
 pub struct Row<'a> {
     /// The object of the document that the row describes.
-    pub place: Option<Place<'a>>,
+    pub place: Option<DocumentNode<'a>>,
     pub cells: BTreeMap<String, Cell<'a>>,
 }
 
 impl<'a> Row<'a> {
     /// A row of the document.
-    pub fn at<const COLUMNS: usize>(place: Place<'a>, cells: [(&str, Cell<'a>); COLUMNS]) -> Self {
+    pub fn at<const COLUMNS: usize>(
+        place: DocumentNode<'a>,
+        cells: [(&str, Cell<'a>); COLUMNS],
+    ) -> Self {
         let cells = cells.into_iter().map(|(column, cell)| (column.to_owned(), cell));
         Self { place: Some(place), cells: cells.collect() }
     }
@@ -81,14 +84,14 @@ fn owner(place: &str) -> Option<&str> {
 }
 
 /// Follows a reference, which may be in an `allOf` to have a description.
-pub fn target<'a>(schema: &Place<'a>) -> Result<Place<'a>, Fault> {
+pub fn target<'a>(schema: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
     match schema.elements_of("allOf")?.as_slice() {
         [only] => only.resolved(),
         _ => schema.resolved(),
     }
 }
 
-fn pointer(place: Option<Place>) -> String {
+fn pointer(place: Option<DocumentNode>) -> String {
     place.map(|place| place.pointer()).unwrap_or_default()
 }
 

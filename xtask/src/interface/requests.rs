@@ -6,7 +6,7 @@ use super::{
     },
     facts::{Facts, NOTHING, Row, alternatives, target},
 };
-use crate::contract::{Fault, Place};
+use crate::contract::{DocumentNode, Fault};
 
 /// The keywords in the column `note`, and their names there.
 const NOTED: [(&str, &str); 9] = [
@@ -21,7 +21,7 @@ const NOTED: [(&str, &str); 9] = [
     ("additionalProperties", "open"),
 ];
 
-pub fn fields<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
+pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
     let mut facts = Facts::new();
     for (_, path, operation) in each_operation(root)? {
         if let Some(schema) = request_schema(&operation) {
@@ -31,7 +31,11 @@ pub fn fields<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
     Ok(facts)
 }
 
-fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Result<(), Fault> {
+fn add_object<'a>(
+    facts: &mut Facts<'a>,
+    prefix: &str,
+    schema: &DocumentNode<'a>,
+) -> Result<(), Fault> {
     for part in schema.resolved()?.elements_of("allOf")? {
         add_object(facts, prefix, &part)?;
     }
@@ -50,7 +54,7 @@ fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Re
 fn add<'a>(
     facts: &mut Facts<'a>,
     place: &str,
-    schema: &Place<'a>,
+    schema: &DocumentNode<'a>,
     is_required: bool,
 ) -> Result<(), Fault> {
     let flat = flattened(schema)?;
@@ -66,7 +70,11 @@ fn add<'a>(
     }
 }
 
-fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<Row<'a>, Fault> {
+fn row<'a>(
+    owner: &DocumentNode<'a>,
+    schema: &Schema<'a>,
+    is_required: bool,
+) -> Result<Row<'a>, Fault> {
     let text = |keyword: &str| value(schema.get(keyword));
     let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
     let values = match schema.get("enum") {

@@ -6,7 +6,7 @@ use super::{
     document::{Schema, flattened, keyword_cell, name_of, note, yes_no},
     facts::{Cell, Facts, Row},
 };
-use crate::contract::{Fault, Place};
+use crate::contract::{DocumentNode, Fault};
 
 /// The keywords in the column `note`, and their names there.
 const NOTED: [(&str, &str); 4] = [
@@ -16,7 +16,7 @@ const NOTED: [(&str, &str); 4] = [
     ("x-valid-seconds", "valid-seconds"),
 ];
 
-pub fn fields<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
+pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
     let schemas = root.need("components")?.need("schemas")?;
     let mut facts = Facts::new();
     for name in objects(root)? {
@@ -27,7 +27,7 @@ pub fn fields<'a>(root: &Place<'a>) -> Result<Facts<'a>, Fault> {
 
 /// The schemas of responses that are objects, and of the items in their lists. Objects in fields
 /// are parts of their owners.
-fn objects(root: &Place) -> Result<BTreeSet<String>, Fault> {
+fn objects(root: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
     let mut found = BTreeSet::new();
     for (_, response) in root.need("components")?.members_of("responses")? {
         collect(&response, &mut found)?;
@@ -42,7 +42,7 @@ fn objects(root: &Place) -> Result<BTreeSet<String>, Fault> {
     Ok(found)
 }
 
-fn collect(response: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+fn collect(response: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Fault> {
     let Some(content) = response.get("content") else { return Ok(()) };
     let schema = content.need("application/json")?.need("schema")?;
     let alternatives = schema.resolved()?.elements_of("oneOf")?;
@@ -52,7 +52,7 @@ fn collect(response: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> 
     alternatives.iter().try_for_each(|one| add_name(one, found))
 }
 
-fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+fn add_name(reference: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Fault> {
     let target = reference.resolved()?;
     if found.insert(name_of(reference)) {
         for (_, field) in target.members_of("properties")? {
@@ -67,7 +67,11 @@ fn add_name(reference: &Place, found: &mut BTreeSet<String>) -> Result<(), Fault
     Ok(())
 }
 
-fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Result<(), Fault> {
+fn add_object<'a>(
+    facts: &mut Facts<'a>,
+    prefix: &str,
+    schema: &DocumentNode<'a>,
+) -> Result<(), Fault> {
     let required: Vec<_> =
         schema.elements_of("required")?.iter().map(|name| name.value.clone()).collect();
     for (name, property) in schema.members_of("properties")? {
@@ -85,7 +89,11 @@ fn add_object<'a>(facts: &mut Facts<'a>, prefix: &str, schema: &Place<'a>) -> Re
     Ok(())
 }
 
-fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<Row<'a>, Fault> {
+fn row<'a>(
+    owner: &DocumentNode<'a>,
+    schema: &Schema<'a>,
+    is_required: bool,
+) -> Result<Row<'a>, Fault> {
     let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
     let nullable = schema.get("nullable").is_some();
     let noted = match schema.get("items") {
@@ -104,7 +112,10 @@ fn row<'a>(owner: &Place<'a>, schema: &Schema<'a>, is_required: bool) -> Result<
 }
 
 /// The schema with the type. For a list of several types, the schemas with these.
-fn type_place<'a>(owner: &Place<'a>, schema: &Schema<'a>) -> Result<Place<'a>, Fault> {
+fn type_place<'a>(
+    owner: &DocumentNode<'a>,
+    schema: &Schema<'a>,
+) -> Result<DocumentNode<'a>, Fault> {
     match schema.get("items") {
         Some(items) => items.resolved(),
         None => Ok(schema.get("type").copied().unwrap_or(*owner)),

@@ -21,14 +21,14 @@ pub fn joined(pointer: &str, key: &str) -> String {
 /// It does not contain its JSON pointer, which only faults need: the pointer is found by searching
 /// the document for the value.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct DocumentNode<'a> {
     root: &'a Value,
     pub value: &'a Value,
     /// The number of references that were followed to get here.
     references: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DocumentNode<'a> {
     pub fn root(root: &'a Value) -> Self {
         Self { root, value: root, references: 0 }
     }
