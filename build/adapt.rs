@@ -16,8 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     contract::{Contract, PathParameter, Submission},
-    field::Field,
-    kind::Kind,
+    field::{Field, Kind},
     types::Types,
     words,
 };

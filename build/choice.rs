@@ -3,8 +3,8 @@
 use super::{
     document::DocumentNode,
     fault::Fault,
+    field::Kind,
     frame,
-    kind::Kind,
     name::{camel_case, is_camel_case},
 };
 

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use super::{
     document::DocumentNode,
     fault::Fault,
-    field::{self, Field},
+    field::Field,
     fit, frame,
     name::{camel_case, is_camel_case, is_snake_case, snake_case},
+    request,
     response::Responses,
 };
 
@@ -165,7 +166,7 @@ fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault
             return Err(schema.fault(format!("`{name}` is not a valid name of a Rust type")));
         }
     }
-    let fields = field::read_all(&target, schema_name)?;
+    let fields = request::read_fields(&target, schema_name)?;
     check_callback(place, &fields)?;
     let example = json_body(place)?.need("example")?;
     if let Err((inner, problem)) = fit::fit_body(&fields, example.object()?) {
@@ -206,7 +207,7 @@ fn read_path_parameter(place: &DocumentNode, fields: &[Field]) -> Result<PathPar
         return Err(name.fault("the name of a path parameter must be in snake case"));
     }
     // Both become members of the type of the request.
-    let mut taken = fields.iter().map(|field| field.name.as_str()).chain(field::TAKEN);
+    let mut taken = fields.iter().map(|field| field.name.as_str()).chain(request::TAKEN);
     if taken.any(|taken| name.value == taken) {
         return Err(name.fault("a field or a method has this name"));
     }

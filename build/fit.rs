@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{field::Field, kind::Kind};
+use super::field::{Field, Kind};
 
 /// Checks the body of an example. Returns what is wrong, and the pointer to it within the body.
 pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (String, String)> {

@@ -8,8 +8,7 @@ use super::{
     contract::Operation,
     document::joined,
     fault::Fault,
-    field::Field,
-    kind::{Kind, Object},
+    field::{Field, Kind, Object},
     response::Responses,
 };
 

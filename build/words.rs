@@ -5,8 +5,7 @@ use std::fmt::Display;
 use serde_json::Value;
 
 use super::{
-    field::Field,
-    kind::{Encodings, Kind},
+    field::{Encodings, Field, Kind},
     limits::Limits,
 };
 

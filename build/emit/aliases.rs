@@ -2,8 +2,7 @@
 
 use super::super::{
     contract::{Operation, Submission},
-    field::Field,
-    kind::Kind,
+    field::{Field, Kind},
 };
 
 /// Parts of operation names, and the words that users search for.

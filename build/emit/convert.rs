@@ -4,7 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{
-    super::{contract::Submission, field::Field, kind::Kind},
+    super::{
+        contract::Submission,
+        field::{Field, Kind},
+    },
     ident,
 };
 

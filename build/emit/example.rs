@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     super::{
         contract::{Operation, Submission},
-        field::Field,
-        kind::Kind,
+        field::{Field, Kind},
         name::member_name,
     },
     references,

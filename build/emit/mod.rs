@@ -20,7 +20,11 @@ use quote::{format_ident, quote};
 pub use self::attributes::attributes;
 pub use self::reader::reader;
 use super::{
-    Options, contract::Contract, fault::Fault, field::Field, kind::Kind, name::member_name,
+    Options,
+    contract::Contract,
+    fault::Fault,
+    field::{Field, Kind},
+    name::member_name,
     types::Types,
 };
 

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{
-    super::kind::Object,
+    super::field::Object,
     convert,
     setter::{constructor, setter},
 };

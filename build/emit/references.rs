@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{
-    super::{field::Field, kind::Kind},
+    super::field::{Field, Kind},
     ident,
 };
 

@@ -4,7 +4,10 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{
-    super::{field::Field, kind::Kind, words},
+    super::{
+        field::{Field, Kind},
+        words,
+    },
     ident, value_type,
 };
 

@@ -9,8 +9,7 @@ use serde_json::Value;
 use super::{
     super::{
         contract::{Contract, Operation, PathParameter},
-        field::Field,
-        kind::{Encodings, Kind},
+        field::{Encodings, Field, Kind},
         limits::Limits,
         words,
     },
