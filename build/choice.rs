@@ -46,10 +46,7 @@ pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Fault> {
     if schema.flag("nullable")? != (elements.len() > values.len()) {
         return Err(list.fault("null must be in the list exactly if the schema is nullable"));
     }
-    match values.is_empty() {
-        true => Err(list.fault("this list is empty")),
-        false => Ok(values),
-    }
+    if values.is_empty() { Err(list.fault("this list is empty")) } else { Ok(values) }
 }
 
 /// Reads a component with a list of values.

@@ -57,10 +57,7 @@ impl<'a> DocumentNode<'a> {
 
     /// Fails if so many references were followed to get here that a schema must contain itself.
     pub fn must_not_recur(&self) -> Result<(), Fault> {
-        match self.references > HOPS {
-            true => Err(self.fault("this schema contains itself")),
-            false => Ok(()),
-        }
+        if self.references > HOPS { Err(self.fault("this schema contains itself")) } else { Ok(()) }
     }
 
     pub fn fault(&self, message: impl Into<String>) -> Fault {
@@ -141,9 +138,10 @@ impl<'a> DocumentNode<'a> {
 
     /// Fails unless the value is `true`: instead of `false`, a keyword is removed.
     pub fn must_be_true(&self) -> Result<(), Fault> {
-        match self.boolean()? {
-            true => Ok(()),
-            false => Err(self.fault("remove this keyword instead of setting it to false")),
+        if self.boolean()? {
+            Ok(())
+        } else {
+            Err(self.fault("remove this keyword instead of setting it to false"))
         }
     }
 

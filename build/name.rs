@@ -28,10 +28,7 @@ pub fn is_field_name(name: &str) -> bool {
 
 /// Returns the name of the member for a field: for example `type_` for `type`, like progenitor.
 pub fn member_name(field: &str) -> String {
-    match is_identifier(field) {
-        true => field.to_owned(),
-        false => format!("{field}_"),
-    }
+    if is_identifier(field) { field.to_owned() } else { format!("{field}_") }
 }
 
 fn is_lowercase(name: &str) -> bool {

@@ -71,9 +71,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        match has_control_character(value) {
-            true => self.fail("this text has a control character"),
-            false => Ok(value.into()),
+        if has_control_character(value) {
+            self.fail("this text has a control character")
+        } else {
+            Ok(value.into())
         }
     }
 

@@ -212,9 +212,10 @@ impl Responses {
             if known.iter().any(|statuses| statuses.contains(&status)) {
                 return Err(element.fault("this status occurs twice"));
             }
-            match success.contains(&status) {
-                true => self.success_statuses.push(status),
-                false => self.failure_statuses.push(status),
+            if success.contains(&status) {
+                self.success_statuses.push(status);
+            } else {
+                self.failure_statuses.push(status);
             }
         }
         Ok(())

@@ -83,9 +83,10 @@ fn request(number: usize) -> Gen2Pro {
 }
 
 async fn open(name: &str) -> Ledger {
-    match name.starts_with("postgres:") {
-        true => Ledger::connect(name).await.unwrap(),
-        false => Ledger::open(name).await.unwrap(),
+    if name.starts_with("postgres:") {
+        Ledger::connect(name).await.unwrap()
+    } else {
+        Ledger::open(name).await.unwrap()
     }
 }
 
@@ -146,10 +147,8 @@ async fn measure() {
     figure("batch.client.rate", "jobs/s", vec![baseline]);
     for (name, workers) in [("sqlite_1", 1), ("postgres_1", 1), ("postgres_3", 3)] {
         let bench = Bench::new(Duration::ZERO).await;
-        let ledger = match name.starts_with("sqlite") {
-            true => bench.sqlite(),
-            false => cluster().create_database(),
-        };
+        let ledger =
+            if name.starts_with("sqlite") { bench.sqlite() } else { cluster().create_database() };
         add_jobs(&ledger, jobs()).await;
         let speed = bench.jobs_per_second(&ledger, workers).await;
         figure(&format!("batch.{name}.rate"), "jobs/s", vec![speed]);

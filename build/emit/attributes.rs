@@ -33,13 +33,10 @@ fn deprecation(operation: &Operation, contract: &Contract) -> String {
         Some(format!("`{}`", target.submission.as_ref()?.type_name))
     });
     let targets: Vec<_> = targets.collect();
-    match targets.is_empty() {
-        true => "deprecated in the contract, which names no replacement; it still works".to_owned(),
-        false => format!(
-            "deprecated in the contract; it still works, but migrate to {}",
-            targets.join(" or ")
-        ),
+    if targets.is_empty() {
+        return "deprecated in the contract, which names no replacement; it still works".to_owned();
     }
+    format!("deprecated in the contract; it still works, but migrate to {}", targets.join(" or "))
 }
 
 fn documentation(operation: &Operation, submission: &Submission) -> Vec<String> {

@@ -51,9 +51,10 @@ impl Code {
             [only] => format!("types::{only}"),
             names => format!("types::{{{}}}", names.join(", ")),
         };
-        match self.hidden.is_empty() {
-            true => format!("use imagekiln::{types};"),
-            false => format!("use imagekiln::{{ImageInput, {types}}};"),
+        if self.hidden.is_empty() {
+            format!("use imagekiln::{types};")
+        } else {
+            format!("use imagekiln::{{ImageInput, {types}}};")
         }
     }
 
@@ -100,9 +101,10 @@ impl Code {
         match (&field.kind, value) {
             (Kind::Image { .. }, Value::String(text)) if !text.starts_with("http") => {
                 let count = self.hidden.len();
-                let variable = match self.hidden.iter().any(|line| line.contains(name)) {
-                    true => format!("{name}_{count}"),
-                    false => name.to_owned(),
+                let variable = if self.hidden.iter().any(|line| line.contains(name)) {
+                    format!("{name}_{count}")
+                } else {
+                    name.to_owned()
                 };
                 self.hidden.push(format!("let {variable} = {text:?};"));
                 format!("ImageInput::base64({variable})")

@@ -128,10 +128,7 @@ fn guard(programs: &Path, data: &Path) -> Child {
 
 /// Returns a command that runs as the user of the server.
 fn command(program: &Path) -> Command {
-    let mut command = match is_root() {
-        true => Command::new("runuser"),
-        false => Command::new(program),
-    };
+    let mut command = if is_root() { Command::new("runuser") } else { Command::new(program) };
     if is_root() {
         command.args(["-u", USER, "--"]).arg(program);
     }

@@ -120,9 +120,10 @@ impl Worker {
     async fn free_place(&self, job: &Claim, picture: &Picture) -> Result<Place, SaveError> {
         let target = self.key(job, picture).await?;
         self.output.prepare(&target).await?;
-        let key = match self.output.exists(&target).await? {
-            true => beside(&target, picture.task().id()),
-            false => target,
+        let key = if self.output.exists(&target).await? {
+            beside(&target, picture.task().id())
+        } else {
+            target
         };
         Ok(Place { output: self.output.clone(), key })
     }
@@ -161,9 +162,10 @@ impl Worker {
         }
         let (request, _) = self.ledger.open_job(job).await?;
         let stored = StoredRequest::new(&request).map_err(SaveError::Client)?;
-        let ext = match template.has_extension_field() {
-            true => extension(picture).await.map_err(SaveError::Client)?,
-            false => "",
+        let ext = if template.has_extension_field() {
+            extension(picture).await.map_err(SaveError::Client)?
+        } else {
+            ""
         };
         Ok(template.render(&TemplateFields {
             index: job.status.number,

@@ -118,9 +118,10 @@ impl Worker {
             self.set_state(job, State::Failed, Some(&error.to_string())).await?;
             return Err(End::Finished);
         }
-        match error.is_transient() {
-            true => Err(End::Refused(error)),
-            false => Err(stop(job, "could not submit the request", error)),
+        if error.is_transient() {
+            Err(End::Refused(error))
+        } else {
+            Err(stop(job, "could not submit the request", error))
         }
     }
 

@@ -75,9 +75,10 @@ fn cleaned_text(text: String) -> Value {
         return omitted(&text);
     }
     // A prompt may start with a URL.
-    match is_one_word && (has_scheme("http://") || has_scheme("https://")) {
-        true => Address::from(text).to_string().into(),
-        false => text.into(),
+    if is_one_word && (has_scheme("http://") || has_scheme("https://")) {
+        Address::from(text).to_string().into()
+    } else {
+        text.into()
     }
 }
 

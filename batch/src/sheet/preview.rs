@@ -44,9 +44,10 @@ impl Preview {
             None => "file of an unknown format".to_owned(),
             Some(kind) => {
                 let format = kind.extension().to_uppercase();
-                match kind.media_type().starts_with("video/") {
-                    true => format!("{format} video"),
-                    false => format!("{format} file without a preview"),
+                if kind.media_type().starts_with("video/") {
+                    format!("{format} video")
+                } else {
+                    format!("{format} file without a preview")
                 }
             }
         })
@@ -60,9 +61,10 @@ fn thumbnail(file: &[u8]) -> ImageResult<Thumbnail> {
     reader.limits(limits);
     let picture = reader.decode()?;
     let (width, height) = picture.dimensions();
-    let small = match width.max(height) > LONG_SIDE {
-        true => picture.thumbnail(LONG_SIDE, LONG_SIDE),
-        false => picture,
+    let small = if width.max(height) > LONG_SIDE {
+        picture.thumbnail(LONG_SIDE, LONG_SIDE)
+    } else {
+        picture
     };
     let mut jpeg = Vec::new();
     let encoder = JpegEncoder::new_with_quality(&mut jpeg, QUALITY);

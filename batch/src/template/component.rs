@@ -24,9 +24,10 @@ const TEMPORARY: &str = ".imagekiln-";
 /// Refuses components that would lead elsewhere, or that a file cannot have.
 pub(crate) fn check(component: &str) -> Result<(), String> {
     check_text(component)?;
-    match component.len() > LONGEST {
-        true => Err("it has a component of more than 200 bytes".to_owned()),
-        false => Ok(()),
+    if component.len() > LONGEST {
+        Err("it has a component of more than 200 bytes".to_owned())
+    } else {
+        Ok(())
     }
 }
 

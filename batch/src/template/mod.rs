@@ -166,10 +166,7 @@ impl Template {
     pub fn render(&self, fields: &TemplateFields<'_>) -> String {
         let is_plain = self.is_plain();
         let path: String = self.parts.iter().map(|part| part.render(fields)).collect();
-        match is_plain {
-            true => path,
-            false => safe_path(&path),
-        }
+        if is_plain { path } else { safe_path(&path) }
     }
 }
 

@@ -143,9 +143,10 @@ fn check_path(parts: &[Part]) -> Result<(), String> {
         return Err("`.json` is the extension of files that describe pictures".to_owned());
     }
     components.iter().try_for_each(|Component { text, has_field }| {
-        match has_field {
-            true => component::check_text(text)?,
-            false => component::check(text)?,
+        if *has_field {
+            component::check_text(text)?;
+        } else {
+            component::check(text)?;
         }
         // Other names on this system are the choice of the user.
         match text.chars().find(|c| component::FORBIDDEN.contains(c)) {

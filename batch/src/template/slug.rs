@@ -54,11 +54,13 @@ pub(super) fn slug(prompt: &str) -> String {
         let end = slug[..=LONGEST].rfind('-').unwrap_or(LONGEST);
         slug.truncate(end);
     }
-    match slug.is_empty() {
-        false => slug,
-        true if prompt.trim().is_empty() => "picture".to_owned(),
+    if !slug.is_empty() {
+        slug
+    } else if prompt.trim().is_empty() {
+        "picture".to_owned()
+    } else {
         // Prompts in other scripts have different names, too.
-        true => format!("prompt-{}", &sha256(prompt.as_bytes())[..8]),
+        format!("prompt-{}", &sha256(prompt.as_bytes())[..8])
     }
 }
 

@@ -15,9 +15,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 async fn read(name: &str) -> Result<Ledger, Error> {
-    match name.starts_with("postgres://") {
-        true => Ledger::connect_read_only(name).await,
-        false => Ledger::open_read_only(name).await,
+    if name.starts_with("postgres://") {
+        Ledger::connect_read_only(name).await
+    } else {
+        Ledger::open_read_only(name).await
     }
 }
 

@@ -37,10 +37,8 @@ impl Failure {
             transport(error).map(str::to_owned),
         ];
         let details: Vec<String> = details.into_iter().flatten().collect();
-        let details = match details.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", details.join(", ")),
-        };
+        let details =
+            if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
         let variables = variables(scheme);
         let message = format!(
             "could not {what} {location}: {cause}{details}; {advice}, and {variables} in the \

@@ -143,9 +143,10 @@ fn serve(listener: TcpListener, batch: &Batch) {
 }
 
 async fn lose_some(request: Request, next: Next) -> Response {
-    match is_lost(request.uri().path()) {
-        true => StatusCode::NO_CONTENT.into_response(),
-        false => next.run(request).await,
+    if is_lost(request.uri().path()) {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
+        next.run(request).await
     }
 }
 
