@@ -6,7 +6,6 @@
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
-mod digest;
 mod error;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
@@ -45,3 +44,15 @@ pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
 pub use self::state::State;
 pub use self::template::{Template, TemplateFields};
+
+/// Returns the SHA-256 digest in lower-case hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+
+    use sha2::{Digest as _, Sha256};
+
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

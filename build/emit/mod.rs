@@ -7,7 +7,6 @@ mod choice;
 mod convert;
 mod example;
 mod object;
-mod reader;
 mod references;
 mod request;
 mod responses;
@@ -18,7 +17,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 pub use self::attributes::attributes;
-pub use self::reader::reader;
+pub use self::responses::reader;
 use super::{
     Options,
     contract::Contract,

@@ -30,10 +30,8 @@
 //! }
 //! ```
 
-pub mod bench;
 pub mod browser;
 mod harness;
-pub mod picture;
 #[cfg(unix)]
 pub mod postgres;
 mod requirement;
@@ -94,4 +92,45 @@ pub fn page(path: &str) -> &'static str {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     let text = std::fs::read_to_string(&path);
     text.unwrap_or_else(|error| panic!("could not read {}: {error}", path.display())).leak()
+}
+
+/// The figures that benchmarks print, which `cargo xtask bench` collects.
+pub mod bench {
+    /// Whether `cargo bench` runs this program. `cargo test` does not pass the argument, and checks
+    /// only that the benchmark works.
+    pub fn is_bench() -> bool {
+        std::env::args().any(|argument| argument == "--bench")
+    }
+
+    /// Prints the median and the quartiles of `values` in one line that programs and people can
+    /// read: five fields, separated by tabs, which are the name, the unit, the median, and the
+    /// quartiles.
+    pub fn figure(name: &str, unit: &str, mut values: Vec<f64>) {
+        values.sort_unstable_by(f64::total_cmp);
+        let last = values.len().saturating_sub(1);
+        let at = |part: f64| {
+            let value = values.get((last as f64 * part).round() as usize);
+            value.copied().unwrap_or(f64::NAN)
+        };
+        println!("{name:<44}\t{unit:<6}\t{:9.3}\t{:9.3}\t{:9.3}", at(0.5), at(0.25), at(0.75));
+    }
+}
+
+/// Encoded pictures for requests.
+pub mod picture {
+    use std::io::Cursor;
+
+    use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+
+    /// The file of a picture.
+    pub fn encoded(picture: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
+        let mut file = Cursor::new(Vec::new());
+        picture.into().write_to(&mut file, format).expect("this format can contain the picture");
+        file.into_inner()
+    }
+
+    /// A picture of this size in soft colours.
+    pub fn gradient(width: u32, height: u32) -> RgbImage {
+        RgbImage::from_fn(width, height, |x, y| Rgb([(x * 3) as u8, (y * 5) as u8, 90]))
+    }
 }

@@ -9,7 +9,7 @@ use base64::{
 use imagekiln::{Address, Field, FieldKind, Operation};
 use serde_json::{Map, Value, json};
 
-use crate::digest::sha256;
+use crate::sha256;
 
 /// Text of this length without whitespace is an image, even in a field that the contract does not
 /// define.

@@ -4,7 +4,7 @@ use imagekiln::{FileKind, ImageInput, Request, Submit, find_operation, types::Ge
 use serde_json::Value;
 
 use super::Provenance;
-use crate::{JobStatus, State, digest::sha256, output::SavedPicture};
+use crate::{JobStatus, State, output::SavedPicture, sha256};
 
 fn text_of(request: Request) -> String {
     let picture = SavedPicture {

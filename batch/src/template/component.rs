@@ -1,6 +1,6 @@
 //! The components of paths: what they cannot contain, and how values are made safe.
 
-use crate::digest::sha256;
+use crate::sha256;
 
 /// The maximum length in bytes. Filesystems allow 255, and the files next to a picture have longer
 /// names.

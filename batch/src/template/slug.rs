@@ -1,6 +1,6 @@
 //! File names from prompts.
 
-use crate::digest::sha256;
+use crate::sha256;
 
 /// The maximum length in bytes.
 const LONGEST: usize = 60;
