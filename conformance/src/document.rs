@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
-use crate::schema::{Schema, resolve};
+use crate::{schema::Schema, shape::resolve};
 
 /// The contract that this program was built with, which is also that of the types.
 const CONTRACT: &str = include_str!("../../openapi.json");

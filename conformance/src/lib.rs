@@ -24,7 +24,10 @@ pub use self::{
     finding::{Finding, Side, collapsed},
     recordings::{File, Unreadable, read},
 };
-use self::{document::Operation, schema::Problem, shape::UnlistedValue};
+use self::{
+    document::Operation,
+    shape::{Problem, UnlistedValue},
+};
 
 /// Statuses of tasks in progress that are expected, although the contract leaves them open.
 pub const IN_PROGRESS: [&str; 2] = ["Pending", "Processing"];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use crate::shape::{Shape, walk};
+use crate::shape::{Problem, Shape, resolve, walk};
 
 /// A schema, or several of which one has to fit.
 #[derive(Debug)]
@@ -18,22 +18,6 @@ pub struct Schema {
 struct Alternative {
     schema: Value,
     validator: Validator,
-}
-
-/// A value that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The JSON pointer of the value.
-    pub pointer: String,
-    /// What was expected.
-    pub expected: String,
-}
-
-impl Problem {
-    /// A problem of a whole body, or of something else than a body.
-    pub fn of_whole(expected: &str) -> Self {
-        Self { pointer: String::new(), expected: expected.to_owned() }
-    }
 }
 
 impl Schema {
@@ -77,14 +61,4 @@ fn expected(error: &ValidationError<'_>) -> String {
         }
         _ => error.masked().to_string(),
     }
-}
-
-/// Follows `$ref` within the document. A dangling reference yields `null`.
-pub fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
-    for _ in 0..16 {
-        let Some(reference) = value["$ref"].as_str() else { return value };
-        let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
-        value = target.unwrap_or(&Value::Null);
-    }
-    &Value::Null
 }

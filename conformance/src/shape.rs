@@ -1,9 +1,23 @@
-//! What the validator accepts and the contract does not list: further fields, and further values of
-//! open lists.
+//! How values differ from schemas, and what the validator accepts although the contract does not
+//! list it: further fields, and further values of open lists.
 
 use serde_json::Value;
 
-use crate::schema::{Problem, resolve};
+/// A value that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The JSON pointer of the value.
+    pub pointer: String,
+    /// What was expected.
+    pub expected: String,
+}
+
+impl Problem {
+    /// A problem of a whole body, or of something else than a body.
+    pub fn of_whole(expected: &str) -> Self {
+        Self { pointer: String::new(), expected: expected.to_owned() }
+    }
+}
 
 /// How a value differs from a schema.
 #[derive(Debug, Default)]
@@ -87,4 +101,14 @@ fn parts<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     let combined = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema[*key].as_array());
     let inner = combined.flatten().flat_map(|part| parts(document, part));
     std::iter::once(schema).chain(inner).collect()
+}
+
+/// Follows `$ref` within the document. A dangling reference yields `null`.
+pub fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
+    for _ in 0..16 {
+        let Some(reference) = value["$ref"].as_str() else { return value };
+        let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
+        value = target.unwrap_or(&Value::Null);
+    }
+    &Value::Null
 }

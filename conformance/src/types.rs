@@ -8,10 +8,7 @@ use imagekiln::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{
-    schema::Problem,
-    shape::{Shape, escaped},
-};
+use crate::shape::{Problem, Shape, escaped};
 
 /// Returns what the document defines and the type of the response does not expect. `known` is what
 /// the document does not define.
