@@ -1,18 +1,24 @@
-//! Opens the database of a ledger, and brings its tables up to date.
+//! Opens the database of a ledger: to write, which brings its tables up to date, or read-only, even
+//! while other processes write to it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use sqlx::{
-    Connection as _, SqliteConnection, migrate::MigrateError, sqlite::SqliteConnectOptions,
+    Connection as _, SqliteConnection,
+    migrate::{MigrateError, Migrator},
+    sqlite::SqliteConnectOptions,
 };
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, postgres::PgConnectOptions};
 
-use super::{APPLICATION_ID, database::Database, file::LockedFile, migrations, read};
+use super::{APPLICATION_ID, database::Database, file::LockedFile, migrations};
 #[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
 
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where the database is.
 pub(super) enum Source {
@@ -29,11 +35,11 @@ impl Source {
     pub(super) async fn connect(&self) -> Result<Database, BoxError> {
         match self {
             Self::File(file) => open_file(&file.path).await.map(Database::Sqlite),
-            Self::FileToRead(path) => read::open_file(path).await,
+            Self::FileToRead(path) => read_file(path).await,
             #[cfg(feature = "postgres")]
             Self::Server(options) => open_server(options).await.map(Database::Postgres),
             #[cfg(feature = "postgres")]
-            Self::ServerToRead(options) => read::open_server(options).await,
+            Self::ServerToRead(options) => read_server(options).await,
         }
     }
 
@@ -68,7 +74,7 @@ async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
 }
 
 /// Whether the file contains no tables yet. Fails if it is the database of another program.
-pub(super) async fn is_empty_file(connection: &mut SqliteConnection) -> Result<bool, BoxError> {
+async fn is_empty_file(connection: &mut SqliteConnection) -> Result<bool, BoxError> {
     let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
     // sqlx creates its own table before the first migration.
     let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
@@ -117,5 +123,57 @@ fn explain(error: MigrateError) -> BoxError {
     match error {
         MigrateError::VersionMissing(_) => "a later version of this program wrote it".into(),
         error => error.into(),
+    }
+}
+
+/// Returns the error for a place without a ledger.
+fn no_ledger() -> BoxError {
+    io::Error::from(io::ErrorKind::NotFound).into()
+}
+
+/// Whether there is no ledger.
+pub(super) fn is_missing(error: &BoxError) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+async fn read_file(path: &Path) -> Result<Database, BoxError> {
+    if !path.try_exists()? {
+        return Err(no_ledger());
+    }
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    if is_empty_file(&mut connection).await? {
+        return Err(no_ledger());
+    }
+    let mut database = Database::Sqlite(connection);
+    check_version(&mut database, &migrations::sqlite().await?).await?;
+    Ok(database)
+}
+
+#[cfg(feature = "postgres")]
+async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    let table = "SELECT to_regclass('imagekiln._sqlx_migrations') IS NOT NULL";
+    if !sqlx::query_scalar(table).fetch_one(&mut connection).await? {
+        return Err(no_ledger());
+    }
+    for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
+        sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
+    }
+    let mut database = Database::Postgres(connection);
+    check_version(&mut database, &migrations::postgres().await?).await?;
+    Ok(database)
+}
+
+/// Fails if the tables are not those of this version. A reader cannot bring them up to date.
+async fn check_version(database: &mut Database, migrations: &Migrator) -> Result<(), BoxError> {
+    let newest = migrations.iter().map(|migration| migration.version).max();
+    let applied = "SELECT MAX(version) FROM _sqlx_migrations";
+    match database.value::<Option<i64>>(applied, []).await? {
+        applied if applied == newest => Ok(()),
+        None => Err(no_ledger()),
+        applied if applied > newest => Err("a later version of this program wrote it".into()),
+        _ => Err("an earlier version of this program wrote it; open it once to write".into()),
     }
 }

@@ -13,7 +13,6 @@ mod lease;
 mod limits;
 mod manage;
 mod migrations;
-mod read;
 mod records;
 mod resolve;
 mod steps;
@@ -130,6 +129,37 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Opens the ledger in the SQLite file at `path` to read it. Another process may have opened
+    /// it, for example to run a batch.
+    ///
+    /// What changes the ledger fails with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
+    /// process was submitting when it ended are still [`Submitting`](State::Submitting).
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was
+    ///   written by another version.
+    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with(Source::FileToRead(path.as_ref().to_owned())).await
+    }
+
+    /// Opens the ledger in a PostgreSQL database to read it. `url` has the same form as for
+    /// [`connect`](Self::connect).
+    ///
+    /// What changes the ledger fails with kind [`Ledger`](ErrorKind::Ledger). Jobs of
+    /// workers whose leases have expired keep their states.
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger in the database.
+    /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
+    ///   another version wrote the ledger.
+    #[cfg(feature = "postgres")]
+    pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
+        Self::with(Source::ServerToRead(connect::parse(url)?)).await
+    }
+
     /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
     /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
     /// a ledger in a file has one already.
@@ -149,7 +179,7 @@ impl Ledger {
 
     async fn with(source: Source) -> Result<Self, Error> {
         let database = source.connect().await.map_err(|error| {
-            if read::is_missing(&error) {
+            if connect::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
             }
