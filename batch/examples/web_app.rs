@@ -19,7 +19,7 @@ use imagekiln::{
     ClientBuilder, ImageInput, Submit, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
     types::Gen2Pro, webhook::Verifier,
 };
-use imagekiln_batch::{Batch, Job, JobStatus, Ledger, State as JobState};
+use imagekiln_batch::{Batch, Job, JobState, JobStatus, Ledger};
 use serde::Deserialize;
 use tokio::{net::TcpListener, signal};
 

@@ -85,7 +85,7 @@ impl Error {
     ///
     /// Keep them: [`Client::task`](imagekiln::Client::task) resumes them, and
     /// [`Batch::resolve_with_task`](crate::Batch::resolve_with_task) returns them to their jobs,
-    /// which become [`Unknown`](crate::State::Unknown).
+    /// which become [`Unknown`](crate::JobState::Unknown).
     pub fn tasks(&self) -> &[TaskRef] {
         &self.tasks
     }

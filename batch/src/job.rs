@@ -7,7 +7,7 @@ use std::{
 
 use imagekiln::{Request, Submit};
 
-use crate::{Error, ErrorKind, State, Template};
+use crate::{Error, ErrorKind, JobState, Template};
 
 /// A request, a name, and the file for its picture.
 ///
@@ -66,15 +66,15 @@ pub struct JobStatus {
     /// The path of the picture below the output, or its template.
     pub target: String,
     /// The state of the job.
-    pub state: State,
+    pub state: JobState,
     /// Why the job is in this state, or why it could not leave it.
     pub reason: Option<String>,
     /// The id of its task, if the service accepted the job.
     pub task_id: Option<String>,
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
-    /// The absolute path or the URL of the picture, if the job is [`Ready`](State::Ready) or
-    /// [`Saved`](State::Saved).
+    /// The absolute path or the URL of the picture, if the job is [`Ready`](JobState::Ready) or
+    /// [`Saved`](JobState::Saved).
     pub location: Option<String>,
     /// When the job was added.
     pub added_at: SystemTime,

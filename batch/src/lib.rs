@@ -42,7 +42,7 @@ pub use self::report::{Report, ReportRow};
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
-pub use self::state::State;
+pub use self::state::JobState;
 pub use self::template::{Template, TemplateFields};
 
 /// Returns the SHA-256 digest in lower-case hexadecimal.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::State;
+use crate::JobState;
 
 /// The number and the cost of jobs by state and operation.
 ///
@@ -17,7 +17,7 @@ pub struct Report {
 #[non_exhaustive]
 pub struct ReportRow {
     /// The state of the jobs.
-    pub state: State,
+    pub state: JobState,
     /// The name of the operation, such as `gen-2-pro`.
     pub operation: String,
     /// The number of jobs.
@@ -25,8 +25,8 @@ pub struct ReportRow {
     /// The cost in credits that the service reported.
     pub credits: f64,
     /// The number of jobs that were submitted and whose cost is not known. Some of them may not
-    /// have been billed: those in the states [`Submitting`](State::Submitting) and
-    /// [`Unknown`](State::Unknown).
+    /// have been billed: those in the states [`Submitting`](JobState::Submitting) and
+    /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
 }
 
@@ -41,7 +41,7 @@ impl Report {
     }
 
     /// Returns the number of jobs in a state.
-    pub fn count(&self, state: State) -> u64 {
+    pub fn count(&self, state: JobState) -> u64 {
         self.rows.iter().filter(|row| row.state == state).map(|row| row.jobs).sum()
     }
 

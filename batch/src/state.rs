@@ -5,7 +5,7 @@ use std::fmt;
 /// The state of a job. The ledger contains each state before the step that it announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum State {
+pub enum JobState {
     /// Not submitted, or certainly not billed.
     Queued,
     /// About to be submitted, or submitted without a response so far.
@@ -28,7 +28,7 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl JobState {
     /// All states, in the order of a job's life.
     pub const ALL: [Self; 9] = [
         Self::Queued,
@@ -62,7 +62,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }

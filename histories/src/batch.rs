@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, future::pending, path::PathBuf, sync::Arc, 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{DELIVERY_VALIDITY, fuzzing::open_directory};
 use imagekiln_batch::{
-    Batch, Error, ErrorKind, Job, JobStatus, Ledger, Resolution, State,
+    Batch, Error, ErrorKind, Job, JobState, JobStatus, Ledger, Resolution,
     fuzzing::{open_ledger, pragma},
 };
 use tokio::time::sleep;
@@ -143,8 +143,8 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
 fn expect_proofs(world: &World, life: &Life, jobs: &[JobStatus]) -> Result<()> {
     for job in jobs {
         let end = match job.state {
-            State::Failed | State::Moderated => End::Failed,
-            State::Expired => End::Expired,
+            JobState::Failed | JobState::Moderated => End::Failed,
+            JobState::Expired => End::Expired,
             _ => continue,
         };
         let wanted = life.wanted.iter().find(|wanted| wanted.name == job.name);
@@ -179,7 +179,7 @@ fn fail_ledger(world: &mut World, ledger: Ledger) -> impl Future<Output = ()> + 
 async fn decide(world: &mut World) -> Result<()> {
     let batch = open_healthy(world).await?;
     for job in batch.ledger().jobs().await? {
-        if job.state != State::Unknown {
+        if job.state != JobState::Unknown {
             continue;
         }
         let name = job.name;
@@ -213,7 +213,7 @@ async fn copy_ledger(world: &mut World, life: &mut Life) -> Result<()> {
 /// and a person adopts the output.
 async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
     let before = jobs(world).await?;
-    let is_open = |job: &JobStatus| matches!(job.state, State::Unknown | State::Submitting);
+    let is_open = |job: &JobStatus| matches!(job.state, JobState::Unknown | JobState::Submitting);
     if !life.log_is_whole || before.iter().any(is_open) {
         // Nobody but the service knows the tasks that would be lost.
         return Ok(());
@@ -254,7 +254,8 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
 fn unpaid(world: &World, jobs: &[JobStatus]) -> Vec<String> {
     let names: BTreeSet<String> =
         world.simulator.tasks().iter().filter_map(World::name_of).collect();
-    let knows = |name: &str| jobs.iter().any(|job| job.name == *name && job.state != State::Queued);
+    let knows =
+        |name: &str| jobs.iter().any(|job| job.name == *name && job.state != JobState::Queued);
     names.into_iter().filter(|name| !knows(name)).collect()
 }
 
@@ -266,8 +267,9 @@ async fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     }
     for wanted in wanted {
         let job = jobs.iter().find(|job| job.name == wanted.name).context("a job is missing")?;
-        let is_given_up = matches!(job.state, State::Failed | State::Moderated | State::Expired);
-        ensure!(is_given_up || job.state == State::Saved, "{} is {}", job.name, job.state);
+        let is_given_up =
+            matches!(job.state, JobState::Failed | JobState::Moderated | JobState::Expired);
+        ensure!(is_given_up || job.state == JobState::Saved, "{} is {}", job.name, job.state);
         let charged = world.charged(&job.name);
         ensure!(
             charged.first().map(|task| &task.id) == job.task_id.as_ref(),

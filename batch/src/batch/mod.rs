@@ -134,7 +134,8 @@ impl Batch {
     ///
     /// If that many jobs are active, a job is submitted only when the picture of another one has
     /// been saved. Slow downloads or a slow disk therefore slow down the submissions. An
-    /// [`Unknown`](crate::State::Unknown) job is not active, although the service may process it.
+    /// [`Unknown`](crate::JobState::Unknown) job is not active, although the service may process
+    /// it.
     pub fn max_active(mut self, jobs: usize) -> Self {
         self.settings.limits.max_active = jobs.max(1);
         self
@@ -145,7 +146,7 @@ impl Batch {
     ///
     /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
     /// highest cost of its operation in the ledger. A submission without a known cost, for example
-    /// of an [`Unknown`](crate::State::Unknown) job, counts as much. If no price is known, the
+    /// of an [`Unknown`](crate::JobState::Unknown) job, counts as much. If no price is known, the
     /// first job of an operation is submitted alone; [`price`](Self::price) sets one.
     ///
     /// The costs exceed the budget if
@@ -221,7 +222,7 @@ impl Batch {
     /// Sets a function to call with the new status of a job, after it was written to the ledger. It
     /// must not block.
     ///
-    /// It is not called for [`Submitting`](crate::State::Submitting), or for changes by other
+    /// It is not called for [`Submitting`](crate::JobState::Submitting), or for changes by other
     /// workers.
     pub fn on_change(mut self, call: impl Fn(&JobStatus) + Send + Sync + 'static) -> Self {
         self.sinks.call = Some(Arc::new(call));
@@ -261,9 +262,9 @@ impl Batch {
     /// Runs until no job of the ledger can continue, and returns the report on the whole ledger.
     ///
     /// Call it again, with this batch or in the next process with the same ledger, to continue. The
-    /// jobs that were paid for come first. [`Queued`](crate::State::Queued) jobs are left only if
-    /// the budget does not allow them. [`Submitted`](crate::State::Submitted) jobs are left if
-    /// their tasks were not final after ten minutes, or if the service did not find them.
+    /// jobs that were paid for come first. [`Queued`](crate::JobState::Queued) jobs are left only
+    /// if the budget does not allow them. [`Submitted`](crate::JobState::Submitted) jobs are left
+    /// if their tasks were not final after ten minutes, or if the service did not find them.
     ///
     /// If other workers share the ledger, this worker also waits for their jobs, and continues them
     /// if those workers stop responding.

@@ -10,7 +10,7 @@ impl Batch {
     /// the next run waits for the picture. A person may have found the id in the usage that the
     /// service reports, or in [`Error::tasks`].
     ///
-    /// The job is [`Unknown`](crate::State::Unknown), or a person
+    /// The job is [`Unknown`](crate::JobState::Unknown), or a person
     /// [resolved](crate::Ledger::resolve) it in the meantime, and it was not submitted again. The
     /// task is polled first, at the base URL of the operation.
     ///

@@ -17,7 +17,7 @@ use super::{
     worker::{End, Worker},
 };
 use crate::{
-    Error, ErrorKind, State,
+    Error, ErrorKind, JobState,
     ledger::{Claim, Demand, LimitReached},
 };
 
@@ -167,7 +167,7 @@ impl Run {
     fn next(&mut self) -> Option<Claim> {
         let may_submit = self.may_submit();
         let is_due = |job: &Claim| match job.status.state {
-            State::Queued => may_submit && !self.blocked.contains(&job.status.operation),
+            JobState::Queued => may_submit && !self.blocked.contains(&job.status.operation),
             _ => !self.is_stopping(),
         };
         let index = self.queue.iter().position(is_due)?;

@@ -8,7 +8,7 @@ use tokio::time;
 
 use super::worker::{End, Worker, stop};
 use crate::{
-    Error, ErrorKind, State, Template, TemplateFields,
+    Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Change, Claim},
     output::{Output, SaveError, SavedPicture, beside},
     provenance::Provenance,
@@ -109,7 +109,7 @@ impl Worker {
 
     /// Returns the place that the ledger already contains.
     fn announced(&self, job: &Claim) -> Result<Option<Place>, Error> {
-        let (State::Ready, Some(location)) = (job.status.state, &job.status.location) else {
+        let (JobState::Ready, Some(location)) = (job.status.state, &job.status.location) else {
             return Ok(None);
         };
         let (output, key) = self.output.locate(location)?;
@@ -130,7 +130,7 @@ impl Worker {
 
     /// Makes the job ready. Returns `false` if another job has announced this place.
     async fn announce(&self, job: &mut Claim, place: &Place) -> Result<bool, Error> {
-        let was_ready = job.status.state == State::Ready;
+        let was_ready = job.status.state == JobState::Ready;
         let is_ready = self.ledger.set_ready(job, place.output.location(&place.key)).await?;
         if is_ready && !was_ready {
             self.sinks.changed(&job.status);

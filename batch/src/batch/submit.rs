@@ -7,7 +7,7 @@ use tokio::sync::MutexGuard;
 
 use super::worker::{End, Worker, stop};
 use crate::{
-    Error, ErrorKind, State, Template, TemplateFields,
+    Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Admission, Claim, Ticket},
 };
 
@@ -41,7 +41,7 @@ impl Worker {
         let target = template.render(&TemplateFields::default());
         if self.output.exists(&target).await? {
             let reason = "the target exists; move the file, and add the job with another name";
-            self.set_state(job, State::Failed, Some(reason)).await?;
+            self.set_state(job, JobState::Failed, Some(reason)).await?;
             return Err(End::Finished);
         }
         Ok(self.output.prepare(&target).await?)
@@ -115,7 +115,7 @@ impl Worker {
             _ => false,
         };
         if is_about_the_job {
-            self.set_state(job, State::Failed, Some(&error.to_string())).await?;
+            self.set_state(job, JobState::Failed, Some(&error.to_string())).await?;
             return Err(End::Finished);
         }
         if error.is_transient() {
@@ -131,8 +131,8 @@ impl Worker {
             let drained = self.unrecorded.drain(&self.client).await;
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
         }
-        job.status.state = State::Submitting;
-        match self.set_state(job, State::Unknown, Some(&error.to_string())).await {
+        job.status.state = JobState::Submitting;
+        match self.set_state(job, JobState::Unknown, Some(&error.to_string())).await {
             Ok(()) => Err(End::Finished),
             // A webhook may have found the task, or another worker has taken over the job.
             Err(lost) if lost.kind() == ErrorKind::Lease => {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::time;
 
 use super::Batch;
-use crate::{Error, Job, Ledger, State};
+use crate::{Error, Job, JobState, Ledger};
 
 /// The database cannot grow, or cannot be written at all.
 const FAILURES: [&str; 2] = ["max_page_count = 1", "query_only = TRUE"];
@@ -49,7 +49,7 @@ impl Fixture {
         let ledger = Ledger::open(path).await.unwrap();
         assert_eq!(recorded(&ledger).await, charged);
         let mut batch = batch(&self.simulator, &self.directory, &ledger);
-        assert_eq!(batch.run().await.unwrap().count(State::Saved), JOBS);
+        assert_eq!(batch.run().await.unwrap().count(JobState::Saved), JOBS);
         assert_eq!(self.simulator.counts().accepted, JOBS);
     }
 }

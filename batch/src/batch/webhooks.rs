@@ -11,8 +11,8 @@ impl Batch {
     /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
     ///
     /// A webhook ends the wait for its task. It also finds the task of a job whose submission had
-    /// no response: an [`Unknown`](crate::State::Unknown) job becomes
-    /// [`Submitted`](crate::State::Submitted), whatever the webhook says, as soon as a poll has
+    /// no response: an [`Unknown`](crate::JobState::Unknown) job becomes
+    /// [`Submitted`](crate::JobState::Submitted), whatever the webhook says, as soon as a poll has
     /// confirmed that the task exists. A run [waits](Self::callback_patience) for such webhooks.
     ///
     /// Requests with their own `webhook_url`, and operations without webhooks, are not changed.
@@ -22,7 +22,7 @@ impl Batch {
     }
 
     /// Sets how long after its submission a run waits for the webhook of a job that is
-    /// [`Unknown`](crate::State::Unknown). The default is ten minutes.
+    /// [`Unknown`](crate::JobState::Unknown). The default is ten minutes.
     ///
     /// A run waits only if this process can receive webhooks, which means that a value that
     /// [`callbacks`](Self::callbacks) returned exists.

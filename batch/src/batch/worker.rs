@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{Settings, events::Sinks, unrecorded::Unrecorded};
 use crate::{
-    Error, ErrorKind, Ledger, State,
+    Error, ErrorKind, JobState, Ledger,
     ledger::{Change, Claim, LimitReached, Marking},
     output::Output,
 };
@@ -137,14 +137,14 @@ impl Worker {
         self.ledger.refresh(job).await?;
         let state = job.status.state;
         self.set_state(job, state, Some(&error.to_string())).await?;
-        Ok(matches!(state, State::Moderated | State::Failed | State::Expired))
+        Ok(matches!(state, JobState::Moderated | JobState::Failed | JobState::Expired))
     }
 
     /// Writes a new state, or a new reason, and reports it.
     pub(super) async fn set_state(
         &self,
         job: &mut Claim,
-        state: State,
+        state: JobState,
         reason: Option<&str>,
     ) -> Result<(), Error> {
         let change = Change::State(state, reason.map(str::to_owned));

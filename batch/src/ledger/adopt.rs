@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Ledger, database::Database, records::Submission, resolve::has_task, steps::Change};
 use crate::{
-    Error, ErrorKind, JobStatus, State,
+    Error, ErrorKind, JobState, JobStatus,
     output::{Output, OutputTarget, SavedPicture},
     provenance::Description,
 };
@@ -20,14 +20,14 @@ impl Ledger {
     /// Makes this the ledger of an output that another ledger has paid for, or of which this one
     /// has lost submissions. Also accepts that the file of the ledger was copied or moved.
     ///
-    /// Reads the descriptions beside the pictures of the output, which is a directory or a URL
-    /// as for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](State::Queued) or
-    /// [`Unknown`](State::Unknown) becomes [`Saved`](State::Saved) if a description has its name
-    /// and its request, and the picture is unchanged. Returns these jobs. Add the jobs to the
+    /// Reads the descriptions beside the pictures of the output, which is a directory or a URL as
+    /// for [`Batch::save_to`](crate::Batch::save_to). A job that is [`Queued`](JobState::Queued) or
+    /// [`Unknown`](JobState::Unknown) becomes [`Saved`](JobState::Saved) if a description has its
+    /// name and its request, and the picture is unchanged. Returns these jobs. Add the jobs to the
     /// ledger first.
     ///
     /// If the ledger has lost tasks that its acceptance log knows, their jobs become
-    /// [`Submitted`](State::Submitted), and are also returned. The tasks of jobs that the ledger
+    /// [`Submitted`](JobState::Submitted), and are also returned. The tasks of jobs that the ledger
     /// does not have with the same request only count for the budget.
     ///
     /// Tasks that the other ledger has paid for and whose pictures are not saved are not found: the
@@ -104,7 +104,7 @@ async fn adopt(
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task)).await?;
     let change = Change::Saved(picture.clone());
-    change.write(database, job, None, State::Submitted).await.map(Some)
+    change.write(database, job, None, JobState::Submitted).await.map(Some)
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {

@@ -5,7 +5,7 @@ use super::{
     database::{Database, Value},
     jobs::find_jobs,
 };
-use crate::{Error, JobStatus, State};
+use crate::{Error, JobState, JobStatus};
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ impl Ledger {
                 return Ok(claimed);
             }
             let mut left = demand.jobs as u64;
-            let queued = demand.queued.then_some(State::Queued);
-            for state in [State::Ready, State::Submitted].into_iter().chain(queued) {
+            let queued = demand.queued.then_some(JobState::Queued);
+            for state in [JobState::Ready, JobState::Submitted].into_iter().chain(queued) {
                 if left > 0 {
                     left -= claim(database, &demand, state, left).await?.min(left);
                 }
@@ -79,7 +79,7 @@ impl Ledger {
 async fn claim(
     database: &mut Database,
     demand: &Demand,
-    state: State,
+    state: JobState,
     limit: u64,
 ) -> Result<u64, Error> {
     let mut values: Vec<Value> = vec![
@@ -88,7 +88,7 @@ async fn claim(
         state.as_str().into(),
         i64::try_from(limit).unwrap_or(i64::MAX).into(),
     ];
-    let blocked: &[String] = if state == State::Queued { &demand.blocked } else { &[] };
+    let blocked: &[String] = if state == JobState::Queued { &demand.blocked } else { &[] };
     let mut unwanted = String::new();
     for operation in blocked {
         values.push(operation.into());

@@ -9,7 +9,7 @@ use super::{
     Ledger,
     database::{Database, Value},
 };
-use crate::{Error, ErrorKind, Job, JobStatus, Report, ReportRow, State};
+use crate::{Error, ErrorKind, Job, JobState, JobStatus, Report, ReportRow};
 
 impl Ledger {
     /// Adds jobs: all of them, or none if there is an error.
@@ -211,8 +211,8 @@ fn time(milliseconds: i64) -> SystemTime {
 }
 
 /// The table accepts only known states.
-fn state_named(name: String) -> sqlx::Result<State> {
-    State::named(&name).ok_or_else(|| {
+fn state_named(name: String) -> sqlx::Result<JobState> {
+    JobState::named(&name).ok_or_else(|| {
         sqlx::Error::Decode(format!("the ledger contains an unknown state, {name}").into())
     })
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use imagekiln::Request;
 
 use super::{Ledger, database::Database};
-use crate::{Error, ErrorKind, JobStatus, State};
+use crate::{Error, ErrorKind, JobState, JobStatus};
 
 /// The states of jobs that ended without a picture.
-const ENDED: &[State] = &[State::Failed, State::Moderated, State::Expired];
+const ENDED: &[JobState] = &[JobState::Failed, JobState::Moderated, JobState::Expired];
 
 /// The states in which no picture of a job can be lost.
-const DONE: &[State] =
-    &[State::Queued, State::Saved, State::Failed, State::Moderated, State::Expired];
+const DONE: &[JobState] =
+    &[JobState::Queued, JobState::Saved, JobState::Failed, JobState::Moderated, JobState::Expired];
 
 impl Ledger {
-    /// Queues a job again that is [`Failed`](State::Failed), [`Moderated`](State::Moderated) or
-    /// [`Expired`](State::Expired), and returns its new status. The next run submits it, and the
-    /// service may bill it again. What it has cost so far still counts for the budget.
+    /// Queues a job again that is [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated)
+    /// or [`Expired`](JobState::Expired), and returns its new status. The next run submits it, and
+    /// the service may bill it again. What it has cost so far still counts for the budget.
     ///
     /// # Errors
     ///
@@ -47,8 +47,8 @@ impl Ledger {
     /// budget.
     ///
     /// Jobs whose submissions may be billed and whose pictures are not saved cannot be removed:
-    /// those are [`Submitting`](State::Submitting), [`Submitted`](State::Submitted),
-    /// [`Ready`](State::Ready) or [`Unknown`](State::Unknown).
+    /// those are [`Submitting`](JobState::Submitting), [`Submitted`](JobState::Submitted),
+    /// [`Ready`](JobState::Ready) or [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Ledger {
     pub(super) async fn find_in(
         &self,
         name: &str,
-        states: &'static [State],
+        states: &'static [JobState],
     ) -> Result<(i64, Option<i64>), Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
@@ -136,18 +136,18 @@ pub(super) async fn why_unchanged(
 }
 
 /// Returns the states for messages.
-fn either(states: &[State]) -> String {
+fn either(states: &[JobState]) -> String {
     match states {
         [others @ .., one, last] => {
             let others: String = others.iter().map(|state| format!("{state}, ")).collect();
             format!("{others}{one} or {last}")
         }
-        states => states.iter().map(State::to_string).collect(),
+        states => states.iter().map(JobState::to_string).collect(),
     }
 }
 
 /// Returns the condition that a job is in one of the states.
-fn state_in(states: &[State]) -> String {
+fn state_in(states: &[JobState]) -> String {
     let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
     format!("state IN ({})", names.join(", "))
 }

@@ -40,7 +40,7 @@ pub(crate) use self::steps::Change;
 pub(crate) use self::ticket::Ticket;
 use self::{connect::Source, database::Database, file::LockedFile, workers::LocalWorker};
 #[cfg(doc)]
-use crate::State;
+use crate::JobState;
 use crate::{Error, ErrorKind};
 
 /// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
@@ -83,7 +83,7 @@ impl Ledger {
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
-    /// Jobs that a previous process was submitting become [`Unknown`](State::Unknown).
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Ledger {
     /// the database can read the ledger.
     ///
     /// Jobs of workers whose leases have expired are freed. Those that such a worker was submitting
-    /// become [`Unknown`](State::Unknown).
+    /// become [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Ledger {
     /// it, for example to run a batch.
     ///
     /// What changes the ledger fails with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
-    /// process was submitting when it ended are still [`Submitting`](State::Submitting).
+    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
     ///
     /// # Errors
     ///

@@ -2,11 +2,11 @@
 
 use imagekiln::{
     TaskRef, TaskStatus,
-    journal::{Intent, Record, State as Life, Step},
+    journal::{Intent, Record, State, Step},
 };
 
 use super::database::{Database, Value};
-use crate::{Error, ErrorKind, State};
+use crate::{Error, ErrorKind, JobState};
 
 /// A row of the submissions. The columns that are not here follow from the record.
 pub(super) struct Submission {
@@ -111,9 +111,9 @@ impl Submission {
     /// Returns the value of the column `state`.
     fn state(&self) -> &'static str {
         match self.record.state() {
-            Life::Unknown => "open",
-            Life::Accepted | Life::Ready => "accepted",
-            Life::NotBilled => "withdrawn",
+            State::Unknown => "open",
+            State::Accepted | State::Ready => "accepted",
+            State::NotBilled => "withdrawn",
             // A person resolves a job as paid, but dismisses a submission that was not billed.
             _ if self.record.task().is_none() && self.job.is_none() => "withdrawn",
             _ => "settled",
@@ -125,28 +125,28 @@ impl Submission {
     async fn change_job(&self, database: &mut Database, now: i64) -> Result<(), Error> {
         let Some(job) = self.job else { return Ok(()) };
         let (to, from, reason) = match self.record.state() {
-            Life::NotBilled => (
-                State::Queued,
+            State::NotBilled => (
+                JobState::Queued,
                 "'submitting', 'unknown'",
                 Some("an earlier submission was resolved as not billed".to_owned()),
             ),
             // A person may have resolved the job. If it is queued, it is not submitted again.
-            Life::Accepted => {
-                (State::Submitted, "'submitting', 'unknown', 'failed', 'queued'", None)
+            State::Accepted => {
+                (JobState::Submitted, "'submitting', 'unknown', 'failed', 'queued'", None)
             }
-            Life::Failed(status) => {
+            State::Failed(status) => {
                 let moderated = [TaskStatus::RequestModerated, TaskStatus::ContentModerated];
                 let is_moderated = moderated.contains(status);
-                let to = if is_moderated { State::Moderated } else { State::Failed };
+                let to = if is_moderated { JobState::Moderated } else { JobState::Failed };
                 (to, "'submitted', 'ready'", Some(format!("the task ended with status `{status}`")))
             }
-            Life::Expired => (
-                State::Expired,
+            State::Expired => (
+                JobState::Expired,
                 "'submitted', 'ready'",
                 Some("the delivery URL was refused after the end of its validity".to_owned()),
             ),
-            Life::Settled if self.record.task().is_none() => (
-                State::Failed,
+            State::Settled if self.record.task().is_none() => (
+                JobState::Failed,
                 "'unknown'",
                 Some("it was billed, but its response was lost".to_owned()),
             ),

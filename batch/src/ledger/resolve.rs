@@ -7,23 +7,23 @@ use imagekiln::{
 
 use super::{Ledger, database::Database, manage::why_unchanged, records::Submission};
 #[cfg(doc)]
-use crate::State;
+use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus};
 
-/// What a person found out about the submission of an [`Unknown`](State::Unknown) job, for example
-/// from the usage that the service reports.
+/// What a person found out about the submission of an [`Unknown`](JobState::Unknown) job, for
+/// example from the usage that the service reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// The service billed it. The job becomes [`Failed`](State::Failed), because its task is not
+    /// The service billed it. The job becomes [`Failed`](JobState::Failed), because its task is not
     /// known.
     Paid,
-    /// The service did not bill it. The job becomes [`Queued`](State::Queued) and is submitted by
-    /// the next run.
+    /// The service did not bill it. The job becomes [`Queued`](JobState::Queued) and is submitted
+    /// by the next run.
     NotPaid,
 }
 
 impl Ledger {
-    /// Resolves a job in the state [`Unknown`](State::Unknown), and returns its new status.
+    /// Resolves a job in the state [`Unknown`](JobState::Unknown), and returns its new status.
     ///
     /// [`NotPaid`](Resolution::NotPaid) for a submission that was billed means that the picture is
     /// paid for twice.

@@ -13,7 +13,7 @@ use super::{
     records::{Submission, read},
     workers::lease_lost,
 };
-use crate::{Error, ErrorKind, JobStatus, State, output::SavedPicture};
+use crate::{Error, ErrorKind, JobState, JobStatus, output::SavedPicture};
 
 impl Ledger {
     /// Returns the request of a claimed job, and the record of its submission, if it has one.
@@ -100,7 +100,7 @@ fn is_taken(error: &Error) -> bool {
 /// A change of a job by its worker.
 pub(crate) enum Change {
     /// Another state, or the reason why it stays as it is.
-    State(State, Option<String>),
+    State(JobState, Option<String>),
     Ready {
         location: String,
     },
@@ -115,14 +115,14 @@ impl Change {
         database: &mut Database,
         job: i64,
         worker: Option<i64>,
-        from: State,
+        from: JobState,
     ) -> Result<JobStatus, Error> {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
-            Self::Ready { location } => (State::Ready, None, Some(location.clone())),
+            Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
             Self::Saved(picture) => {
                 picture.close_record(database, job).await?;
-                (State::Saved, None, Some(picture.location.clone()))
+                (JobState::Saved, None, Some(picture.location.clone()))
             }
         };
         let change = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),

@@ -4,7 +4,7 @@ use imagekiln::{FileKind, ImageInput, Request, Submit, find_operation, types::Ge
 use serde_json::Value;
 
 use super::Provenance;
-use crate::{JobStatus, State, output::SavedPicture, sha256};
+use crate::{JobState, JobStatus, output::SavedPicture, sha256};
 
 fn text_of(request: Request) -> String {
     let picture = SavedPicture {
@@ -18,7 +18,7 @@ fn text_of(request: Request) -> String {
         number: 1,
         operation: "gen-2-pro".to_owned(),
         target: "fox.jpg".to_owned(),
-        state: State::Ready,
+        state: JobState::Ready,
         reason: None,
         task_id: Some("t-1".to_owned()),
         credits: Some(3.0),

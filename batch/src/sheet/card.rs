@@ -11,7 +11,7 @@ use super::{
         fill,
     },
 };
-use crate::State;
+use crate::JobState;
 
 /// What is escaped in a path that becomes a relative URL. A colon could end a scheme.
 const ESCAPED: &AsciiSet =
@@ -61,7 +61,7 @@ fn frame(entry: &SheetEntry, preview: Option<&Preview>) -> String {
         Some(Preview::Note(note)) => fill("<span>{{note}}</span>", &[("note", Text(note))]),
         None => {
             let note = match entry.state {
-                State::Saved => "the file was not found",
+                JobState::Saved => "the file was not found",
                 _ => "no picture",
             };
             fill("<span>{{note}}</span>", &[("note", Text(note))])
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn text_of_a_job_cannot_become_markup() {
         let hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
-        let mut entry = SheetEntry::new(hostile, hostile, State::Failed);
+        let mut entry = SheetEntry::new(hostile, hostile, JobState::Failed);
         entry.prompt = Some(hostile.to_owned());
         entry.reason = Some(hostile.to_owned());
         entry.task_id = Some(hostile.to_owned());
@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn a_cost_is_unknown_only_if_the_job_may_have_been_billed() {
         let is_unknown = |entry| html(&entry).contains("<dt>Cost</dt> <dd>unknown</dd>");
-        let mut entry = SheetEntry::new("a", "gen-2-pro", State::Failed);
+        let mut entry = SheetEntry::new("a", "gen-2-pro", JobState::Failed);
         assert!(!is_unknown(entry.clone()));
         entry.task_id = Some("t-1".to_owned());
         assert!(is_unknown(entry.clone()));
         entry.credits = Some(3.0);
         assert!(!is_unknown(entry));
-        assert!(is_unknown(SheetEntry::new("b", "gen-2-pro", State::Unknown)));
+        assert!(is_unknown(SheetEntry::new("b", "gen-2-pro", JobState::Unknown)));
     }
 }

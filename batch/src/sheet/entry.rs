@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::State;
+use crate::JobState;
 
 /// What a [`Sheet`](super::Sheet) shows of a job.
 #[derive(Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct SheetEntry {
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
     /// The state of the job.
-    pub state: State,
+    pub state: JobState,
     /// Why the job is in this state, or why it could not leave it.
     pub reason: Option<String>,
     /// The id of its task, if the service accepted the job.
@@ -32,7 +32,7 @@ pub struct SheetEntry {
 
 impl SheetEntry {
     /// Creates an entry in which the optional fields are `None`.
-    pub fn new(name: impl Into<String>, model: impl Into<String>, state: State) -> Self {
+    pub fn new(name: impl Into<String>, model: impl Into<String>, state: JobState) -> Self {
         Self {
             name: name.into(),
             prompt: None,
@@ -49,7 +49,7 @@ impl SheetEntry {
 
     /// Whether the job may have been billed and its cost is not known.
     pub(super) fn is_without_cost(&self) -> bool {
-        let may_be_billed = matches!(self.state, State::Submitting | State::Unknown);
+        let may_be_billed = matches!(self.state, JobState::Submitting | JobState::Unknown);
         self.credits.is_none() && (may_be_billed || self.task_id.is_some())
     }
 }

@@ -6,7 +6,7 @@ use tokio::task;
 
 use super::{Sheet, SheetEntry};
 use crate::{
-    Error, ErrorKind, JobStatus, Ledger, State,
+    Error, ErrorKind, JobState, JobStatus, Ledger,
     output::{Output, OutputTarget},
     stored_request::StoredRequest,
 };
@@ -60,7 +60,7 @@ impl Ledger {
         let request = self.request(&job.name).await?;
         let stored = request.and_then(|request| StoredRequest::new(&request).ok());
         let prompt = stored.as_ref().map(|request| request.prompt().to_owned());
-        let location = job.location.as_deref().filter(|_| job.state == State::Saved);
+        let location = job.location.as_deref().filter(|_| job.state == JobState::Saved);
         Ok(SheetEntry {
             prompt: prompt.filter(|prompt| !prompt.is_empty()),
             seed: stored.as_ref().and_then(StoredRequest::seed),

@@ -24,11 +24,11 @@ use self::totals::Totals;
 /// thread.
 ///
 /// ```
-/// use imagekiln_batch::{Sheet, SheetEntry, State};
+/// use imagekiln_batch::{Sheet, SheetEntry, JobState};
 ///
 /// # fn main() -> std::io::Result<()> {
 /// let mut sheet = Sheet::begin(Vec::new(), "Foxes", "2026-11-22 15:00 UTC")?;
-/// let mut fox = SheetEntry::new("fox-1", "gen-2-pro", State::Failed);
+/// let mut fox = SheetEntry::new("fox-1", "gen-2-pro", JobState::Failed);
 /// fox.prompt = Some("a red fox in the snow".to_owned());
 /// fox.reason = Some("the service refused the request".to_owned());
 /// sheet.add(fox)?;

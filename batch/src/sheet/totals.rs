@@ -9,7 +9,7 @@ use super::{
         fill,
     },
 };
-use crate::State;
+use crate::JobState;
 
 /// The number and the cost of jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -23,14 +23,14 @@ struct Total {
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     all: Total,
-    states: BTreeMap<State, usize>,
+    states: BTreeMap<JobState, usize>,
     models: BTreeMap<String, Total>,
 }
 
 impl Total {
     fn add(&mut self, entry: &SheetEntry) {
         self.jobs += 1;
-        self.saved += usize::from(entry.state == State::Saved);
+        self.saved += usize::from(entry.state == JobState::Saved);
         self.credits += entry.credits.unwrap_or_default();
         self.without_cost += usize::from(entry.is_without_cost());
     }

@@ -1,6 +1,6 @@
 //! Totals, filters and sorting.
 
-use imagekiln_batch::{SheetEntry, State};
+use imagekiln_batch::{JobState, SheetEntry};
 use imagekiln_testbed::{
     Trial,
     browser::{Browser, ENTER, RIGHT},
@@ -50,7 +50,7 @@ fn names<'a>(entries: impl IntoIterator<Item = &'a SheetEntry>) -> Vec<String> {
 }
 
 async fn totals_are_at_the_top(browser: &Browser, fixture: &Fixture) {
-    let saved = fixture.count(|entry| entry.state == State::Saved);
+    let saved = fixture.count(|entry| entry.state == JobState::Saved);
     let credits: f64 = fixture.entries.iter().filter_map(|entry| entry.credits).sum();
     // All others but the queued job were submitted.
     let unknown = JOBS - saved - 1;
@@ -71,7 +71,7 @@ async fn totals_are_at_the_top(browser: &Browser, fixture: &Fixture) {
         .await;
     let expected = ["gen-2-pro", "gen-kontext-max", "gen-pro-1.1-ultra"].map(|model| {
         let jobs = fixture.count(|entry| entry.model == model);
-        let saved = fixture.count(|entry| entry.model == model && entry.state == State::Saved);
+        let saved = fixture.count(|entry| entry.model == model && entry.state == JobState::Saved);
         json!([model, jobs.to_string(), saved.to_string()])
     });
     assert_eq!(rows, json!(expected));
@@ -79,7 +79,13 @@ async fn totals_are_at_the_top(browser: &Browser, fixture: &Fixture) {
 }
 
 async fn filters_combine_and_announce_the_count(browser: &Browser, fixture: &Fixture) {
-    for state in [State::Saved, State::Failed, State::Moderated, State::Unknown, State::Queued] {
+    for state in [
+        JobState::Saved,
+        JobState::Failed,
+        JobState::Moderated,
+        JobState::Unknown,
+        JobState::Queued,
+    ] {
         set(browser, "state", state.as_str()).await;
         let expected = fixture.entries.iter().filter(|entry| entry.state == state);
         assert_eq!(shown(browser).await, names(expected), "{state}");
@@ -89,7 +95,7 @@ async fn filters_combine_and_announce_the_count(browser: &Browser, fixture: &Fix
     set(browser, "text", "FOX  snow ").await;
     let is_match = |entry: &&SheetEntry| {
         let is_fox = entry.prompt.as_ref().is_some_and(|prompt| prompt.contains("fox"));
-        is_fox && entry.state == State::Failed && entry.model == "gen-2-pro"
+        is_fox && entry.state == JobState::Failed && entry.model == "gen-2-pro"
     };
     let expected = names(fixture.entries.iter().filter(is_match));
     assert!(expected.len() > 1, "{expected:?}");
@@ -119,7 +125,7 @@ async fn the_keyboard_chooses_a_state(browser: &Browser, fixture: &Fixture) {
     browser.press(&[RIGHT, RIGHT, RIGHT]).await;
     let chosen = browser.run("return document.activeElement.value").await;
     assert_eq!(chosen, "failed");
-    let failed = fixture.count(|entry| entry.state == State::Failed);
+    let failed = fixture.count(|entry| entry.state == JobState::Failed);
     assert_eq!(shown(browser).await.len(), failed);
 }
 

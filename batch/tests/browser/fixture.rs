@@ -8,7 +8,7 @@ use std::{
 };
 
 use image::{ImageFormat, Rgb, RgbImage};
-use imagekiln_batch::{Sheet, SheetEntry, State};
+use imagekiln_batch::{JobState, Sheet, SheetEntry};
 use imagekiln_testbed::{
     Runtime, Trial,
     browser::{BROWSER, Browser},
@@ -106,27 +106,27 @@ where
 
 fn entry(number: usize) -> SheetEntry {
     let state = match number {
-        500 => State::Unknown,
-        501 => State::Expired,
-        502 => State::Queued,
-        number if number % 25 == 7 => State::Failed,
-        number if number % 40 == 3 => State::Moderated,
-        _ => State::Saved,
+        500 => JobState::Unknown,
+        501 => JobState::Expired,
+        502 => JobState::Queued,
+        number if number % 25 == 7 => JobState::Failed,
+        number if number % 40 == 3 => JobState::Moderated,
+        _ => JobState::Saved,
     };
     let model = ["gen-2-pro", "gen-kontext-max", "gen-pro-1.1-ultra"][number % 7 % 3];
     let mut entry = SheetEntry::new(format!("job-{number}"), model, state);
     let animal = ["fox", "owl", "hare", "lynx", "heron"][number / 25 % 5];
     entry.prompt = Some(format!("number {number}: a {animal} in the snow"));
     entry.seed = Some(number as i64);
-    entry.credits = (state == State::Saved).then_some((number % 3 + 1) as f64);
-    entry.task_id = (state != State::Queued).then(|| format!("task-{number}"));
+    entry.credits = (state == JobState::Saved).then_some((number % 3 + 1) as f64);
+    entry.task_id = (state != JobState::Queued).then(|| format!("task-{number}"));
     entry.reason = match state {
-        State::Failed => Some(format!("the service refused job {number}")),
-        State::Moderated => Some("Content Moderated".to_owned()),
+        JobState::Failed => Some(format!("the service refused job {number}")),
+        JobState::Moderated => Some("Content Moderated".to_owned()),
         _ => None,
     };
     // A name that is not a valid URL, and looks like one with a scheme.
-    entry.link = (state == State::Saved).then(|| format!("pictures/job: {number}#?%.jpg"));
+    entry.link = (state == JobState::Saved).then(|| format!("pictures/job: {number}#?%.jpg"));
     if number == HOSTILE_JOB {
         entry.name = HOSTILE.to_owned();
         entry.prompt = Some(HOSTILE.to_owned());

@@ -7,7 +7,7 @@ use std::{
 };
 
 use imagekiln::journal::{Directory, Journal as _, Listed, Step};
-use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
+use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
@@ -53,7 +53,7 @@ async fn an_ordinary_run_leaves_no_open_record() {
     // A lost response is in the ledger, so the log need not keep it.
     batch.jobs([job("lost", "a [[reply-lost]] fox")]).run().await.unwrap();
     let ledger = fixture.reopen(ledger).await;
-    assert_eq!(state(&ledger, "lost").await, State::Unknown);
+    assert_eq!(state(&ledger, "lost").await, JobState::Unknown);
     let records = self::records(&log_of(&fixture));
     assert!(records.iter().all(|listed| listed.record.state().is_closed()), "{records:?}");
 }
@@ -63,14 +63,14 @@ async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
-    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     closed(&fixture, ledger).await;
     let log = Directory::open_keeping(log_of(&fixture), 10).unwrap();
     let [lost] = log.open_records().await.unwrap().try_into().unwrap();
     log.advance(lost.intent().id(), &Step::NotBilled).await.unwrap();
     drop(log);
     let ledger = fixture.ledger().await;
-    assert_eq!(state(&ledger, "0").await, State::Queued);
+    assert_eq!(state(&ledger, "0").await, JobState::Queued);
 }
 
 /// A ledger whose write-ahead log was removed, and which has lost three jobs and one of
@@ -103,9 +103,9 @@ async fn what_a_removed_write_ahead_log_contained_is_named() {
 
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
     let states: Vec<_> = adopted.iter().map(|job| (&*job.name, job.state)).collect();
-    assert_eq!(states, [("0", State::Saved), ("1", State::Submitted)]);
+    assert_eq!(states, [("0", JobState::Saved), ("1", JobState::Submitted)]);
     fs::rename(fixture.output().join("2.jpg"), fixture.output().join("other.jpg")).unwrap();
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 4);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 4);
     assert_eq!(fixture.accepted(), 5);
 }
 
@@ -126,8 +126,8 @@ async fn what_a_person_found_is_named_if_the_ledger_loses_it() {
     let error = batch.run().await.unwrap_err();
     assert_eq!((error.kind(), error.tasks()[0].id()), (ErrorKind::Foreign, &*task), "{error}");
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
-    assert_eq!((&*adopted[0].name, adopted[0].state), ("fox", State::Submitted));
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 1);
+    assert_eq!((&*adopted[0].name, adopted[0].state), ("fox", JobState::Submitted));
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 1);
     assert_eq!(fixture.accepted(), 1);
 }
 
@@ -136,7 +136,7 @@ async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("reset@submission:once").unwrap();
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
-    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     let path = closed(&fixture, ledger).await;
     let file = fs::read(&path).unwrap();
     let ledger = fixture.ledger().await;
@@ -146,10 +146,10 @@ async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
     fs::remove_file(fixture.output().join("0.jpg")).unwrap();
 
     let ledger = fixture.ledger().await;
-    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
-    assert_eq!((&*adopted[0].name, adopted[0].state), ("0", State::Submitted));
-    assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(State::Saved), 1);
+    assert_eq!((&*adopted[0].name, adopted[0].state), ("0", JobState::Submitted));
+    assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(JobState::Saved), 1);
     assert_eq!(fixture.accepted(), 1);
 }
 
@@ -160,8 +160,8 @@ async fn a_person_can_pay_again_for_what_was_lost() {
     let mut batch = fixture.batch(&ledger).jobs(jobs(3));
     batch.run().await.unwrap_err();
     let mut batch = batch.pay_again();
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 3);
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 3);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 3);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 3);
     assert_eq!(fixture.accepted(), 6);
 }
 
@@ -183,7 +183,7 @@ async fn a_server_that_lost_submissions_pays_for_nothing() {
     let other = open(&cluster().create_database()).await;
     let other = other.with_acceptance_log(&log).await.unwrap();
     let mut elsewhere = fixture.batch(&other).jobs(jobs(1)).save_to(fixture.directory.path());
-    assert_eq!(elsewhere.run().await.unwrap().count(State::Saved), 1);
+    assert_eq!(elsewhere.run().await.unwrap().count(JobState::Saved), 1);
 
     drop(ledger);
     let ledger = with_log().await;
@@ -192,8 +192,8 @@ async fn a_server_that_lost_submissions_pays_for_nothing() {
     assert_eq!((error.kind(), error.tasks().len()), (ErrorKind::Foreign, 2), "{error}");
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
     let states: Vec<_> = adopted.iter().map(|job| (&*job.name, job.state)).collect();
-    assert_eq!(states, [("1", State::Saved), ("0", State::Submitted)]);
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 2);
+    assert_eq!(states, [("1", JobState::Saved), ("0", JobState::Submitted)]);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 2);
     assert_eq!(fixture.accepted(), 3);
     let twice = ledger.with_acceptance_log(&log).await.unwrap_err();
     assert_eq!(twice.kind(), ErrorKind::Ledger);

@@ -1,7 +1,7 @@
 //! The budget.
 
 use imagekiln::types::Gen2Flex;
-use imagekiln_batch::{Job, Ledger, Resolution, State};
+use imagekiln_batch::{Job, JobState, Ledger, Resolution};
 use imagekiln_testbed::Trial;
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, jobs};
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
 
 async fn unknown_job(ledger: &Ledger) -> String {
     let jobs = ledger.jobs().await.unwrap();
-    jobs.into_iter().find(|job| job.state == State::Unknown).unwrap().name
+    jobs.into_iter().find(|job| job.state == JobState::Unknown).unwrap().name
 }
 
 async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
@@ -26,12 +26,12 @@ async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
     let ledger = fixture.ledger().await;
     let mut batch = fixture.batch(&ledger).jobs(jobs(10)).max_active(8).budget(4.5 * PRICE);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (4, 6));
+    assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (4, 6));
     assert_equal(report.credits(), fixture.charged());
     // The budget is that of the ledger, not of the run.
     assert_eq!(batch.run().await.unwrap(), report);
     let report = batch.budget(7.0 * PRICE).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (7, 7));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (7, 7));
 }
 
 async fn the_first_job_of_an_operation_is_submitted_alone(backend: Backend) {
@@ -45,12 +45,12 @@ async fn the_first_job_of_an_operation_is_submitted_alone(backend: Backend) {
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let mut batch = fixture.batch(&ledger).jobs(jobs(5)).budget(100.0);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Unknown), report.count(State::Queued)), (1, 4));
+    assert_eq!((report.count(JobState::Unknown), report.count(JobState::Queued)), (1, 4));
     let mut batch = batch.jobs((0..5).map(flex));
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (5, 4));
+    assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (5, 4));
     ledger.resolve(&unknown_job(&ledger).await, Resolution::Paid).await.unwrap();
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 9);
     assert_eq!(fixture.accepted(), 10);
 }
 
@@ -63,17 +63,17 @@ async fn an_unknown_job_counts_at_the_highest_known_price(backend: Backend) {
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).jobs(jobs(5)).budget(budget).run().await.unwrap();
-    assert_eq!((report.count(State::Unknown), report.count(State::Saved)), (1, 2));
+    assert_eq!((report.count(JobState::Unknown), report.count(JobState::Saved)), (1, 2));
     assert_equal(fixture.charged(), budget);
     ledger.resolve(&unknown_job(&ledger).await, Resolution::NotPaid).await.unwrap();
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).budget(budget).run().await.unwrap();
-    assert_eq!(report.count(State::Saved), 3);
+    assert_eq!(report.count(JobState::Saved), 3);
 }
 
 async fn a_budget_of_nothing_submits_nothing(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
-    assert_eq!((report.count(State::Queued), fixture.accepted()), (3, 0));
+    assert_eq!((report.count(JobState::Queued), fixture.accepted()), (3, 0));
 }

@@ -1,7 +1,7 @@
 //! Connections that break after a commit, so that nobody knows whether it happened: every
 //! transaction runs twice.
 
-use imagekiln_batch::{Ledger, Resolution, State};
+use imagekiln_batch::{JobState, Ledger, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
@@ -93,7 +93,7 @@ async fn confirm(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, commits:
 async fn a_batch_survives() {
     let (fixture, ledger) = broken().await;
     let report = fixture.batch(&ledger).jobs(jobs(4)).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (4, 4));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (4, 4));
     assert_equal(report.credits(), 4.0 * PRICE);
     let numbers: Vec<_> = ledger.jobs().await.unwrap().iter().map(|job| job.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
@@ -111,7 +111,7 @@ async fn what_a_person_decides_is_recorded_once() {
     let not_paid = ledger.resolve("not paid", Resolution::NotPaid).await.unwrap();
     let retried = ledger.retry("failed").await.unwrap();
     let states = [paid, not_paid, retried].map(|job| job.state);
-    assert_eq!(states, [State::Failed, State::Queued, State::Queued]);
+    assert_eq!(states, [JobState::Failed, JobState::Queued, JobState::Queued]);
     for name in ["paid", "not paid", "failed"] {
         ledger.forget(name).await.unwrap();
     }
@@ -126,7 +126,7 @@ async fn a_webhook_finds_its_task_once() {
     ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
     let (token, event) = delivery(&fixture);
     batch.callbacks().receive(&token, &event).await.unwrap();
-    assert_eq!(state(&ledger, "lost").await, State::Submitted);
+    assert_eq!(state(&ledger, "lost").await, JobState::Submitted);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use imagekiln::Client;
-use imagekiln_batch::{Batch, Ledger, Resolution, State};
+use imagekiln_batch::{Batch, JobState, Ledger, Resolution};
 use imagekiln_simulator::{Config, Simulator, TaskView, WebhookSettings};
 use imagekiln_testbed::{Runtime, Trial, name_of, test};
 use tokio::{task, time};
@@ -175,10 +175,10 @@ async fn the_web_application() {
         let is_it = |task: &TaskView| task.request["prompt"] == *job.name;
         let task = example.simulator.tasks().into_iter().find(is_it);
         match (job.state, task) {
-            (State::Unknown, Some(task)) => {
+            (JobState::Unknown, Some(task)) => {
                 batch.resolve_with_task(&job.name, &task.id).await.unwrap();
             }
-            (State::Unknown, None) => {
+            (JobState::Unknown, None) => {
                 ledger.resolve(&job.name, Resolution::NotPaid).await.unwrap();
             }
             _ => {}

@@ -5,7 +5,7 @@ use imagekiln::{
     journal::{Intent, Journal as _, Origin, Step},
     types::Gen2Pro,
 };
-use imagekiln_batch::{ErrorKind, Ledger, Resolution, State};
+use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
 use imagekiln_testbed::Trial;
 use serde_json::json;
 
@@ -58,14 +58,14 @@ async fn only_a_worker_can_submit_a_job(backend: Backend) {
     let error = client.submit_for(fox(), Origin::new("fox").context(&ticket)).await.unwrap_err();
     assert_eq!(error.billing(), Billing::NotBilled);
     assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
-    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Queued, 0));
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Queued, 0));
 }
 
 /// A ledger with a job whose response was lost.
 async fn with_unknown_job(fixture: &Fixture) -> Ledger {
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs([job("fox", "a [[reply-lost]] fox")]).run().await;
-    assert_eq!(report.unwrap().count(State::Unknown), 1);
+    assert_eq!(report.unwrap().count(JobState::Unknown), 1);
     fixture.reopen(ledger).await
 }
 
@@ -80,7 +80,7 @@ async fn an_unknown_job_is_not_submitted_again_by_itself(backend: Backend) {
         drop(batch);
         ledger = fixture.reopen(ledger).await;
     }
-    assert_eq!(state(&ledger, "fox").await, State::Unknown);
+    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
     assert_eq!(fixture.accepted(), 1);
     // Entries of jobs belong to the batch.
     let client = fixture.client().journal(ledger).build().unwrap();
@@ -91,12 +91,12 @@ async fn a_person_resolves_an_unknown_job(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
     let status = ledger.resolve("fox", Resolution::NotPaid).await.unwrap();
-    assert_eq!((status.state, status.task_id), (State::Queued, None));
+    assert_eq!((status.state, status.task_id), (JobState::Queued, None));
     let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
     assert_eq!(error.to_string(), "job `fox` is queued, not unknown; nothing was changed");
     fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, State::Saved);
+    assert_eq!(state(&ledger, "fox").await, JobState::Saved);
     let error = ledger.resolve("wolf", Resolution::Paid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
 }
@@ -105,10 +105,10 @@ async fn a_paid_job_without_a_task_fails(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
     let status = ledger.resolve("fox", Resolution::Paid).await.unwrap();
-    assert_eq!(status.state, State::Failed);
+    assert_eq!(status.state, JobState::Failed);
     assert!(status.reason.unwrap().contains("response was lost"));
     let report = fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!((report.count(State::Failed), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Failed), fixture.accepted()), (1, 1));
     assert_eq!(report.rows()[0].without_cost, 1);
 }
 
@@ -122,11 +122,11 @@ async fn a_task_that_a_person_found_is_handed_in(backend: Backend) {
         let [task] = fixture.simulator.tasks().try_into().unwrap();
         let mut batch = fixture.batch(&ledger);
         let status = batch.resolve_with_task("fox", &task.id).await.unwrap();
-        assert_eq!((status.state, status.task_id), (State::Submitted, Some(task.id)));
+        assert_eq!((status.state, status.task_id), (JobState::Submitted, Some(task.id)));
         batch.run().await.unwrap();
         let status = ledger.job("fox").await.unwrap().unwrap();
         assert!(is_picture(status.location.unwrap()));
-        assert_eq!((status.state, fixture.accepted()), (State::Saved, 1));
+        assert_eq!((status.state, fixture.accepted()), (JobState::Saved, 1));
     }
 }
 
@@ -151,8 +151,8 @@ async fn only_the_task_of_a_lost_response_is_handed_in(backend: Backend) {
     fixture.simulator.faults().add("html-502@poll:always").unwrap();
     let error = batch.resolve_with_task("fox", &lost.id).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Client);
-    assert_eq!(state(&ledger, "fox").await, State::Unknown);
-    assert_eq!(state(&ledger, "wolf").await, State::Saved);
+    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
+    assert_eq!(state(&ledger, "wolf").await, JobState::Saved);
 }
 
 async fn tasks_of_two_regions_may_have_the_same_id(backend: Backend) {
@@ -167,5 +167,5 @@ async fn tasks_of_two_regions_may_have_the_same_id(backend: Backend) {
 
     let batch = fixture.batch(&ledger);
     let job = batch.resolve_with_task("fox", &lost.id).await.unwrap();
-    assert_eq!((job.state, job.task_id), (State::Submitted, Some(lost.id)));
+    assert_eq!((job.state, job.task_id), (JobState::Submitted, Some(lost.id)));
 }

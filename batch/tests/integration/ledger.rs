@@ -6,7 +6,7 @@ use std::{
 };
 
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Error, ErrorKind, Job, Ledger, State};
+use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger};
 use imagekiln_testbed::Trial;
 use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
@@ -111,7 +111,7 @@ async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {
     ledger.add(jobs()).await.unwrap();
     assert_eq!(ledger.jobs().await.unwrap(), before);
     assert_eq!(before.len(), 2);
-    assert!(before.iter().all(|job| job.state == State::Queued && job.operation == "gen-2-pro"));
+    assert!(before.iter().all(|job| job.state == JobState::Queued && job.operation == "gen-2-pro"));
 }
 
 async fn all_jobs_are_added_or_none(backend: Backend) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use imagekiln_batch::{ErrorKind, State};
+use imagekiln_batch::{ErrorKind, JobState};
 use imagekiln_testbed::Trial;
 use tokio::{sync::Notify, time};
 
@@ -25,14 +25,14 @@ async fn a_failed_job_is_retried(backend: Backend) {
     let ledger = fixture.ledger().await;
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox [[error]]")]);
     for times in 1..=2 {
-        assert_eq!(batch.run().await.unwrap().count(State::Failed), 1);
+        assert_eq!(batch.run().await.unwrap().count(JobState::Failed), 1);
         assert_eq!(fixture.accepted(), times);
         let status = ledger.retry("fox").await.unwrap();
-        assert_eq!((status.state, status.reason, status.task_id), (State::Queued, None, None));
+        assert_eq!((status.state, status.reason, status.task_id), (JobState::Queued, None, None));
     }
     // The budget counts both submissions.
     let report = batch.budget(2.5 * PRICE).run().await.unwrap();
-    assert_eq!((report.count(State::Queued), fixture.accepted()), (1, 2));
+    assert_eq!((report.count(JobState::Queued), fixture.accepted()), (1, 2));
 }
 
 async fn only_jobs_that_ended_are_retried(backend: Backend) {
@@ -59,7 +59,7 @@ async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
     }
     ledger.add([job("again", "another fox"), job("more", "more foxes")]).await.unwrap();
     let report = batch.resume().await.unwrap();
-    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (1, 2));
+    assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (1, 2));
     assert_equal(fixture.charged(), 2.0 * PRICE);
     // The client does not resume what belonged to a job.
     let client = fixture.client().journal(ledger).build().unwrap();
@@ -81,7 +81,7 @@ async fn a_claimed_job_can_be_forgotten(backend: Backend) {
         ledger.forget("1").await.unwrap();
         fixture.simulator.clock().set_speed(FAST);
     });
-    assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.unwrap().count(JobState::Saved), fixture.accepted()), (1, 1));
     assert_eq!(
         fixture.count("SELECT COUNT(*) FROM imagekiln.workers").await,
         1,
@@ -94,7 +94,7 @@ async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
     let ledger = fixture.ledger().await;
     let lost = [job("lost", "a fox [[reply-lost]]"), job("missing", "a fox [[not-found]]")];
     fixture.batch(&ledger).jobs(lost).run().await.unwrap();
-    for (name, expected) in [("lost", State::Unknown), ("missing", State::Submitted)] {
+    for (name, expected) in [("lost", JobState::Unknown), ("missing", JobState::Submitted)] {
         let error = ledger.forget(name).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
         assert!(error.to_string().contains(expected.as_str()), "{error}");

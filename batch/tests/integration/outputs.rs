@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fs, path::Path};
 
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Batch, ErrorKind, Job, State};
+use imagekiln_batch::{Batch, ErrorKind, Job, JobState};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ async fn a_picture_is_saved_once_its_description_is(backend: Backend) {
     fs::create_dir_all(&description).unwrap();
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
     assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::File);
-    assert_eq!(state(&ledger, "fox").await, State::Ready);
+    assert_eq!(state(&ledger, "fox").await, JobState::Ready);
     assert!(reason(&ledger, "fox").await.contains("fox.jpg.json"));
     let picture = fixture.output().join("fox.jpg");
     let written = fs::metadata(&picture).unwrap().modified().unwrap();
@@ -96,7 +96,7 @@ async fn a_picture_is_saved_once_its_description_is(backend: Backend) {
     let ledger = fixture.reopen(ledger).await;
     let elsewhere = fixture.directory.path().join("elsewhere");
     fixture.batch(&ledger).save_to(&elsewhere).run().await.unwrap();
-    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Saved, 1));
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Saved, 1));
     assert_eq!(fixture.files(), [1, 1, 0]);
     assert_eq!(fs::metadata(&picture).unwrap().modified().unwrap(), written);
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use imagekiln_batch::{Batch, ErrorKind, Job, JobStatus, Resolution, State};
+use imagekiln_batch::{Batch, ErrorKind, Job, JobState, JobStatus, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::sync::Notify;
@@ -43,7 +43,7 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
         .max_active(4)
         .on_change(move |job| seen.lock().unwrap().push((job.name.clone(), job.state)));
     let report = batch.run().await.unwrap();
-    assert_eq!(report.count(State::Saved), 20);
+    assert_eq!(report.count(JobState::Saved), 20);
     assert_equal(report.credits(), 20.0 * PRICE);
     assert_equal(report.credits(), fixture.charged());
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
@@ -53,7 +53,7 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
         assert!(is_picture(job.location.unwrap()));
         let changes = changes.lock().unwrap();
         let states = changes.iter().filter(|(name, _)| *name == job.name).map(|(_, state)| *state);
-        let expected = [State::Submitted, State::Ready, State::Saved];
+        let expected = [JobState::Submitted, JobState::Ready, JobState::Saved];
         assert_eq!(states.collect::<Vec<_>>(), expected);
     }
     batch.run().await.unwrap();
@@ -66,12 +66,12 @@ async fn every_end_of_a_job_has_a_reason(backend: Backend) {
     let ledger = fixture.ledger().await;
     fixture.simulator.faults().add("early-expiry:always").unwrap();
     let jobs = [
-        ("error", "a fox [[error]]", State::Failed, "`Error`"),
-        ("moderated", "a fox [[request-moderated]]", State::Moderated, "Moderated"),
-        ("missing", "a fox [[not-found]]", State::Submitted, "Task not found"),
-        ("refused", "a fox", State::Ready, "403"),
-        ("lost", "a fox [[reply-lost]]", State::Unknown, "connection"),
-        ("failing", "a fox [[error-after]]", State::Unknown, "500"),
+        ("error", "a fox [[error]]", JobState::Failed, "`Error`"),
+        ("moderated", "a fox [[request-moderated]]", JobState::Moderated, "Moderated"),
+        ("missing", "a fox [[not-found]]", JobState::Submitted, "Task not found"),
+        ("refused", "a fox", JobState::Ready, "403"),
+        ("lost", "a fox [[reply-lost]]", JobState::Unknown, "connection"),
+        ("failing", "a fox [[error-after]]", JobState::Unknown, "500"),
     ];
     let mut batch = fixture.batch(&ledger).jobs(jobs.map(|(name, prompt, ..)| job(name, prompt)));
     let invalid = imagekiln::types::Gen2Pro::new("a fox").width(16);
@@ -81,7 +81,7 @@ async fn every_end_of_a_job_has_a_reason(backend: Backend) {
         assert_eq!(state(&ledger, name).await, expected, "{name}");
         assert!(reason(&ledger, name).await.contains(part), "{}", reason(&ledger, name).await);
     }
-    assert_eq!(state(&ledger, "invalid").await, State::Failed);
+    assert_eq!(state(&ledger, "invalid").await, JobState::Failed);
     assert!(reason(&ledger, "invalid").await.contains("width: is 16"));
     assert_eq!(fixture.accepted(), 6);
     assert_equal(report.credits(), 4.0 * PRICE);
@@ -95,13 +95,13 @@ async fn a_file_is_never_overwritten(backend: Backend) {
     let target = fixture.output().join("first.jpg");
     fs::write(&target, "mine").unwrap();
     fixture.batch(&ledger).jobs([job("first", "a fox")]).run().await.unwrap();
-    assert_eq!(state(&ledger, "first").await, State::Failed);
+    assert_eq!(state(&ledger, "first").await, JobState::Failed);
     assert!(reason(&ledger, "first").await.contains("the target exists"));
     assert_eq!((fs::read(&target).unwrap(), fixture.accepted()), (b"mine".to_vec(), 0));
 
     // Files that appear after the submission, and after the job became ready.
     let mut ledger = ledger;
-    for (name, at) in [("second", State::Submitted), ("third", State::Ready)] {
+    for (name, at) in [("second", JobState::Submitted), ("third", JobState::Ready)] {
         ledger = fixture.reopen(ledger).await;
         let target = fixture.output().join(name).with_extension("jpg");
         let file = target.clone();
@@ -112,7 +112,7 @@ async fn a_file_is_never_overwritten(backend: Backend) {
         };
         fixture.batch(&ledger).jobs([job(name, name)]).on_change(create).run().await.unwrap();
         let status = ledger.job(name).await.unwrap().unwrap();
-        assert_eq!(status.state, State::Saved);
+        assert_eq!(status.state, JobState::Saved);
         assert_eq!(fs::read(&target).unwrap(), b"mine");
         let location = status.location.unwrap();
         assert!(is_picture(&location) && location != target.to_str().unwrap());
@@ -127,8 +127,8 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend
     let (file, ready) = (target.clone(), Arc::new(Notify::new()));
     let is_ready = Arc::clone(&ready);
     let on_change = move |job: &JobStatus| match job.state {
-        State::Submitted => fs::write(&file, "mine").unwrap(),
-        State::Ready => is_ready.notify_one(),
+        JobState::Submitted => fs::write(&file, "mine").unwrap(),
+        JobState::Ready => is_ready.notify_one(),
         _ => {}
     };
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]).on_change(on_change);
@@ -139,7 +139,7 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend
     }
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
-    assert_eq!(state(&ledger, "fox").await, State::Ready);
+    assert_eq!(state(&ledger, "fox").await, JobState::Ready);
     fixture.batch(&ledger).run().await.unwrap();
     let status = ledger.job("fox").await.unwrap().unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"mine");
@@ -157,12 +157,12 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     assert_eq!(error.kind(), ErrorKind::Client);
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     assert!(!error.to_string().contains("wrong"), "{error}");
-    assert_eq!(ledger.report().await.unwrap().count(State::Queued), 9);
+    assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 9);
     assert!(fixture.simulator.counts().refused_with(403) <= 2);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
 }
 
 async fn refusals_pause_the_submissions(backend: Backend) {
@@ -171,7 +171,7 @@ async fn refusals_pause_the_submissions(backend: Backend) {
     let ledger = fixture.ledger().await;
     let jobs: Vec<Job> = (0..12).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let report = fixture.batch(&ledger).jobs(jobs).max_active(12).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (12, 12));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (12, 12));
     assert!(fixture.simulator.counts().refused_with(429) > 0);
 }
 
@@ -182,7 +182,7 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) 
     let jobs: Vec<Job> = (0..9).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
     let output = fixture.output();
     let remove = move |job: &JobStatus| {
-        if job.state == State::Ready && job.reason.is_none() {
+        if job.state == JobState::Ready && job.reason.is_none() {
             fs::remove_dir_all(&output).unwrap_or_default();
         }
     };
@@ -191,11 +191,11 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) 
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::File);
     assert!(fixture.accepted() <= 2, "{}", fixture.accepted());
     let paid = fixture.accepted();
-    assert_eq!(ledger.report().await.unwrap().count(State::Ready), paid);
+    assert_eq!(ledger.report().await.unwrap().count(JobState::Ready), paid);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
 }
 
 async fn a_dropped_run_is_resumed(backend: Backend) {
@@ -207,7 +207,7 @@ async fn a_dropped_run_is_resumed(backend: Backend) {
     for seconds in [1, 7, 8] {
         let _ = tokio::time::timeout(Duration::from_secs(seconds), batch.run()).await;
     }
-    assert_eq!(batch.run().await.unwrap().count(State::Saved), 9);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 9);
     assert_eq!(fixture.accepted(), 9);
 }
 
@@ -218,7 +218,7 @@ async fn a_job_is_continued_although_the_clock_was_set_back(backend: Backend) {
     fixture.simulator.faults().add("spurious-not-found@poll:5x").unwrap();
     let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]);
     batch.run().await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, State::Submitted);
+    assert_eq!(state(&ledger, "fox").await, JobState::Submitted);
     for (table, columns) in [
         ("jobs", &["added_at", "changed_at"][..]),
         ("submissions", &["sent_at", "accepted_at"]),
@@ -230,7 +230,7 @@ async fn a_job_is_continued_although_the_clock_was_set_back(backend: Backend) {
         fixture.execute(&update).await;
     }
     batch.run().await.unwrap();
-    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (State::Saved, 1));
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Saved, 1));
 }
 
 async fn paid_jobs_come_first(backend: Backend) {
@@ -239,7 +239,7 @@ async fn paid_jobs_come_first(backend: Backend) {
     let submitted = Arc::new(Notify::new());
     let is_submitted = Arc::clone(&submitted);
     let on_change = move |job: &JobStatus| {
-        if job.state == State::Submitted {
+        if job.state == JobState::Submitted {
             is_submitted.notify_one();
         }
     };
@@ -268,5 +268,5 @@ async fn a_submission_that_outlives_its_deadline_is_not_lost(backend: Backend) {
     let batch = Batch::open(client, ledger).unwrap();
     let mut batch = batch.save_to(fixture.output()).jobs([job("fox", "a fox")]);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }

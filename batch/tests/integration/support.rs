@@ -6,7 +6,7 @@ use std::{
 };
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
-use imagekiln_batch::{Batch, ErrorKind, Job, Ledger, State};
+use imagekiln_batch::{Batch, ErrorKind, Job, JobState, Ledger};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::{
     Requirement, Runtime, Trial, name_of,
@@ -251,7 +251,7 @@ pub fn jobs(count: usize) -> Vec<Job> {
     (0..count).map(|number| job(&format!("{number}"), &format!("fox {number}"))).collect()
 }
 
-pub async fn state(ledger: &Ledger, name: &str) -> State {
+pub async fn state(ledger: &Ledger, name: &str) -> JobState {
     ledger.job(name).await.unwrap().unwrap().state
 }
 

@@ -4,7 +4,7 @@ use std::{fs, sync::Arc, time::Duration};
 
 use axum::Router;
 use imagekiln::webhook::{Event, Verifier};
-use imagekiln_batch::{Batch, ErrorKind, JobStatus, Ledger, Resolution, State};
+use imagekiln_batch::{Batch, ErrorKind, JobState, JobStatus, Ledger, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::{net::TcpListener, sync::Notify, time};
@@ -51,7 +51,7 @@ fn until_saved(batch: Batch, count: usize) -> Batch {
     let (is_saved, left) = (Arc::clone(&all_saved), std::sync::Mutex::new(count));
     let on_change = move |job: &JobStatus| {
         let mut left = left.lock().unwrap();
-        *left -= usize::from(job.state == State::Saved);
+        *left -= usize::from(job.state == JobState::Saved);
         if *left == 0 {
             is_saved.notify_one();
         }
@@ -72,11 +72,11 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 5).jobs(jobs);
     let mut events = batch.events();
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (5, 5));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (5, 5));
     drop(batch);
     let mut unknown = 0;
     while let Some(event) = events.next().await {
-        unknown += usize::from(event.state == State::Unknown);
+        unknown += usize::from(event.state == JobState::Unknown);
     }
     assert_eq!(unknown, 4);
     for job in ledger.jobs().await.unwrap() {
@@ -91,7 +91,7 @@ async fn a_run_waits_for_webhooks_of_unknown_jobs(backend: Backend) {
     let jobs = [job("soon", "a fox [[reply-lost]]"), late];
     let mut batch = receiving_batch(&fixture, &ledger).await.jobs(jobs);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (2, 2));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (2, 2));
 }
 
 async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
@@ -100,7 +100,7 @@ async fn a_run_waits_no_longer_than_its_patience(backend: Backend) {
     let lost = job("lost", "a fox [[reply-lost]] [[webhook-late=3600]]");
     let batch = receiving_batch(&fixture, &ledger).await.jobs([lost]);
     let report = batch.callback_patience(Duration::from_millis(1)).run().await.unwrap();
-    assert_eq!(report.count(State::Unknown), 1);
+    assert_eq!(report.count(JobState::Unknown), 1);
 }
 
 /// Returns the token in the webhook URL of the only task, and an event about it.
@@ -118,12 +118,12 @@ async fn a_webhook_proves_that_a_job_was_billed(backend: Backend) {
     batch = batch.jobs(jobs(1));
     batch.run().await.unwrap();
     ledger.resolve("0", Resolution::NotPaid).await.unwrap();
-    assert_eq!(state(&ledger, "0").await, State::Queued);
+    assert_eq!(state(&ledger, "0").await, JobState::Queued);
     let (token, event) = delivery(&fixture);
     batch.callbacks().receive(&token, &event).await.unwrap();
-    assert_eq!(state(&ledger, "0").await, State::Submitted);
+    assert_eq!(state(&ledger, "0").await, JobState::Submitted);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
 /// A worker has claimed the job, and waits for a slot.
@@ -146,7 +146,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
     let (callbacks, is_active) = (batch.callbacks(), Arc::new(Notify::new()));
     let active = Arc::clone(&is_active);
     let mut batch = batch.max_active(1).on_change(move |job| {
-        if job.state == State::Submitted {
+        if job.state == JobState::Submitted {
             active.notify_one();
         }
     });
@@ -155,7 +155,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
         callbacks.receive(&token, &event).await.unwrap();
         fixture.simulator.clock().set_speed(FAST);
     });
-    assert_eq!((report.unwrap().count(State::Saved), fixture.accepted()), (2, 2));
+    assert_eq!((report.unwrap().count(JobState::Saved), fixture.accepted()), (2, 2));
     assert_eq!(
         fixture.count("SELECT COUNT(*) FROM imagekiln.workers").await,
         2,
@@ -170,7 +170,7 @@ async fn a_response_completes_what_its_webhook_found(backend: Backend) {
     let slow = job("slow", "a fox [[slow-headers=9]]");
     let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 1).jobs([slow]);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
     assert_equal(report.credits(), PRICE);
 }
 
@@ -191,7 +191,7 @@ async fn a_webhook_ends_a_job_whose_task_failed(backend: Backend) {
     batch.run().await.unwrap();
     let (token, event) = delivery(&fixture);
     time::sleep(Duration::from_secs(60)).await;
-    for expected in [State::Submitted, State::Failed, State::Failed] {
+    for expected in [JobState::Submitted, JobState::Failed, JobState::Failed] {
         batch.callbacks().receive(&token, &event).await.unwrap();
         assert_eq!(state(&ledger, "lost").await, expected);
     }
@@ -206,7 +206,7 @@ async fn bad_webhooks_change_nothing(backend: Backend) {
     let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(jobs(1));
     fixture.simulator.faults().add("reply-lost:once").unwrap();
     let report = batch.run().await.unwrap();
-    assert_eq!(report.count(State::Unknown), 1);
+    assert_eq!(report.count(JobState::Unknown), 1);
     let callbacks = batch.callbacks();
     let [task] = fixture.simulator.tasks().try_into().unwrap();
     let url = task.request["webhook_url"].as_str().unwrap();
@@ -216,13 +216,13 @@ async fn bad_webhooks_change_nothing(backend: Backend) {
     assert_eq!(error.kind(), ErrorKind::State);
     let error = callbacks.receive(token, &event("00000000-0000")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Client);
-    assert_eq!(state(&ledger, "0").await, State::Unknown);
+    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     // The event claims that the task failed. It did not.
     callbacks.receive(token, &event(&task.id)).await.unwrap();
-    assert_eq!(state(&ledger, "0").await, State::Submitted);
+    assert_eq!(state(&ledger, "0").await, JobState::Submitted);
     callbacks.receive(token, &event(&task.id)).await.unwrap();
     let report = fixture.batch(&ledger).run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
 async fn an_event_cannot_claim_the_task_of_another_job(backend: Backend) {
@@ -239,5 +239,5 @@ async fn an_event_cannot_claim_the_task_of_another_job(backend: Backend) {
     let token = url.rsplit('/').next().unwrap();
     let error = batch.callbacks().receive(token, &event(&of("fox 0").id)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
-    assert_eq!(state(&ledger, "lost").await, State::Unknown);
+    assert_eq!(state(&ledger, "lost").await, JobState::Unknown);
 }

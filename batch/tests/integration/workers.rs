@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use imagekiln_batch::{Batch, ErrorKind, JobStatus, Ledger, Report, Resolution, State};
+use imagekiln_batch::{Batch, ErrorKind, JobState, JobStatus, Ledger, Report, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::{sync::Notify, task::JoinSet, time};
@@ -48,7 +48,7 @@ async fn the_cap_holds_for_all_workers(backend: Backend) {
     let ledger = fixture.ledger().await;
     ledger.add(jobs(30)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.max_active(4)).await;
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (30, 30));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (30, 30));
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
 }
 
@@ -57,10 +57,10 @@ async fn the_budget_holds_for_all_workers(backend: Backend) {
     let ledger = fixture.ledger().await;
     ledger.add(jobs(20)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(7.5 * PRICE)).await;
-    assert_eq!((report.count(State::Saved), report.count(State::Queued)), (7, 13));
+    assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (7, 13));
     assert_equal(fixture.charged(), 7.0 * PRICE);
     let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(9.0 * PRICE)).await;
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (9, 9));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
 }
 
 async fn a_batch_can_have_several_workers(backend: Backend) {
@@ -68,11 +68,11 @@ async fn a_batch_can_have_several_workers(backend: Backend) {
     let ledger = fixture.ledger().await;
     let mut batch = fixture.batch(&ledger).jobs(jobs(20)).workers(3).max_active(5);
     let report = batch.run().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (20, 20));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (20, 20));
 }
 
 /// Runs the batch until a job reaches the state, and stops the run then.
-async fn run_until(batch: Batch, wanted: State) -> Batch {
+async fn run_until(batch: Batch, wanted: JobState) -> Batch {
     let reached = Arc::new(Notify::new());
     let is_reached = Arc::clone(&reached);
     let mut batch = batch.on_change(move |job: &JobStatus| {
@@ -98,14 +98,14 @@ async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
     let ledger = fixture.ledger().await;
     ledger.add([job("paid", "a fox")]).await.unwrap();
     let first = fixture.batch(&fixture.another(&ledger).await);
-    let _dead = run_until(first, State::Submitted).await;
+    let _dead = run_until(first, JobState::Submitted).await;
     // The second worker waits for the lease of the first.
     let mut second = fixture.batch(&fixture.another(&ledger).await);
     let waiting = time::timeout(Duration::from_secs(300), second.resume()).await;
     assert!(waiting.is_err(), "it did not wait");
     fixture.execute(EXPIRE).await;
     let report = second.resume().await.unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
 async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
@@ -116,7 +116,7 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
     let submitted = Arc::new(Notify::new());
     let is_submitted = Arc::clone(&submitted);
     let mut stale = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
-        if job.state == State::Submitted {
+        if job.state == JobState::Submitted {
             is_submitted.notify_one();
         }
     });
@@ -128,7 +128,7 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
     let taker = tokio::spawn(async move { taker.resume().await });
     fixture.simulator.clock().set_speed(1.0);
     for run in [stale, taker] {
-        assert_eq!(run.await.unwrap().unwrap().count(State::Saved), 1);
+        assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 1);
     }
     assert_eq!(fixture.accepted(), 1);
     let status = ledger.job("fox").await.unwrap().unwrap();
@@ -150,13 +150,13 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     fixture.execute(EXPIRE).await;
     let mut taker = fixture.batch(&second);
     taker.resume().await.unwrap();
-    assert_eq!(state(&ledger, "fox").await, State::Unknown);
+    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
     assert!(reason(&ledger, "fox").await.contains("did not respond"));
     let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Hold);
     assert!(error.to_string().contains("try again in 900 s"), "{error}");
     let report = slow.await.unwrap().unwrap();
-    assert_eq!((report.count(State::Saved), fixture.accepted()), (1, 1));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
 async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) {
@@ -168,7 +168,7 @@ async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) 
     let is_saving = Arc::new(Notify::new());
     let saving = Arc::clone(&is_saving);
     let mut slow = fixture.batch(&first).lease(SELDOM).on_change(move |job: &JobStatus| {
-        if job.state == State::Ready {
+        if job.state == JobState::Ready {
             saving.notify_one();
         }
     });
@@ -179,7 +179,7 @@ async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) 
     // Both download the picture. The first worker has it first.
     let report = fixture.batch(&second).resume().await.unwrap();
     slow.await.unwrap().unwrap();
-    assert_eq!(report.count(State::Saved), 1);
+    assert_eq!(report.count(JobState::Saved), 1);
     assert_eq!(fixture.files(), [1, 1, 0], "pictures, descriptions, others");
 }
 
@@ -193,16 +193,16 @@ async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
         .batch(&ledger)
         .max_active(3)
         .on_change(move |job: &JobStatus| {
-            if job.state == State::Submitted {
+            if job.state == JobState::Submitted {
                 is_submitted.notify_one();
             }
         })
         .stop_when(async move { submitted.notified().await });
     let report = batch.resume().await.unwrap();
-    let saved = report.count(State::Saved);
+    let saved = report.count(JobState::Saved);
     assert!((1..=3).contains(&saved), "{report}");
-    assert_eq!((saved, report.count(State::Queued)), (fixture.accepted(), 10 - saved));
-    assert_eq!(batch.resume().await.unwrap().count(State::Saved), 10);
+    assert_eq!((saved, report.count(JobState::Queued)), (fixture.accepted(), 10 - saved));
+    assert_eq!(batch.resume().await.unwrap().count(JobState::Saved), 10);
 }
 
 async fn a_batch_waits_for_more_jobs(backend: Backend) {
@@ -216,10 +216,10 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
     let run = tokio::spawn(async move { batch.resume().await });
     for number in 0..3 {
         ledger.add([job(&format!("{number}"), "a fox")]).await.unwrap();
-        while events.next().await.unwrap().state != State::Saved {}
+        while events.next().await.unwrap().state != JobState::Saved {}
     }
     stop.send(()).unwrap();
-    assert_eq!(run.await.unwrap().unwrap().count(State::Saved), 3);
+    assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 3);
 }
 
 async fn events_follow_each_job(backend: Backend) {
@@ -236,5 +236,5 @@ async fn events_follow_each_job(backend: Backend) {
         assert_eq!((&event.task_id, event.credits), (&status.task_id, status.credits));
         states.push(event.state);
     }
-    assert_eq!(states, [State::Submitted, State::Ready, State::Saved]);
+    assert_eq!(states, [JobState::Submitted, JobState::Ready, JobState::Saved]);
 }

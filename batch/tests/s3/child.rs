@@ -7,7 +7,7 @@ use std::{
 };
 
 use imagekiln::{Client, types::Gen2Pro};
-use imagekiln_batch::{Batch, Job, JobStatus, Ledger, State};
+use imagekiln_batch::{Batch, Job, JobState, JobStatus, Ledger};
 use imagekiln_simulator::{Config, Simulator};
 
 use crate::server::{ACCESS_KEY, Server};
@@ -101,7 +101,7 @@ async fn run_batch() {
         .jobs([Job::new("fox", target, request)])
         .save_to(output);
     let outcome = match batch.run().await {
-        Ok(report) => format!("{} saved", report.count(State::Saved)),
+        Ok(report) => format!("{} saved", report.count(JobState::Saved)),
         Err(error) => format!("{error}\n{error:?}"),
     };
     fs::write(directory.join("outcome"), outcome).unwrap();

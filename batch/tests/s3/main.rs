@@ -6,7 +6,7 @@ mod server;
 
 use std::fs;
 
-use imagekiln_batch::{JobStatus, State};
+use imagekiln_batch::{JobState, JobStatus};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -32,7 +32,7 @@ async fn a_picture_and_its_description_are_saved() {
     let outcome = fixture.run("s3://pictures/new", KEY).await;
     assert_eq!(outcome, "1 saved");
     let status = fixture.status().await;
-    assert_eq!((status.state, path(&status)), (State::Saved, "s3://pictures/new/foxes/red.jpg"));
+    assert_eq!((status.state, path(&status)), (JobState::Saved, "s3://pictures/new/foxes/red.jpg"));
     assert!(fixture.server.object(&format!("new/{MARKER}")).is_some());
     let picture = fixture.server.object("new/foxes/red.jpg").unwrap();
     assert!(is_picture(&picture));
@@ -107,7 +107,7 @@ async fn an_upload_that_was_not_recorded_is_resumed() {
     child.kill().unwrap();
     child.wait().unwrap();
     let status = fixture.status().await;
-    assert_eq!((status.state, path(&status)), (State::Ready, "s3://pictures/foxes/red.jpg"));
+    assert_eq!((status.state, path(&status)), (JobState::Ready, "s3://pictures/foxes/red.jpg"));
     assert!(is_picture(&fixture.server.object(KEY).unwrap()));
 
     assert_eq!(fixture.run("s3://pictures", KEY).await, "1 saved");

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use imagekiln_batch::{JobStatus, Ledger, Resolution, State};
+use imagekiln_batch::{JobState, JobStatus, Ledger, Resolution};
 use imagekiln_simulator::TaskView;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Scenario {
         let billed = self.billed();
         let batch = self.fixture.batch(ledger);
         let mut unknown = 0;
-        for JobStatus { name, .. } in jobs_in(ledger, State::Unknown).await {
+        for JobStatus { name, .. } in jobs_in(ledger, JobState::Unknown).await {
             unknown += 1;
             let resolution = match billed.get(&name) {
                 Some(task) if !is_lost(webhook_url(task)) => {
@@ -74,8 +74,8 @@ impl Scenario {
         let ledger = self.fixture.ledger().await;
         let billed = self.billed();
         let jobs = ledger.jobs().await.unwrap();
-        let saved = jobs_in(&ledger, State::Saved).await;
-        let failed = jobs_in(&ledger, State::Failed).await;
+        let saved = jobs_in(&ledger, JobState::Saved).await;
+        let failed = jobs_in(&ledger, JobState::Failed).await;
         let given_up: Vec<_> = jobs.iter().filter(|job| is_given_up(job, &billed)).collect();
         assert!(given_up.is_empty(), "given up without proof: {given_up:?}");
         assert_eq!((jobs.len(), billed.len()), (self.sizes.jobs as usize, jobs.len()));
@@ -114,11 +114,11 @@ impl Scenario {
 /// Whether a job has ended without its picture, although its task is known and the service has the
 /// picture. A person may have given up a job without a task.
 fn is_given_up(job: &JobStatus, billed: &HashMap<String, TaskView>) -> bool {
-    let has_ended = matches!(job.state, State::Failed | State::Moderated | State::Expired);
+    let has_ended = matches!(job.state, JobState::Failed | JobState::Moderated | JobState::Expired);
     has_ended && job.task_id.is_some() && billed[&job.name].status == "Ready"
 }
 
-async fn jobs_in(ledger: &Ledger, state: State) -> Vec<JobStatus> {
+async fn jobs_in(ledger: &Ledger, state: JobState) -> Vec<JobStatus> {
     let jobs = ledger.jobs().await.unwrap();
     jobs.into_iter().filter(|job| job.state == state).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use imagekiln_batch::{JobStatus, Ledger, Resolution, State};
+use imagekiln_batch::{JobState, JobStatus, Ledger, Resolution};
 use imagekiln_simulator::TaskView;
 
 use super::{fuse::Fuses, world::World};
@@ -26,7 +26,7 @@ impl World {
         self.fixture.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
         let billed = self.billed();
         for JobStatus { name, state, .. } in ledger.jobs().await.unwrap() {
-            if state == State::Unknown {
+            if state == JobState::Unknown {
                 let paid = billed.contains_key(&name);
                 let resolution = if paid { Resolution::Paid } else { Resolution::NotPaid };
                 ledger.resolve(&name, resolution).await.unwrap();
@@ -40,9 +40,11 @@ impl World {
         let jobs = self.look(async { self.fixture.ledger().await.jobs().await.unwrap() });
         for JobStatus { name, state, location, reason, .. } in jobs {
             match state {
-                State::Queued => assert!(!billed.contains_key(&name), "job {name} is billed"),
-                State::Submitted | State::Ready => {}
-                State::Saved => assert!(is_picture(location.unwrap()), "job {name} has no picture"),
+                JobState::Queued => assert!(!billed.contains_key(&name), "job {name} is billed"),
+                JobState::Submitted | JobState::Ready => {}
+                JobState::Saved => {
+                    assert!(is_picture(location.unwrap()), "job {name} has no picture")
+                }
                 _ => assert!(reason.is_some(), "job {name} is {state} without a reason"),
             }
         }
@@ -65,17 +67,18 @@ impl World {
         let mut unknown = 0.0;
         for JobStatus { name, state, task_id, reason, credits, .. } in &jobs {
             let task = billed.get(name);
-            let is_lost = state == &State::Failed && task_id.is_none();
-            let is_final = matches!(state, State::Failed | State::Moderated | State::Expired);
-            assert!(is_final || state == &State::Saved, "job {name} is {state}");
-            assert!(state == &State::Saved || reason.is_some(), "job {name} is {state}");
+            let is_lost = state == &JobState::Failed && task_id.is_none();
+            let is_final =
+                matches!(state, JobState::Failed | JobState::Moderated | JobState::Expired);
+            assert!(is_final || state == &JobState::Saved, "job {name} is {state}");
+            assert!(state == &JobState::Saved || reason.is_some(), "job {name} is {state}");
             assert!(is_lost || task_id.as_ref() == task.map(|task| &task.id), "job {name}");
             if credits.is_none() {
                 unknown += task.unwrap().cost.hundredths() as f64 / 100.0;
             }
         }
         assert_eq!(jobs.len(), self.faults.len());
-        let saved = report.count(State::Saved);
+        let saved = report.count(JobState::Saved);
         assert_eq!(self.fixture.files(), [saved, saved, 0], "pictures, descriptions, others");
         assert_equal(report.credits() + unknown, self.fixture.charged());
     }

@@ -5,12 +5,12 @@ use serde_json::json;
 
 use super::{place, select};
 use crate::{context::Context, failure::Failure, sanitize::one_line};
-use imagekiln_batch::State;
+use imagekiln_batch::JobState;
 
 pub const NAME: &str = "forget";
 
-const STATES: [State; 5] =
-    [State::Queued, State::Saved, State::Failed, State::Moderated, State::Expired];
+const STATES: [JobState; 5] =
+    [JobState::Queued, JobState::Saved, JobState::Failed, JobState::Moderated, JobState::Expired];
 
 pub fn command() -> Command {
     let command = Command::new(NAME)

@@ -4,11 +4,11 @@ use clap::{ArgMatches, Command};
 
 use super::{place, progress::job_event, select};
 use crate::{context::Context, failure::Failure, sanitize::one_line};
-use imagekiln_batch::State;
+use imagekiln_batch::JobState;
 
 pub const NAME: &str = "retry";
 
-const STATES: [State; 3] = [State::Failed, State::Moderated, State::Expired];
+const STATES: [JobState; 3] = [JobState::Failed, JobState::Moderated, JobState::Expired];
 
 pub fn command() -> Command {
     let command = Command::new(NAME)

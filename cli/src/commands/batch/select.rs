@@ -3,10 +3,10 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::failure::Failure;
-use imagekiln_batch::{JobStatus, Ledger, State};
+use imagekiln_batch::{JobState, JobStatus, Ledger};
 
 /// Adds the arguments to a command that accepts jobs in these states.
-pub fn of_states(command: Command, states: &'static [State]) -> Command {
+pub fn of_states(command: Command, states: &'static [JobState]) -> Command {
     let names = Arg::new("names")
         .value_name("NAME")
         .action(ArgAction::Append)
@@ -16,7 +16,7 @@ pub fn of_states(command: Command, states: &'static [State]) -> Command {
     command.arg(names).arg(state_arg(states).help("All jobs in this state; repeat it for several"))
 }
 
-pub fn state_arg(states: &'static [State]) -> Arg {
+pub fn state_arg(states: &'static [JobState]) -> Arg {
     Arg::new("state")
         .long("state")
         .value_name("STATE")

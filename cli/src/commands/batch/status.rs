@@ -14,20 +14,20 @@ use crate::{
     json,
     sanitize::{one_line, printable, quoted},
 };
-use imagekiln_batch::{JobStatus, Report, State};
+use imagekiln_batch::{JobState, JobStatus, Report};
 
 pub const NAME: &str = "status";
 
 /// The states in which a person decides what happens next.
-const NEEDS_ATTENTION: [State; 4] =
-    [State::Failed, State::Moderated, State::Expired, State::Unknown];
+const NEEDS_ATTENTION: [JobState; 4] =
+    [JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Unknown];
 
 pub fn command() -> Command {
     Command::new(NAME)
         .about("Show the jobs of a ledger by state, and list those that need attention")
         .arg(place::arg("the working directory"))
         .arg(
-            select::state_arg(&State::ALL)
+            select::state_arg(&JobState::ALL)
                 .help("List the jobs in this state instead; repeat it for several"),
         )
         .arg(
@@ -75,10 +75,10 @@ fn for_people(place: &Place, report: &Report, jobs: &[JobStatus]) -> String {
 
 /// The advice for the listed jobs.
 fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
-    let with_state = |states: &[State]| jobs.iter().any(|job| states.contains(&job.state));
+    let with_state = |states: &[JobState]| jobs.iter().any(|job| states.contains(&job.state));
     let ledger = quoted(&place.to_string());
     let mut hints = Vec::new();
-    if with_state(&[State::Unknown]) {
+    if with_state(&[JobState::Unknown]) {
         hints.push(format!(
             "unknown jobs may have been billed: check your usage with the service, then run\n  \
              kiln batch resolve NAME --task ID --ledger {ledger}\n  \
@@ -86,7 +86,7 @@ fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
              kiln batch resolve NAME --not-paid --ledger {ledger}"
         ));
     }
-    if with_state(&[State::Failed, State::Moderated, State::Expired]) {
+    if with_state(&[JobState::Failed, JobState::Moderated, JobState::Expired]) {
         hints.push(format!(
             "to queue jobs again that ended without a picture, and pay for them again, run\n  \
              kiln batch retry NAME --ledger {ledger}"

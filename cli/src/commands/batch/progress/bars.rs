@@ -6,7 +6,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::counts::{Counts, has_ended};
 use crate::{sanitize::one_line, spinner::write_above};
-use imagekiln_batch::{JobStatus, State};
+use imagekiln_batch::{JobState, JobStatus};
 
 /// The number of lines of [`Bars`].
 pub const HEIGHT: usize = 2;
@@ -46,7 +46,7 @@ impl Bars {
 
     /// Prints above the bar why a job ended without a picture.
     pub fn print_failure(&self, job: &JobStatus) {
-        if has_ended(job.state) && job.state != State::Saved {
+        if has_ended(job.state) && job.state != JobState::Saved {
             let (name, state) = (one_line(&job.name), job.state);
             let reason = job.reason.as_deref().map(|reason| format!(": {}", one_line(reason)));
             self.0.println(format!("{name}: {state}{}", reason.unwrap_or_default()));

@@ -4,12 +4,12 @@ use std::{collections::HashMap, time::Duration};
 
 use tokio::time::Instant;
 
-use imagekiln_batch::{JobStatus, State};
+use imagekiln_batch::{JobState, JobStatus};
 
 pub struct Counts {
     /// The state and the known cost of each job.
-    jobs: HashMap<String, (State, f64)>,
-    by_state: [u64; State::ALL.len()],
+    jobs: HashMap<String, (JobState, f64)>,
+    by_state: [u64; JobState::ALL.len()],
     credits: f64,
     started: Instant,
     /// The number of jobs that had ended at the start.
@@ -20,7 +20,7 @@ impl Counts {
     pub fn new<'a>(jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
         let mut counts = Self {
             jobs: HashMap::new(),
-            by_state: [0; State::ALL.len()],
+            by_state: [0; JobState::ALL.len()],
             credits: 0.0,
             started: Instant::now(),
             ended_before: 0,
@@ -50,7 +50,7 @@ impl Counts {
 
     /// The number of jobs that this run does not continue.
     pub fn ended(&self) -> u64 {
-        let states = State::ALL.into_iter().zip(self.by_state);
+        let states = JobState::ALL.into_iter().zip(self.by_state);
         states.filter(|(state, _)| has_ended(*state)).map(|(_, jobs)| jobs).sum()
     }
 
@@ -60,8 +60,8 @@ impl Counts {
     }
 
     /// The states with jobs, in the order of a job's life.
-    pub fn states(&self) -> impl Iterator<Item = (State, u64)> {
-        State::ALL.into_iter().zip(self.by_state).filter(|(_, jobs)| *jobs > 0)
+    pub fn states(&self) -> impl Iterator<Item = (JobState, u64)> {
+        JobState::ALL.into_iter().zip(self.by_state).filter(|(_, jobs)| *jobs > 0)
     }
 
     /// The estimated time that the rest takes, once a job has ended.
@@ -76,12 +76,15 @@ impl Counts {
     }
 
     #[expect(clippy::indexing_slicing, reason = "every state has a place")]
-    fn count(&mut self, state: State) -> &mut u64 {
-        let index = State::ALL.into_iter().position(|other| other == state);
+    fn count(&mut self, state: JobState) -> &mut u64 {
+        let index = JobState::ALL.into_iter().position(|other| other == state);
         &mut self.by_state[index.unwrap_or_default()]
     }
 }
 
-pub fn has_ended(state: State) -> bool {
-    !matches!(state, State::Queued | State::Submitting | State::Submitted | State::Ready)
+pub fn has_ended(state: JobState) -> bool {
+    !matches!(
+        state,
+        JobState::Queued | JobState::Submitting | JobState::Submitted | JobState::Ready
+    )
 }

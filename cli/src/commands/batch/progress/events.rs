@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use imagekiln_batch::{JobStatus, Report, ReportRow, State};
+use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
 
 /// A job changed.
 pub fn job(job: &JobStatus) -> Value {
@@ -26,7 +26,7 @@ pub fn report(report: &Report) -> Value {
 }
 
 pub fn of_rows(rows: &[ReportRow]) -> Value {
-    let mut states: BTreeMap<State, u64> = BTreeMap::new();
+    let mut states: BTreeMap<JobState, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(row.state).or_default() += row.jobs;
     }

@@ -12,7 +12,7 @@ use tokio::time;
 
 use super::{Display, Progress, bars::Bars, events};
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Job, JobStatus, Ledger, Report, ReportRow, State};
+use imagekiln_batch::{Job, JobState, JobStatus, Ledger, Report, ReportRow};
 
 /// The output, shared by the test and the progress.
 #[derive(Clone, Default)]
@@ -73,14 +73,14 @@ async fn queued() -> (Vec<JobStatus>, Report) {
 }
 
 /// A job in another state.
-fn in_state(job: &JobStatus, state: State) -> JobStatus {
+fn in_state(job: &JobStatus, state: JobState) -> JobStatus {
     let mut job = job.clone();
     job.state = state;
     job
 }
 
 fn saved(job: &JobStatus) -> JobStatus {
-    let mut job = in_state(job, State::Saved);
+    let mut job = in_state(job, JobState::Saved);
     job.task_id = Some(format!("task-of-{}", job.name));
     job.credits = Some(4.5);
     job.location = Some(format!("/pictures/{}", job.target));
@@ -88,7 +88,7 @@ fn saved(job: &JobStatus) -> JobStatus {
 }
 
 fn moderated(job: &JobStatus) -> JobStatus {
-    let mut job = in_state(job, State::Moderated);
+    let mut job = in_state(job, JobState::Moderated);
     job.reason = Some("Request Moderated\u{1b}[31m".to_owned());
     job.credits = Some(0.0);
     job
@@ -107,8 +107,8 @@ async fn bars_on_a_terminal() {
     let out = AfterBars(terminal.clone(), written.clone());
     let mut progress = Progress::with(on(&terminal), Box::new(out), &jobs);
     let mut screens = vec![terminal.contents()];
-    progress.changed(&in_state(&saved(&jobs[0]), State::Submitted));
-    progress.changed(&in_state(&jobs[1], State::Submitted));
+    progress.changed(&in_state(&saved(&jobs[0]), JobState::Submitted));
+    progress.changed(&in_state(&jobs[1], JobState::Submitted));
     time::advance(Duration::from_secs(90)).await;
     progress.changed(&saved(&jobs[0]));
     screens.push(terminal.contents());
@@ -140,7 +140,7 @@ async fn json_lines_elsewhere() {
     let (jobs, report) = queued().await;
     let written = Written::default();
     let mut progress = Progress::with(Display::Events, Box::new(written.clone()), &jobs);
-    progress.changed(&in_state(&jobs[0], State::Submitting));
+    progress.changed(&in_state(&jobs[0], JobState::Submitting));
     progress.changed(&saved(&jobs[0]));
     progress.changed(&moderated(&jobs[1]));
     progress.finish(&report).unwrap();
@@ -162,9 +162,9 @@ async fn a_report_for_programs() {
         row
     };
     let rows = [
-        row(State::Saved, "gen-2-flex", 3, 12.0, 0),
-        row(State::Saved, "gen-2-pro", 7, 31.5, 1),
-        row(State::Unknown, "gen-2-pro", 1, 0.0, 1),
+        row(JobState::Saved, "gen-2-flex", 3, 12.0, 0),
+        row(JobState::Saved, "gen-2-pro", 7, 31.5, 1),
+        row(JobState::Unknown, "gen-2-pro", 1, 0.0, 1),
     ];
     insta::assert_snapshot!("report", format!("{:#}", events::of_rows(&rows)));
 }

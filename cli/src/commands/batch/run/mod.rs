@@ -25,7 +25,7 @@ use crate::{
     session,
 };
 use imagekiln::Operation;
-use imagekiln_batch::{Batch, Job, Ledger, State};
+use imagekiln_batch::{Batch, Job, JobState, Ledger};
 
 pub const NAME: &str = "run";
 
@@ -208,7 +208,7 @@ fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Ba
 /// polled in vain until its deadline.
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let report = ledger.report().await?;
-    let active = report.count(State::Submitted) + report.count(State::Ready);
+    let active = report.count(JobState::Submitted) + report.count(JobState::Ready);
     if !context.globals.simulate || active == 0 {
         return Ok(());
     }
@@ -234,7 +234,7 @@ impl Known {
     async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
         let Some(place) = place else { return Ok(Self::default()) };
         let Some(ledger) = place.open_to_read(process).await? else { return Ok(Self::default()) };
-        let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != State::Queued);
+        let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != JobState::Queued);
         let submitted = jobs.map(|job| job.name).collect();
         Ok(Self { prices: ledger.prices().await?, submitted })
     }

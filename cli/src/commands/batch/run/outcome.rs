@@ -9,10 +9,11 @@ use crate::{
     failure::{FOREIGN, Failure},
     sanitize::quoted,
 };
-use imagekiln_batch::{Report, State};
+use imagekiln_batch::{JobState, Report};
 
 /// The states that the next run continues.
-const LEFT: [State; 4] = [State::Queued, State::Submitting, State::Submitted, State::Ready];
+const LEFT: [JobState; 4] =
+    [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
 
 /// The parts of the command that continues a run.
 pub struct Resume<'a> {
@@ -33,9 +34,10 @@ pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
         },
     };
     let mut failure = failure.with_unrecorded(ended.unrecorded);
-    failure.billing_unknown |= report.count(State::Unknown) + report.count(State::Submitting) > 0;
+    failure.billing_unknown |=
+        report.count(JobState::Unknown) + report.count(JobState::Submitting) > 0;
     // The same command cannot continue jobs that the budget does not allow.
-    let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(State::Queued) };
+    let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(JobState::Queued) };
     let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
     if failure.kind == FOREIGN {
         return Err(resume.decide(failure));
@@ -49,11 +51,11 @@ pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
 /// Describes the jobs that are not saved, for example `3 of 9 jobs are not saved: 2 failed, 1
 /// unknown`.
 fn unsaved(report: &Report) -> Option<String> {
-    let states = State::ALL.into_iter().filter(|state| *state != State::Saved);
+    let states = JobState::ALL.into_iter().filter(|state| *state != JobState::Saved);
     let counts: Vec<_> =
         states.map(|state| (state, report.count(state))).filter(|(_, jobs)| *jobs > 0).collect();
     let unsaved: u64 = counts.iter().map(|(_, jobs)| jobs).sum();
-    let all = unsaved + report.count(State::Saved);
+    let all = unsaved + report.count(JobState::Saved);
     let verb = if unsaved == 1 { "is" } else { "are" };
     let counts: Vec<_> = counts.iter().map(|(state, jobs)| format!("{jobs} {state}")).collect();
     let jobs = if all == 1 { "job" } else { "jobs" };
@@ -70,7 +72,7 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
         "check your usage with the service before you resolve unknown jobs; `{status}` lists them"
     );
     // Submissions that a second Ctrl-C abandoned become unknown when the ledger is opened again.
-    if has(State::Submitting) {
+    if has(JobState::Submitting) {
         let failure = Failure::billing_unknown("jobs_unknown", message);
         return failure.advise(format!(
             "these submissions have no response; `{status}` lists those that become unknown"
@@ -79,11 +81,11 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
     if was_interrupted {
         return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
     }
-    if has(State::Unknown) {
+    if has(JobState::Unknown) {
         return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
     }
     if LEFT.into_iter().any(has) {
-        let advice = if has(State::Queued) && resume.matches.contains_id("budget") {
+        let advice = if has(JobState::Queued) && resume.matches.contains_id("budget") {
             "the budget does not allow the queued jobs; raise --budget to continue"
         } else {
             "their tasks continue; run the batch again later"
