@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     Error, ErrorKind, Job, JobStatus, Ledger, Report,
-    ledger::Limits,
+    ledger::RunLimits,
     output::{Output, OutputTarget},
 };
 
@@ -78,7 +78,7 @@ pub struct Batch {
 /// How the workers of a batch run.
 #[derive(Debug, Clone)]
 struct Settings {
-    limits: Limits,
+    limits: RunLimits,
     workers: usize,
     lease: Duration,
     waits_for_jobs: bool,
@@ -106,7 +106,7 @@ impl Batch {
             output: PathBuf::from("."),
             sinks: Sinks::default(),
             settings: Settings {
-                limits: Limits { max_active: 24, budget: None, price: None },
+                limits: RunLimits { max_active: 24, budget: None, price: None },
                 workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,

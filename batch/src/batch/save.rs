@@ -27,18 +27,18 @@ const MAX_NAMES: u32 = 5;
 const HEAD: usize = 64;
 
 /// Where a picture is saved. The ledger contains it.
-struct Place {
+struct PictureLocation {
     output: Output,
     key: String,
 }
 
 impl Worker {
     /// Whether a run was interrupted after it saved the picture and before it recorded that. No
-    /// picture had this place when the job became ready, and pictures are saved atomically.
+    /// picture had this location when the job became ready, and pictures are saved atomically.
     pub(super) async fn was_saved(&self, job: &mut Claim) -> Result<bool, Error> {
-        let Some(place) = self.announced(job)? else { return Ok(false) };
-        let Some(saved) = place.output.find(&place.key).await? else { return Ok(false) };
-        self.finish(job, &place, &saved).await?;
+        let Some(location) = self.announced(job)? else { return Ok(false) };
+        let Some(saved) = location.output.find(&location.key).await? else { return Ok(false) };
+        self.finish(job, &location, &saved).await?;
         Ok(true)
     }
 
@@ -61,24 +61,24 @@ impl Worker {
         Ok(())
     }
 
-    /// Announces the place of the picture before it saves it there. Takes another one if a job has
-    /// announced it already, or if something else is there.
+    /// Announces the location of the picture before it saves it there. Takes another one if a job
+    /// has announced it already, or if something else is there.
     async fn try_save(&self, job: &mut Claim, picture: &Picture) -> Result<(), SaveError> {
         let announced = self.announced(job)?;
         let mut is_announced = announced.is_some();
-        let mut place = match announced {
-            Some(place) => place,
-            None => self.free_place(job, picture).await?,
+        let mut location = match announced {
+            Some(location) => location,
+            None => self.free_location(job, picture).await?,
         };
         for _ in 0..MAX_NAMES {
-            if is_announced || self.announce(job, &place).await? {
-                match place.output.save(&place.key, picture).await {
+            if is_announced || self.announce(job, &location).await? {
+                match location.output.save(&location.key, picture).await {
                     Err(SaveError::Exists) => {}
-                    saved => return Ok(self.finish(job, &place, &saved?).await?),
+                    saved => return Ok(self.finish(job, &location, &saved?).await?),
                 }
             }
             is_announced = false;
-            place.key = beside(&place.key, picture.task().id());
+            location.key = beside(&location.key, picture.task().id());
         }
         Err(SaveError::Exists)
     }
@@ -107,17 +107,21 @@ impl Worker {
         }
     }
 
-    /// Returns the place that the ledger already contains.
-    fn announced(&self, job: &Claim) -> Result<Option<Place>, Error> {
+    /// Returns the location that the ledger already contains.
+    fn announced(&self, job: &Claim) -> Result<Option<PictureLocation>, Error> {
         let (JobState::Ready, Some(location)) = (job.status.state, &job.status.location) else {
             return Ok(None);
         };
         let (output, key) = self.output.locate(location)?;
-        Ok(Some(Place { output, key }))
+        Ok(Some(PictureLocation { output, key }))
     }
 
-    /// Returns a place at which nothing is yet.
-    async fn free_place(&self, job: &Claim, picture: &Picture) -> Result<Place, SaveError> {
+    /// Returns a location at which nothing is yet.
+    async fn free_location(
+        &self,
+        job: &Claim,
+        picture: &Picture,
+    ) -> Result<PictureLocation, SaveError> {
         let target = self.key(job, picture).await?;
         self.output.prepare(&target).await?;
         let key = if self.output.exists(&target).await? {
@@ -125,13 +129,13 @@ impl Worker {
         } else {
             target
         };
-        Ok(Place { output: self.output.clone(), key })
+        Ok(PictureLocation { output: self.output.clone(), key })
     }
 
-    /// Makes the job ready. Returns `false` if another job has announced this place.
-    async fn announce(&self, job: &mut Claim, place: &Place) -> Result<bool, Error> {
+    /// Makes the job ready. Returns `false` if another job has announced this location.
+    async fn announce(&self, job: &mut Claim, location: &PictureLocation) -> Result<bool, Error> {
         let was_ready = job.status.state == JobState::Ready;
-        let is_ready = self.ledger.set_ready(job, place.output.location(&place.key)).await?;
+        let is_ready = self.ledger.set_ready(job, location.output.location(&location.key)).await?;
         if is_ready && !was_ready {
             self.sinks.changed(&job.status);
         }
@@ -143,12 +147,12 @@ impl Worker {
     async fn finish(
         &self,
         job: &mut Claim,
-        place: &Place,
+        location: &PictureLocation,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
         let (request, _) = self.ledger.open_job(job).await?;
         let provenance = Provenance { job: &job.status, request: &request, picture: saved };
-        place.output.write_beside(&place.key, &provenance.to_json()?).await?;
+        location.output.write_beside(&location.key, &provenance.to_json()?).await?;
         self.ledger.change(job, Change::Saved(saved.clone())).await?;
         self.sinks.changed(&job.status);
         Ok(())

@@ -8,7 +8,9 @@ use imagekiln::{
     journal::{Directory, Intent, Journal as _, JournalError, Record, State, Step},
 };
 
-use super::{Ledger, database::Database, jobs::find_jobs, records::Submission, resolve::has_task};
+use super::{
+    Ledger, database::Database, jobs::find_jobs, records::SubmissionRow, resolve::has_task,
+};
 use crate::{Error, ErrorKind, JobStatus};
 
 /// The number of closed records that are kept, to notice that the database has lost them: more than
@@ -106,7 +108,7 @@ async fn take(
     for record in records {
         let submission = record.intent().id();
         let task = record.task();
-        let known = Submission::find_one(database, "s.intent_id = $1", submission).await?;
+        let known = SubmissionRow::find_one(database, "s.intent_id = $1", submission).await?;
         let step = match (record.state(), task) {
             (State::Accepted, Some(task)) => Some(Step::Accepted(task.clone())),
             (State::NotBilled, _) => Some(Step::NotBilled),
@@ -159,12 +161,12 @@ async fn restore(
     });
     let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
     // The job was only submitted again because a person found out that this one was not billed.
-    if let Some(mut earlier) = Submission::find_one(database, "s.id = $1", earlier).await? {
+    if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier).await? {
         earlier.advance(database, &Step::NotBilled).await?;
     }
-    let known = Submission::find_one(database, "s.intent_id = $1", intent.id()).await?;
+    let known = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?;
     if let (None, Some(task)) = (known, record.task()) {
-        let mut submission = Submission::insert(database, intent, job, None).await?;
+        let mut submission = SubmissionRow::insert(database, intent, job, None).await?;
         submission.advance(database, &Step::Accepted(task.clone())).await?;
         if job.is_none() {
             submission.advance(database, &Step::Settled).await?;

@@ -9,7 +9,7 @@ use imagekiln::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Ledger, database::Database, records::Submission, resolve::has_task, steps::Change};
+use super::{Ledger, database::Database, records::SubmissionRow, resolve::has_task, steps::Change};
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     output::{Output, OutputTarget, SavedPicture},
@@ -89,14 +89,14 @@ async fn adopt(
     if has_task(database, task_id, operation).await? {
         return Ok(None);
     }
-    let known = Submission::find_one(database, "s.id = $1", submission).await?;
+    let known = SubmissionRow::find_one(database, "s.id = $1", submission).await?;
     let mut submission = match known {
         Some(known) => known,
         None => {
             let (id, at) = (format!("adopted {job} {task_id}"), database.now().await? / 1000);
             let intent: Intent =
                 built(json!({"id": id, "operation": operation, "at": at, "label": name}))?;
-            Submission::insert(database, &intent, Some(job), None).await?
+            SubmissionRow::insert(database, &intent, Some(job), None).await?
         }
     };
     // Its polling URL is not known.

@@ -5,8 +5,8 @@ use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, S
 use super::{
     Ledger,
     database::Database,
-    limits::{Admission, LimitReached, Limits, admission},
-    records::Submission,
+    limits::{Admission, LimitReached, RunLimits, admission},
+    records::SubmissionRow,
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
@@ -46,7 +46,7 @@ impl Journal for Ledger {
             }
             let (written, taken) = (submission.to_owned(), step.clone());
             self.transaction(async move |database| {
-                match Submission::find_one(database, "s.intent_id = $1", &written).await? {
+                match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
                     Some(mut submission) => submission.advance(database, &taken).await,
                     None if matches!(taken, Step::Accepted(_)) => Err(missing()),
                     None => Ok(()),
@@ -64,7 +64,8 @@ impl Journal for Ledger {
     fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
-            let find = async |database: &mut Database| Submission::find(database, open, []).await;
+            let find =
+                async |database: &mut Database| SubmissionRow::find(database, open, []).await;
             let open = self.transaction(find).await?;
             Ok(open.into_iter().map(|submission| submission.record).collect())
         })
@@ -98,13 +99,13 @@ impl Ledger {
 async fn intend(
     database: &mut Database,
     intent: &Intent,
-    limits: Option<Limits>,
+    limits: Option<RunLimits>,
 ) -> Result<Option<LimitReached>, Error> {
     let ticket = Ticket::of(intent);
     if ticket.is_some() {
         database.lock().await?;
     }
-    if Submission::find_one(database, "s.intent_id = $1", intent.id()).await?.is_some() {
+    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_some() {
         return Ok(None);
     }
     if let Some(limits) = limits
@@ -113,10 +114,10 @@ async fn intend(
         return Ok(Some(limit));
     }
     let Some(Ticket { job, worker, token }) = ticket else {
-        Submission::insert(database, intent, None, None).await?;
+        SubmissionRow::insert(database, intent, None, None).await?;
         return Ok(None);
     };
-    let submission = Submission::insert(database, intent, Some(job), token).await?;
+    let submission = SubmissionRow::insert(database, intent, Some(job), token).await?;
     let now = database.now().await?;
     let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
         changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";

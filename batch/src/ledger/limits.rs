@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-6;
 
 /// The limits of a batch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct RunLimits {
     /// The maximum number of jobs between their submission and the saved picture.
     pub(crate) max_active: usize,
     /// The credits that all submissions may cost.
@@ -58,7 +58,7 @@ impl Ledger {
     pub(crate) async fn admission(
         &self,
         operation: &str,
-        limits: Limits,
+        limits: RunLimits,
     ) -> Result<Admission, Error> {
         let operation = operation.to_owned();
         self.transaction(async move |database| admission(database, &operation, limits).await).await
@@ -68,7 +68,7 @@ impl Ledger {
 pub(super) async fn admission(
     database: &mut Database,
     operation: &str,
-    limits: Limits,
+    limits: RunLimits,
 ) -> Result<Admission, Error> {
     if active(database).await? >= limits.max_active as u64 {
         return Ok(Admission::Refused(LimitReached::ActiveTasks));

@@ -33,7 +33,7 @@ use tokio::sync::{self, watch};
 pub(crate) use self::acceptances::OpenLog;
 pub(crate) use self::claims::{Claim, Demand};
 pub(crate) use self::identity::Marking;
-pub(crate) use self::limits::{Admission, LimitReached, Limits};
+pub(crate) use self::limits::{Admission, LimitReached, RunLimits};
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;

@@ -9,7 +9,7 @@ use super::database::{Database, Value};
 use crate::{Error, ErrorKind, JobState};
 
 /// A row of the submissions. The columns that are not here follow from the record.
-pub(super) struct Submission {
+pub(super) struct SubmissionRow {
     pub(super) id: i64,
     /// The job that it was for.
     job: Option<i64>,
@@ -18,7 +18,7 @@ pub(super) struct Submission {
     pub(super) record: Record,
 }
 
-impl Submission {
+impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
     pub(super) async fn find(
         database: &mut Database,

@@ -5,7 +5,7 @@ use imagekiln::{
     journal::{Record, Step},
 };
 
-use super::{Ledger, database::Database, manage::why_unchanged, records::Submission};
+use super::{Ledger, database::Database, manage::why_unchanged, records::SubmissionRow};
 #[cfg(doc)]
 use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus};
@@ -63,7 +63,7 @@ impl Ledger {
     ) -> Result<Record, Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
-            match Submission::find(database, condition, [(&name).into()]).await?.pop() {
+            match SubmissionRow::find(database, condition, [(&name).into()]).await?.pop() {
                 Some(submission) => Ok(submission.record),
                 None => Err(why_unchanged(database, &name, expected).await?),
             }
@@ -76,7 +76,7 @@ impl Ledger {
     pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
         let token = token.to_owned();
         let find = async move |database: &mut Database| {
-            Submission::find(database, "s.token = $1", [(&token).into()]).await
+            SubmissionRow::find(database, "s.token = $1", [(&token).into()]).await
         };
         Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
     }
@@ -92,7 +92,7 @@ impl Ledger {
         let (id, decided) = (submission.to_owned(), step.clone());
         self.transaction(async move |database| {
             database.lock().await?;
-            let found = Submission::find_one(database, "s.intent_id = $1", &id).await?;
+            let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id).await?;
             let mut found = found.ok_or(sqlx::Error::RowNotFound)?;
             let left = found.hold_until.unwrap_or_default() - database.now().await?;
             if left > 0 && decided == Step::NotBilled {
@@ -113,7 +113,7 @@ impl Ledger {
     }
 }
 
-impl Submission {
+impl SubmissionRow {
     /// Applies a step that does not come from the client that sent the submission.
     pub(super) async fn decide(
         &mut self,

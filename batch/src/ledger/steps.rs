@@ -10,7 +10,7 @@ use super::{
     claims::Claim,
     database::{Database, Value},
     jobs::find_jobs,
-    records::{Submission, read},
+    records::{SubmissionRow, read},
     workers::lease_lost,
 };
 use crate::{Error, ErrorKind, JobState, JobStatus, output::SavedPicture};
@@ -152,7 +152,7 @@ impl SavedPicture {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
         let step = Step::Saved { path, bytes: self.bytes, sha256 };
         let current = "j.id = $1 AND j.submission = s.id";
-        match Submission::find_one(database, current, job).await? {
+        match SubmissionRow::find_one(database, current, job).await? {
             Some(mut submission) => submission.advance(database, &step).await,
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Ledger, database::Database, identity::Marking, lease::Lease, limits::Limits};
+use super::{Ledger, database::Database, identity::Marking, lease::Lease, limits::RunLimits};
 use crate::{Error, ErrorKind};
 
 /// How long a request may be on its way after the lease of its worker has expired. The worker may
@@ -14,7 +14,7 @@ const HOLD: Duration = Duration::from_secs(15 * 60);
 #[derive(Clone)]
 pub(super) struct LocalWorker {
     pub(super) lease: Lease,
-    pub(super) limits: Limits,
+    pub(super) limits: RunLimits,
     pub(super) marking: Arc<Marking>,
 }
 
@@ -24,7 +24,7 @@ impl Ledger {
     pub(crate) async fn register(
         &self,
         lease: Duration,
-        limits: Limits,
+        limits: RunLimits,
         marking: Arc<Marking>,
     ) -> Result<i64, Error> {
         let name = format!("{} {}", host(), std::process::id());

@@ -19,14 +19,14 @@ use crate::{
 const LONGEST_CODE: usize = 60;
 
 /// A request to a bucket that failed.
-pub(super) struct Failure {
+pub(super) struct BucketFailure {
     error: Error,
     /// Whether the object exists.
     pub(super) exists: bool,
     is_transient: bool,
 }
 
-impl Failure {
+impl BucketFailure {
     pub(super) fn new(what: &str, location: &str, scheme: Scheme, error: &StoreError) -> Self {
         let text = error.to_string();
         let status = status(&text);
@@ -59,14 +59,14 @@ impl Failure {
 }
 
 /// A key that is not valid, for example.
-impl From<Error> for Failure {
+impl From<Error> for BucketFailure {
     fn from(error: Error) -> Self {
         Self { error, exists: false, is_transient: false }
     }
 }
 
-impl From<Failure> for SaveError {
-    fn from(failure: Failure) -> Self {
+impl From<BucketFailure> for SaveError {
+    fn from(failure: BucketFailure) -> Self {
         Self::Output { error: failure.error, is_transient: failure.is_transient }
     }
 }

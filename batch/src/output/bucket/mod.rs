@@ -16,7 +16,7 @@ use object_store::{
     PutOptions, path::Path,
 };
 
-use self::failure::Failure;
+use self::failure::BucketFailure;
 use super::{SaveError, SavedPicture, target::BucketUrl};
 use crate::Error;
 
@@ -93,14 +93,14 @@ impl Bucket {
     }
 
     pub(super) async fn content(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = self.read(key).await.map_err(Failure::into_error)?;
+        let bytes = self.read(key).await.map_err(BucketFailure::into_error)?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
     }
 
     pub(super) async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
         let json = Bytes::copy_from_slice(json);
         let written = self.put(key, &json, Some("application/json"), PutMode::Overwrite).await;
-        written.map_err(Failure::into_error)
+        written.map_err(BucketFailure::into_error)
     }
 
     async fn put(
@@ -109,7 +109,7 @@ impl Bucket {
         content: &Bytes,
         media_type: Option<&'static str>,
         mode: PutMode,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BucketFailure> {
         let path = self.path(key)?;
         let attributes = media_type.map(|value| (Attribute::ContentType, value));
         let attributes = Attributes::from_iter(attributes);
@@ -120,7 +120,7 @@ impl Bucket {
         }
     }
 
-    async fn read(&self, key: &str) -> Result<Option<Bytes>, Failure> {
+    async fn read(&self, key: &str) -> Result<Option<Bytes>, BucketFailure> {
         let path = self.path(key)?;
         let read = async { self.store.get(&path).await?.bytes().await };
         match read.await {
@@ -142,8 +142,8 @@ impl Bucket {
         Path::parse(path).map_err(|_| failure::invalid_key(&self.location(key)))
     }
 
-    fn failed(&self, what: &str, key: &str, error: &StoreError) -> Failure {
-        Failure::new(what, &self.location(key), self.url.scheme, error)
+    fn failed(&self, what: &str, key: &str, error: &StoreError) -> BucketFailure {
+        BucketFailure::new(what, &self.location(key), self.url.scheme, error)
     }
 }
 
