@@ -6,7 +6,7 @@
 //! Set IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL. To receive webhooks, set IMAGEKILN_WEBHOOK_URL to
 //! the public URL of the path `/webhooks`, and IMAGEKILN_WEBHOOK_SECRET to a secret of your own.
 
-use std::{env, error::Error, time::SystemTime};
+use std::{env, error::Error, iter::successors, time::SystemTime};
 
 use axum::{
     Form, Router,
@@ -84,8 +84,9 @@ async fn order(State(ledger): State<Ledger>, Form(order): Form<Order>) -> Respon
     }
 }
 
-fn refused(status: StatusCode, error: &dyn Error) -> Response {
-    (status, Html(escaped(&error.to_string()))).into_response()
+fn refused(status: StatusCode, error: &(dyn Error + 'static)) -> Response {
+    let chain = successors(Some(error), |&error| error.source()).map(ToString::to_string);
+    (status, Html(escaped(&chain.collect::<Vec<_>>().join(": ")))).into_response()
 }
 
 async fn page(State(ledger): State<Ledger>) -> Response {

@@ -6,7 +6,8 @@ use imagekiln::TaskRef;
 
 /// An error of a ledger or a batch.
 ///
-/// `Display` says what failed and what to do. The [source](error::Error::source) has the cause.
+/// `Display` says what failed and what to do. It does not include the
+/// [source](error::Error::source), which has the cause: print the whole chain of sources.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -70,6 +71,22 @@ impl Error {
         self
     }
 
+    /// Returns the message and those of the sources, for logs and for the reasons of jobs, which
+    /// keep no sources. Leaves out a source that the message before it quotes.
+    pub(crate) fn chain(&self) -> String {
+        let (mut text, mut last) = (self.message.clone(), self.message.clone());
+        let mut source = error::Error::source(self);
+        while let Some(error) = source {
+            let message = error.to_string();
+            if !last.contains(&message) {
+                text = format!("{text}: {message}");
+                last = message;
+            }
+            source = error.source();
+        }
+        text
+    }
+
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -101,11 +118,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.message)
     }
 }
 
@@ -115,10 +128,34 @@ impl error::Error for Error {
     }
 }
 
-/// SQLite's messages contain no values.
+/// The messages of both databases name tables, columns and constraints. Values of a row are only in
+/// the details of PostgreSQL's errors, which `sqlx` does not print with `Display`.
 #[cfg(feature = "ledger")]
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         Self::new(ErrorKind::Ledger, "could not read or write the ledger").with_source(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_printed_without_its_source() {
+        let cause = std::io::Error::other("disk full");
+        let inner = Error::new(ErrorKind::File, "could not write").with_source(cause);
+        let error = Error::new(ErrorKind::Ledger, "could not save").with_source(inner);
+        assert_eq!(error.to_string(), "could not save");
+        assert_eq!(error.chain(), "could not save: could not write: disk full");
+    }
+
+    #[cfg(feature = "ledger")]
+    #[test]
+    fn a_chain_says_nothing_twice() {
+        let quoted = sqlx::Error::Decode("no column".into());
+        assert!(quoted.to_string().ends_with("no column"));
+        let error = Error::from(quoted).chain();
+        assert_eq!(error.matches("no column").count(), 1, "{error}");
     }
 }

@@ -1,6 +1,9 @@
 //! A batch over a ledger in SQLite.
 
-use std::{collections::BTreeSet, fs, future::pending, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet, error, fs, future::pending, iter::successors, path::PathBuf, sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{DELIVERY_VALIDITY, fuzzing::open_directory};
@@ -59,6 +62,12 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     settle(world, &life.wanted).await
 }
 
+/// Returns the message of an error and those of its sources.
+fn chain(error: &(dyn error::Error + 'static)) -> String {
+    let messages = successors(Some(error), |&error| error.source()).map(ToString::to_string);
+    messages.collect::<Vec<_>>().join(": ")
+}
+
 async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error> {
     let path = world.path("ledger.db");
     let disk = Arc::clone(process);
@@ -91,8 +100,8 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
     let mut batch = match open(world, process).await {
         Ok(batch) => batch,
         Err(error) => {
-            ensure!(disk.is_some(), "could not open the ledger: {error}");
-            world.tell(format!("run: {error}"));
+            ensure!(disk.is_some(), "could not open the ledger: {}", chain(&error));
+            world.tell(format!("run: {}", chain(&error)));
             return Ok(());
         }
     };
@@ -122,7 +131,7 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
         }
         Some(Err(error)) => {
             known.extend(error.tasks().iter().map(|task| task.id().to_owned()));
-            world.tell(format!("run: {error}, unrecorded: {known:?}"));
+            world.tell(format!("run: {}, unrecorded: {known:?}", chain(error)));
         }
         Some(Ok(report)) => world.tell(format!("run: {report:?}")),
     }
@@ -189,7 +198,8 @@ async fn decide(world: &mut World) -> Result<()> {
         };
         // The poll of the task may fail.
         if let Err(error) = &decided {
-            ensure!(error.kind() == ErrorKind::Client, "a person could not decide: {error}");
+            let is_expected = error.kind() == ErrorKind::Client;
+            ensure!(is_expected, "a person could not decide: {}", chain(error));
         }
         world.tell(format!("a person decided about {name}: {:?}", decided.map(|job| job.state)));
         world.totals.decisions += 1;

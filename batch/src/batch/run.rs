@@ -115,7 +115,7 @@ impl Run {
 
     /// Submits no more jobs. The first error is that of the run.
     fn stop_by(&mut self, error: Error) {
-        tracing::warn!(%error, "no more jobs are submitted");
+        tracing::warn!(error = error.chain(), "no more jobs are submitted");
         self.stopped_by.get_or_insert(error);
     }
 

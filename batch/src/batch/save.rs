@@ -92,7 +92,7 @@ impl Worker {
                 return Err(Error::new(ErrorKind::File, message).into());
             }
             SaveError::Output { error, is_transient } => {
-                self.set_state(job, job.status.state, Some(&error.to_string())).await?;
+                self.set_state(job, job.status.state, Some(&error.chain())).await?;
                 return if is_transient && !is_last { Ok(()) } else { Err(error.into()) };
             }
         };

@@ -69,7 +69,7 @@ pub(super) fn first<T>(one: Result<T, Error>, other: Result<(), Error>) -> Resul
         (Ok(done), other) => other.map(|()| done),
         (Err(first), Ok(())) => Err(first),
         (Err(first), Err(second)) => {
-            tracing::warn!(error = %second, "another error of the same run");
+            tracing::warn!(error = second.chain(), "another error of the same run");
             Err(first)
         }
     }

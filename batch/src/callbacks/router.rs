@@ -70,7 +70,7 @@ async fn receive(
     };
     tokio::spawn(async move {
         if let Err(error) = shared.callbacks.receive(&token, &event).await {
-            tracing::warn!(kind = ?error.kind(), %error, "webhook without effect");
+            tracing::warn!(kind = ?error.kind(), error = error.chain(), "webhook without effect");
         }
         drop(permit);
     });

@@ -135,7 +135,8 @@ async fn take(
             // again.
             Err(error) if error.kind() == ErrorKind::State => {
                 let task = task.map(imagekiln::TaskRef::id);
-                tracing::warn!(%error, submission, task, "a logged submission has no place");
+                let error = error.chain();
+                tracing::warn!(error, submission, task, "a logged submission has no place");
             }
             Err(error) => return Err(error),
         }

@@ -59,7 +59,7 @@ impl Ledger {
             if is_shutting_down || waited + pause > OUTAGE {
                 return Err(error);
             }
-            tracing::warn!(%error, "the ledger is not available; trying again");
+            tracing::warn!(error = error.chain(), "the ledger is not available; trying again");
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
             waited += pause;

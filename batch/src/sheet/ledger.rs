@@ -95,7 +95,11 @@ async fn picture(location: &str) -> Option<Vec<u8>> {
     match read.await {
         Ok(picture) => picture,
         Err(error) => {
-            tracing::warn!(location, %error, "could not read a picture for the contact sheet");
+            tracing::warn!(
+                location,
+                error = error.chain(),
+                "could not read a picture for the contact sheet"
+            );
             None
         }
     }

@@ -10,7 +10,7 @@ use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger};
 use imagekiln_testbed::Trial;
 use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
-use crate::support::{Backend, Fixture, both, job, sqlite};
+use crate::support::{Backend, Fixture, both, chain, job, sqlite};
 
 pub fn tests() -> Vec<Trial> {
     let files = [
@@ -35,7 +35,8 @@ async fn new_ledger() -> (tempfile::TempDir, Ledger) {
 fn assert_kind(result: Result<impl std::fmt::Debug, Error>, kind: ErrorKind, part: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
-    assert!(error.to_string().contains(part), "{error}");
+    let text = chain(&error);
+    assert!(text.contains(part), "{text}");
 }
 
 async fn a_ledger_can_be_opened_only_once() {

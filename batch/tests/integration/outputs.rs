@@ -7,7 +7,7 @@ use imagekiln_batch::{Batch, ErrorKind, Job, JobState};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 
-use crate::support::{Backend, Fixture, both, is_picture, job, reason, state};
+use crate::support::{Backend, Fixture, both, chain, is_picture, job, reason, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -60,7 +60,7 @@ async fn an_invalid_template_is_refused(backend: Backend) {
     let invalid = Job::new("fox", "{sed}.jpg", Gen2Pro::new("a fox"));
     let error = ledger.add([invalid]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Job);
-    let error = error.to_string();
+    let error = chain(&error);
     assert!(error.contains("job `fox`") && error.contains("`sed` is not a field"), "{error}");
 }
 
@@ -111,7 +111,8 @@ async fn an_output_that_cannot_be_used_costs_nothing(backend: Backend) {
         let batch = Batch::open(fixture.client(), ledger.clone()).unwrap();
         let error = batch.jobs([job("fox", "a fox")]).save_to(output).run().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::File);
-        assert!(error.to_string().contains(expected), "{error}");
+        let text = chain(&error);
+        assert!(text.contains(expected), "{text}");
         assert_eq!(fixture.accepted(), 0);
         ledger = fixture.reopen(ledger).await;
     }

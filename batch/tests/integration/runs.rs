@@ -11,7 +11,9 @@ use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 use tokio::sync::Notify;
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, is_picture, job, reason, state};
+use crate::support::{
+    Backend, Fixture, PRICE, assert_equal, both, chain, is_picture, job, reason, state,
+};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -156,7 +158,8 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     let error = batch.run().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Client);
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
-    assert!(!error.to_string().contains("wrong"), "{error}");
+    let text = chain(&error);
+    assert!(!text.contains("wrong"), "{text}");
     assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 9);
     assert!(fixture.simulator.counts().refused_with(403) <= 2);
     drop(batch);

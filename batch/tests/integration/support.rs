@@ -1,7 +1,9 @@
 //! A simulator, a ledger, and jobs.
 
 use std::{
+    error::Error,
     fmt,
+    iter::successors,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +17,12 @@ use imagekiln_testbed::{
 };
 use sqlx::{ConnectOptions as _, postgres::PgConnectOptions, sqlite::SqliteConnectOptions};
 use tokio::runtime::Handle;
+
+/// Returns the message of an error and those of its sources.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let messages = successors(Some(error), |&error| error.source()).map(ToString::to_string);
+    messages.collect::<Vec<_>>().join(": ")
+}
 
 /// The cost of a request of [`job`] in credits.
 pub const PRICE: f64 = 3.0;

@@ -45,7 +45,7 @@ impl Failure {
 
     /// The first failure.
     fn first(error: &Error) -> Self {
-        let message = message(error);
+        let message = error.to_string();
         if let Some(client) = error.client_error() {
             let mut failure = Self::from(client);
             let cause = mem::replace(&mut failure.message, message);
@@ -66,11 +66,4 @@ impl Failure {
         failure.causes = super::causes(error.source());
         failure
     }
-}
-
-/// The message without its source, which is reported as a cause.
-fn message(error: &Error) -> String {
-    let text = error.to_string();
-    let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-    text.strip_suffix(&source).unwrap_or(&text).to_owned()
 }
