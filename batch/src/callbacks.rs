@@ -12,12 +12,13 @@ use imagekiln::{
 };
 use tokio::time;
 
-use crate::{Error, ErrorKind, Ledger, ledger::task_of};
+use crate::{Error, ErrorKind, Ledger, backoff::Backoff, ledger::task_of};
 
-/// The number of polls for a task that the service does not find, and the pause before the second
-/// one. Polls may lag behind webhooks.
+/// The number of polls for a task that the service does not find, and the first and the longest
+/// pause between them. Polls may lag behind webhooks.
 const MAX_POLLS: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 
 /// Receives the webhooks of a batch, returned by [`Batch::callbacks`](crate::Batch::callbacks).
 #[derive(Debug, Clone)]
@@ -71,13 +72,14 @@ impl Callbacks {
             Error::new(ErrorKind::Client, "the webhook contains no task id; nothing was changed")
         })?;
         let task = task_of(&self.client, lost, id)?;
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         for attempt in 1..=MAX_POLLS {
             match self.client.confirm(event, task.reference()).await {
                 Ok(update) if *update.status() != TaskStatus::TaskNotFound => return Ok(task),
                 Err(error) if !error.is_transient() || attempt == MAX_POLLS => {
                     return Err(unconfirmed(error));
                 }
-                _ => time::sleep(FIRST_PAUSE * 2_u32.pow(attempt - 1)).await,
+                _ => time::sleep(backoff.next()).await,
             }
         }
         let message = "the service does not know the task of the webhook; nothing was changed";

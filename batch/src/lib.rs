@@ -3,6 +3,8 @@
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 
 #[cfg(feature = "ledger")]
+mod backoff;
+#[cfg(feature = "ledger")]
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;

@@ -4,24 +4,34 @@ use std::{future, time::Duration};
 
 use tokio::time::{self, Instant};
 
+use crate::backoff::Backoff;
+
 /// The number of pauses without a finished job after which a run gives up.
 const MAX_REFUSALS: u32 = 8;
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(256);
 
 /// The pause until another worker may have freed a slot.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Whether submissions pause, and for how long.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pause {
     until: Option<Instant>,
     /// Whether the end of a job ends the pause.
     is_for_a_slot: bool,
     refusals: u32,
+    backoff: Backoff,
 }
 
 impl Pause {
+    /// Returns no pause.
+    pub(super) fn none() -> Self {
+        let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        Self { until: None, is_for_a_slot: false, refusals: 0, backoff }
+    }
+
     pub(super) fn is_on(&self) -> bool {
         self.until.is_some()
     }
@@ -54,7 +64,7 @@ impl Pause {
             return;
         }
         self.refusals += 1;
-        let pause = FIRST_PAUSE * 2_u32.pow((self.refusals - 1).min(MAX_REFUSALS));
+        let pause = self.backoff.next();
         let pause = error.retry_after().map_or(pause, |wait| wait.max(pause));
         tracing::info!(kind = ?error.kind(), seconds = pause.as_secs(), "submissions pause");
         self.until = Some(Instant::now() + pause);
@@ -63,6 +73,7 @@ impl Pause {
 
     pub(super) fn job_ended(&mut self) {
         self.refusals = 0;
+        self.backoff.reset();
         if self.is_for_a_slot {
             self.until = None;
         }

@@ -68,7 +68,7 @@ impl Run {
             may_have_jobs: true,
             blocked: HashSet::new(),
             ended: 0,
-            pause: Pause::default(),
+            pause: Pause::none(),
             stopped_by: None,
         }
     }

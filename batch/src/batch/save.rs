@@ -9,16 +9,18 @@ use tokio::time;
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
+    backoff::Backoff,
     ledger::{Change, Claim},
     output::{Output, SaveError, SavedPicture, beside},
     provenance::Provenance,
     stored_request::StoredRequest,
 };
 
-/// The number of times that a picture is saved, and the pause before the second time. The client
-/// also retries each download.
+/// The number of attempts to save a picture, and the first and the longest pause between them. The
+/// client also retries each download.
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
 /// The number of names for a picture, if others are taken.
 const MAX_NAMES: u32 = 5;
@@ -49,13 +51,14 @@ impl Worker {
         task: &Task,
         mut picture: Picture,
     ) -> Result<(), End> {
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         for attempt in 1.. {
             let error = match self.try_save(job, &picture).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
             self.not_saved(job, error, attempt == MAX_ATTEMPTS).await?;
-            time::sleep(FIRST_PAUSE * 2_u32.pow(attempt - 1)).await;
+            time::sleep(backoff.next()).await;
             picture = self.wait(job, task).await?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread, time::Duration};
 use tokio::{runtime::Handle, task};
 
 use super::{Ledger, database::Database};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, backoff::Backoff};
 
 /// How long a transaction is repeated while the database does not respond, for example while it
 /// restarts.
@@ -46,7 +46,8 @@ impl Ledger {
     where
         W: AsyncFn(&mut Database) -> Result<T, Error>,
     {
-        let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
+        let mut waited = Duration::ZERO;
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
             let error = match self.attempt(database, work).await {
                 Ok(done) => return Ok(done),
@@ -56,6 +57,7 @@ impl Ledger {
             *database = None;
             // While the runtime shuts down, no connection works.
             let is_shutting_down = task::spawn(async {}).await.is_err();
+            let pause = backoff.next();
             if is_shutting_down || waited + pause > OUTAGE {
                 return Err(error);
             }
@@ -63,7 +65,6 @@ impl Ledger {
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
             waited += pause;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
