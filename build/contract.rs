@@ -54,7 +54,7 @@ pub struct Submission {
 pub struct PathParameter {
     pub name: String,
     pub description: String,
-    /// What every value starts with.
+    /// The start of every value.
     pub prefix: Option<String>,
     pub example: String,
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::fault::Fault;
 
 /// The maximum length of a chain of references. A longer chain is a cycle.
-const HOPS: usize = 32;
+const MAX_REFERENCES: usize = 32;
 
 /// The HTTP methods of a path item.
 pub const METHODS: [&str; 8] =
@@ -57,7 +57,11 @@ impl<'a> DocumentNode<'a> {
 
     /// Fails if so many references were followed to get here that a schema must contain itself.
     pub fn must_not_recur(&self) -> Result<(), Fault> {
-        if self.references > HOPS { Err(self.fault("this schema contains itself")) } else { Ok(()) }
+        if self.references > MAX_REFERENCES {
+            Err(self.fault("this schema contains itself"))
+        } else {
+            Ok(())
+        }
     }
 
     pub fn fault(&self, message: impl Into<String>) -> Fault {
@@ -136,7 +140,7 @@ impl<'a> DocumentNode<'a> {
         self.value.as_bool().ok_or_else(|| self.expected("true or false"))
     }
 
-    /// Fails unless the value is `true`: instead of `false`, a keyword is removed.
+    /// Fails unless the value is `true`. A keyword is removed instead of being set to `false`.
     pub fn must_be_true(&self) -> Result<(), Fault> {
         if self.boolean()? {
             Ok(())
@@ -167,7 +171,7 @@ impl<'a> DocumentNode<'a> {
     /// Returns this value, or what its `$ref` refers to.
     pub fn resolved(&self) -> Result<Self, Fault> {
         let mut place = *self;
-        for _ in 0..HOPS {
+        for _ in 0..MAX_REFERENCES {
             match place.referred()? {
                 Some(target) => place = target,
                 None => return Ok(place),

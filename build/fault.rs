@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong in the document, and the JSON pointer to it.
+/// An error in the document, and the JSON pointer to its place.
 #[derive(Debug)]
 pub struct Fault {
     place: String,

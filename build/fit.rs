@@ -1,10 +1,10 @@
-//! Checks that the examples and the defaults in the document fit the fields that they are for.
+//! Checks that the examples and the defaults in the document fit their fields.
 
 use serde_json::{Map, Value};
 
 use super::field::{Field, Kind};
 
-/// Checks the body of an example. Returns what is wrong, and the pointer to it within the body.
+/// Checks the body of an example. Returns the problem, and its pointer within the body.
 pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (String, String)> {
     for field in fields {
         match body.get(&field.name) {
@@ -20,7 +20,7 @@ pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (Stri
     Ok(())
 }
 
-/// Checks a value of the field. Returns what is wrong.
+/// Checks a value of the field. Returns the problem.
 pub fn fit(field: &Field, value: &Value) -> Result<(), String> {
     let expected = |what: &str| Err(format!("expected {what}, found {value}"));
     match (&field.kind, value) {

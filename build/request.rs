@@ -29,7 +29,7 @@ pub const TAKEN: [&str; 6] = ["new", "validate", "extra", "into_request", "to_js
 /// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
 /// start with `type_name`.
 pub fn read_fields(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>, Fault> {
-    // By `allOf`, which is not a reference from a field.
+    // A schema can also contain itself through `allOf`, which is not a reference from a field.
     schema.must_not_recur()?;
     frame::known(schema, "the schema of a request", OBJECT.into_iter())?;
     let declared = schema.need("type")?;

@@ -1,5 +1,5 @@
-//! The schemas of responses. The SDK reads them leniently, so they have fewer rules than those of
-//! requests. What they say must still have an effect, or be a fault.
+//! Reads the schemas of responses. The SDK reads responses leniently, so there are fewer rules than
+//! for requests. A keyword without an effect is still a fault.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
     name::{is_camel_case, is_word},
 };
 
-/// What the responses say about tasks.
+/// The schemas of the responses, and the facts about tasks in them.
 #[derive(Default)]
 pub struct Responses {
     /// The names of the schemas.

@@ -16,7 +16,8 @@ use super::{
 pub struct Types<'a> {
     pub choices: Vec<Choice>,
     pub objects: Vec<&'a Object>,
-    /// Where each name was used first. Equal references share a type, so they share the place.
+    /// The place where each name was first used. Equal references share a type, so they share the
+    /// place.
     names: BTreeMap<&'a str, String>,
     /// The field of each inline list of values.
     lists: Vec<(&'a str, &'a str)>,

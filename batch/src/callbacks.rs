@@ -25,7 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 pub struct Callbacks {
     client: Client,
     ledger: Ledger,
-    /// Tells the batch that webhooks are received.
+    /// Shows the batch that webhooks are received.
     _receiver: Arc<()>,
 }
 

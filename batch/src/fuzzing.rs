@@ -1,5 +1,5 @@
-//! The door of the fuzz targets and of the histories: readers of settings and of a ledger's text,
-//! and the faults of a ledger.
+//! Entry points for the fuzz targets and the histories: parsers of settings and of text stored in a
+//! ledger, and ways to make a ledger fail.
 //!
 //! Not part of the interface. Programs can't rely on anything here.
 
@@ -22,7 +22,7 @@ pub async fn pragma(ledger: &Ledger, pragma: &str) -> Result<(), Error> {
     ledger.pragma(pragma).await
 }
 
-/// Where pictures are saved.
+/// The output of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A folder of this machine.

@@ -1,4 +1,4 @@
-//! Jobs, and what the ledger knows about them.
+//! Jobs, and their status in the ledger.
 
 use std::{
     path::{Component, Path, PathBuf},
@@ -53,7 +53,7 @@ impl Job {
     }
 }
 
-/// What the ledger knows about a job.
+/// The status of a job in the ledger.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct JobStatus {

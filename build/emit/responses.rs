@@ -1,4 +1,4 @@
-//! Generates the readers of response types, and constants for what the responses say about tasks.
+//! Generates the readers of response types, and constants for the statuses of tasks.
 //!
 //! A reader works field by field, so that a field with an unexpected type is kept and does not
 //! affect the others.
@@ -78,7 +78,7 @@ fn renamed(field: &syn::Field) -> Option<String> {
     renamed
 }
 
-/// Generates what the responses say about tasks.
+/// Generates the statuses of tasks, and the validity of delivery URLs.
 pub fn constants(responses: &Responses) -> TokenStream {
     let Responses { success_statuses, failure_statuses, delivery_validity, .. } = responses;
     quote! {

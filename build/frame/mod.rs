@@ -25,7 +25,7 @@ pub struct Keyword {
     pub value: Content,
 }
 
-/// What the value of a keyword is.
+/// The value of a keyword.
 pub enum Content {
     /// Text that is not empty.
     Text,
@@ -51,7 +51,7 @@ pub enum Content {
 
 pub use self::agreement::{check_callbacks, check_components};
 
-/// Checks all of the document but its schemas.
+/// Checks all of the document except its schemas.
 pub fn check(root: &DocumentNode) -> Result<(), Fault> {
     check_object(root, &DOCUMENT)?;
     agreement::check(root)
@@ -87,7 +87,7 @@ pub fn known<'k>(
     Ok(())
 }
 
-/// Checks what a schema says about the interface.
+/// Checks the notes of a schema on the interface: gaps and corrections.
 pub fn check_notes(schema: &DocumentNode) -> Result<(), Fault> {
     for (keyword, content) in [("x-not-shown", &TEXTS), ("x-correction", &CORRECTIONS)] {
         if let Some(notes) = schema.get(keyword) {

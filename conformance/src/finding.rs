@@ -1,4 +1,4 @@
-//! What no longer fits.
+//! Differences between recordings and the contract or the types.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! How values differ from schemas, and what the validator accepts although the contract does not
-//! list it: further fields, and further values of open lists.
+//! Differences between values and schemas. Some of them the validator accepts: fields that the
+//! contract does not list, and further values of open lists.
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of a whole body, or of something else than a body.
+    /// Creates a problem with a whole body, or with something other than a body.
     pub fn of_whole(expected: &str) -> Self {
         Self { pointer: String::new(), expected: expected.to_owned() }
     }
 }
 
-/// How a value differs from a schema.
+/// The differences between a value and a schema.
 #[derive(Debug, Default)]
 pub struct Shape {
     /// Values that do not fit.

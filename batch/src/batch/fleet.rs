@@ -57,20 +57,20 @@ impl Fleet {
 }
 
 impl Batch {
-    /// Runs the workers to their ends. Dropping the future stops them.
+    /// Runs the workers until they end. Dropping the future stops them.
     pub(super) async fn run_workers(&mut self, output: &Output) -> Result<(), Error> {
         self.retire().await?;
         let (stop, stopped) = watch::channel(false);
         loop {
             let workers = self.start_workers(output, &stopped);
             let ended = self.wait_for_workers(workers, &stop).await;
-            // Also records the responses that were on their way.
+            // Also records the responses that were still in flight.
             let retired = self.retire().await;
             let lost_a_lease = first(ended, retired)?;
             if !lost_a_lease || *stopped.borrow() {
                 return Ok(());
             }
-            // Such a response may have arrived after the last look at the ledger.
+            // A response may have arrived since the ledger was last read.
         }
     }
 

@@ -75,7 +75,7 @@ pub struct Batch {
     receivers: Arc<()>,
 }
 
-/// How the workers of a batch run.
+/// The settings of the workers.
 #[derive(Debug, Clone)]
 struct Settings {
     limits: RunLimits,
@@ -187,8 +187,8 @@ impl Batch {
     /// its jobs. The default is 30 seconds; the minimum is 1 second.
     ///
     /// A worker renews its lease three times as often. If its lease has expired, it submits nothing
-    /// until it has renewed the lease. If another worker has taken over its jobs, it can change
-    /// them no more and continues as a new worker.
+    /// until it has renewed the lease. If another worker has taken over its jobs, it can no
+    /// longer change them, and continues as a new worker.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease.max(Duration::from_secs(1));
         self

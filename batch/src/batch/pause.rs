@@ -15,7 +15,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(256);
 /// The pause until another worker may have freed a slot.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether submissions pause, and for how long.
+/// A pause of the submissions, if there is one.
 #[derive(Debug)]
 pub(super) struct Pause {
     until: Option<Instant>,
@@ -40,7 +40,7 @@ impl Pause {
         self.refusals > MAX_REFUSALS
     }
 
-    /// Returns when the pause is over.
+    /// Waits until the pause is over.
     pub(super) async fn over(&mut self) {
         match self.until {
             Some(until) => time::sleep_until(until).await,

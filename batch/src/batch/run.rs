@@ -24,7 +24,7 @@ use crate::{
 /// The number of jobs to claim at once, so that not every job costs a transaction.
 const CLAIMS: usize = 8;
 
-/// How often a lease is renewed within its duration.
+/// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
 
 pub(super) struct Run {
@@ -38,7 +38,7 @@ pub(super) struct Run {
     claims: i64,
     /// Whether the ledger may have jobs to claim.
     may_have_jobs: bool,
-    /// The operations of which the budget allows no job until another job ends.
+    /// The operations whose jobs the budget does not allow until another job ends.
     blocked: HashSet<String>,
     /// The number of jobs that ended.
     ended: u64,
@@ -95,7 +95,7 @@ impl Run {
         self.stopped_by.map_or(Ok(()), Err)
     }
 
-    /// Starts jobs, and waits until something happens. Returns whether nothing is left to do.
+    /// Starts jobs, and waits until something happens. Returns whether the worker is done.
     async fn step(&mut self, renewals: &mut Interval) -> Result<bool, Error> {
         self.start_jobs().await?;
         if self.active.is_empty() && self.is_done().await? {
@@ -131,7 +131,7 @@ impl Run {
             && !self.pause.is_on()
     }
 
-    /// Renews the lease, and looks for what other workers have left.
+    /// Renews the lease, and takes over the jobs of workers whose leases expired.
     async fn renew(&mut self) -> Result<(), Error> {
         self.worker.ledger.renew(self.number, self.worker.settings.lease).await?;
         self.worker.ledger.take_over().await?;
@@ -180,7 +180,7 @@ impl Run {
             worker: self.number,
             number: self.claims,
             jobs,
-            // Those that wait for the pause are enough.
+            // During a pause, the queued jobs that this worker has are enough.
             queued: self.may_submit(),
             blocked: self.blocked.iter().cloned().collect(),
         };
@@ -190,7 +190,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether nothing is left to do for this worker. Nothing is active.
+    /// Whether this worker is done. Called only when no job is active.
     async fn is_done(&mut self) -> Result<bool, Error> {
         if self.stopped_by.is_some() || self.is_stopping() {
             return Ok(true);

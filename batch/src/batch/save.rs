@@ -28,7 +28,7 @@ const MAX_NAMES: u32 = 5;
 /// The number of bytes that are enough to detect a format.
 const HEAD: usize = 64;
 
-/// Where a picture is saved. The ledger contains it.
+/// The output and the key of a picture. The ledger contains them as one text.
 struct PictureLocation {
     output: Output,
     key: String,
@@ -119,7 +119,7 @@ impl Worker {
         Ok(Some(PictureLocation { output, key }))
     }
 
-    /// Returns a location at which nothing is yet.
+    /// Returns a location that is free.
     async fn free_location(
         &self,
         job: &Claim,

@@ -31,8 +31,8 @@ impl Worker {
         }
     }
 
-    /// Finds out before the job is paid for whether its picture can be saved. Names that depend on
-    /// the picture are not known yet.
+    /// Checks, before the job is billed, that its picture can be saved. Names that depend on the
+    /// picture are not known yet.
     async fn check_target(&self, job: &mut Claim) -> Result<(), End> {
         let template = Template::parse(&job.status.target)?;
         if !template.is_plain() {
@@ -47,8 +47,8 @@ impl Worker {
         Ok(self.output.prepare(&target).await?)
     }
 
-    /// Gives the request a webhook URL of its own, if the batch has callbacks, the operation has
-    /// webhooks, and the request does not have a URL already.
+    /// Adds a webhook URL to the request, if the batch has callbacks, the operation has webhooks,
+    /// and the request does not have a URL already. Also returns the token in the URL.
     fn with_callback(&self, request: Request) -> Result<(Request, Option<String>), Error> {
         let Some(url) = &self.settings.callback_url else { return Ok((request, None)) };
         if request.operation().field(WEBHOOK_URL).is_none() || request.has_field(WEBHOOK_URL) {
@@ -59,14 +59,14 @@ impl Worker {
         Ok((request.field(WEBHOOK_URL, url), Some(token)))
     }
 
-    /// Reports what the journal has written.
+    /// Updates the status to match what the journal wrote, and reports it.
     async fn submitted(&self, job: &mut Claim) -> Result<(), Error> {
         self.ledger.refresh(job).await?;
         self.sinks.changed(&job.status);
         Ok(())
     }
 
-    /// Waits until the limits allow the job. While the returned guard exists, this worker submits
+    /// Checks that the limits allow the job. While the returned guard exists, this worker submits
     /// no other job.
     async fn admit(&self, job: &Claim) -> Result<Option<MutexGuard<'_, ()>>, End> {
         let guard = self.admission.lock().await;

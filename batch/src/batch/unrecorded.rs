@@ -1,4 +1,4 @@
-//! What a run could not record: accepted tasks, and submissions with unknown billing.
+//! Accepted tasks, and submissions with unknown billing, that a run could not record.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Takes one job from its state to the end.
+//! Continues one job from its state to its end.
 
 use std::{
     sync::{Arc, Weak},
@@ -43,7 +43,7 @@ pub(super) struct Worker {
     pub(super) marking: Arc<Marking>,
 }
 
-/// How a worker left a job.
+/// The reason why the work on a job ended.
 pub(super) enum End {
     /// Its state is final.
     Finished,
@@ -127,8 +127,7 @@ impl Worker {
         }
     }
 
-    /// Writes why a job has no picture yet. Its record decides whether it will ever have one:
-    /// returns `true` if not.
+    /// Records why a job has no picture yet. Returns `true` if its record shows that it never will.
     pub(super) async fn has_ended(
         &self,
         job: &mut Claim,

@@ -1,5 +1,5 @@
 //! The acceptance log: what this machine knows about submissions, in case the database cannot be
-//! written after the service accepted one, or loses what it contained.
+//! written after the service accepted one, or loses its content.
 
 use std::path::PathBuf;
 
@@ -62,8 +62,8 @@ impl Ledger {
         }
     }
 
-    /// Takes over what the log knows and the database could not record. Returns the records with
-    /// tasks of which the database knows nothing: it has lost them.
+    /// Takes over what the log knows and the database could not record. Returns the records whose
+    /// tasks the database does not contain, because it has lost them.
     pub(super) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
         let records = self.log_records().await?;
         let take = async move |database: &mut Database| take(database, &records).await;
@@ -74,12 +74,12 @@ impl Ledger {
         Ok(lost)
     }
 
-    /// Makes the database know what it has lost, so that a person decides about it once. If
-    /// `continues`, the jobs with these names and requests continue, and are returned; otherwise
+    /// Writes the lost submissions to the database again, so that a person decides about them once.
+    /// If `continues`, the jobs with these names and requests continue, and are returned. Otherwise
     /// the tasks only count as paid.
     pub(super) async fn restore_lost(&self, continues: bool) -> Result<Vec<JobStatus>, Error> {
         let mut continued = Vec::new();
-        // A job may have been submitted several times. The last one is the one that counts.
+        // A job may have been submitted several times. Only its last submission counts.
         for record in self.take_logged().await?.into_iter().rev() {
             let restore =
                 async move |database: &mut Database| restore(database, &record, continues).await;
@@ -97,8 +97,8 @@ impl Ledger {
     }
 }
 
-/// Returns the ids of the submissions that the database now knows as the log does, and the records
-/// with tasks of which it knows nothing.
+/// Returns the ids of the submissions about which the database now agrees with the log, and the
+/// records whose tasks the database does not contain.
 async fn take(
     database: &mut Database,
     records: &[Record],
@@ -161,7 +161,7 @@ async fn restore(
         continues && digest.is_some() && found.ok().as_deref() == digest
     });
     let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
-    // The job was only submitted again because a person found out that this one was not billed.
+    // The job was only submitted again because a person resolved this submission as not billed.
     if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier).await? {
         earlier.advance(database, &Step::NotBilled).await?;
     }

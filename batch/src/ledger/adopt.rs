@@ -1,4 +1,4 @@
-//! Takes over pictures that are saved, but not in this ledger.
+//! Adopts saved pictures that the ledger does not contain.
 
 use std::path::PathBuf;
 

@@ -16,7 +16,7 @@ pub(crate) struct Claim {
     pub(crate) status: JobStatus,
 }
 
-/// Which jobs a worker wants.
+/// The jobs that a worker asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
     pub(crate) worker: i64,
@@ -25,7 +25,7 @@ pub(crate) struct Demand {
     pub(crate) jobs: usize,
     /// Whether queued jobs are wanted.
     pub(crate) queued: bool,
-    /// The operations of which no queued job is wanted.
+    /// The operations whose queued jobs are not wanted.
     pub(crate) blocked: Vec<String>,
 }
 

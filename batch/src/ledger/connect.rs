@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where the database is.
+/// The location of the database.
 pub(super) enum Source {
     File(LockedFile),
     FileToRead(PathBuf),
@@ -114,7 +114,7 @@ async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxErro
     migrations::postgres().await?.run(&mut connection).await.map_err(explain)?;
     let unlock = "SELECT pg_advisory_unlock($1)";
     sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
-    // Outside of transactions, the connection holds no more locks.
+    // Outside of transactions, the connection holds no locks.
     sqlx::query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
     Ok(connection)
 }

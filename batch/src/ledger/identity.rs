@@ -1,5 +1,5 @@
-//! Tells a ledger from every other one, from copies of its file, and from what it was before it
-//! lost submissions.
+//! The identity of a ledger, which differs from that of other ledgers, of copies of its file, and
+//! of the same ledger before it lost submissions.
 
 use tokio::sync::Mutex;
 
@@ -9,14 +9,14 @@ use crate::{
     output::{Marker, Output},
 };
 
-/// A server does not lose what it has committed, except with its backup, so that not every
-/// submission of a fleet needs to write the marker.
+/// The number of submissions for which a ledger on a server writes the marker once. A server only
+/// loses committed submissions if a backup is restored.
 const SERVER_STEP: i64 = 64;
 
-/// Writes to the marker of an output which submissions the ledger contains.
+/// Writes the number of the ledger's submissions to the marker of an output.
 pub(crate) struct Marking {
     output: Output,
-    /// What the marker contains, if this process has written it.
+    /// The number in the marker, if this process has written it.
     marked: Mutex<Option<i64>>,
 }
 
@@ -30,7 +30,7 @@ impl Marking {
 type Identity = (String, Option<String>, i64);
 
 impl Ledger {
-    /// Notes which file the ledger is in, unless it knows one already.
+    /// Records the file of the ledger, unless one is recorded already.
     pub(super) async fn note_file(&self) -> Result<(), Error> {
         self.set_file("file IS NULL").await
     }
@@ -75,7 +75,7 @@ impl Ledger {
         })
     }
 
-    /// Makes the ledger one that may submit jobs for this output, because a person decided so.
+    /// Allows the ledger to submit jobs for this output, because a person decided so.
     pub(crate) async fn accept_output(&self, output: &Output) -> Result<(), Error> {
         self.set_file("file IS NOT NULL").await?;
         self.restore_lost(false).await?;
@@ -83,8 +83,8 @@ impl Ledger {
         Marker::write(output, &id, submissions).await
     }
 
-    /// Makes the marker know every submission of the ledger. Calls that wait for each other write
-    /// it once.
+    /// Writes the number of submissions to the marker, if the marker has to be written. Calls that
+    /// wait for each other write it once.
     pub(super) async fn mark(&self, marking: &Marking) -> Result<(), Error> {
         let mut marked = marking.marked.lock().await;
         let (id, _, submissions) = self.identity().await?;

@@ -1,4 +1,4 @@
-//! Adds jobs, and reads what became of them.
+//! Adds jobs, and reads their status.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

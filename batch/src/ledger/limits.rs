@@ -1,5 +1,4 @@
-//! Whether the cap on active tasks and the budget allow another submission. Both hold for the whole
-//! ledger.
+//! The cap on active tasks and the budget, which hold for the whole ledger.
 
 use std::{error, fmt};
 

@@ -129,26 +129,26 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Opens the ledger in the SQLite file at `path` to read it. Another process may have opened
-    /// it, for example to run a batch.
+    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
+    /// batch on it.
     ///
-    /// What changes the ledger fails with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
     /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
     ///
     /// # Errors
     ///
     /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was
-    ///   written by another version.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
+    ///   another version.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::with(Source::FileToRead(path.as_ref().to_owned())).await
     }
 
-    /// Opens the ledger in a PostgreSQL database to read it. `url` has the same form as for
+    /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
     /// [`connect`](Self::connect).
     ///
-    /// What changes the ledger fails with kind [`Ledger`](ErrorKind::Ledger). Jobs of
-    /// workers whose leases have expired keep their states.
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs of workers
+    /// whose leases have expired keep their states.
     ///
     /// # Errors
     ///
@@ -216,8 +216,8 @@ impl Ledger {
         self.0.source.name()
     }
 
-    /// Returns a receiver that changes when this process adds a job or makes one claimable, also
-    /// while nobody waits for it. Other processes do not change it.
+    /// Returns a receiver that is notified when this process adds a job or makes one claimable. A
+    /// change is not missed between two waits. Other processes do not notify it.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }

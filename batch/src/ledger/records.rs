@@ -1,4 +1,4 @@
-//! The submissions of a ledger: their records, and what these mean for jobs.
+//! The submissions of a ledger: their records, and how these change jobs.
 
 use imagekiln::{
     TaskRef, TaskStatus,
@@ -73,7 +73,7 @@ impl SubmissionRow {
     /// Applies a step to the record, and changes the job to what follows from it.
     ///
     /// Fails with kind [`State`](ErrorKind::State) before it writes anything if the step is a task
-    /// for which there is no place: the record has another one, or the job was submitted again.
+    /// that cannot be recorded: the record has another one, or the job was submitted again.
     pub(super) async fn advance(
         &mut self,
         database: &mut Database,
@@ -120,8 +120,8 @@ impl SubmissionRow {
         }
     }
 
-    /// Changes the job to what the state of the record means. What else happens to a job is up to
-    /// its worker: a picture that is ready needs a place, and one that is saved a description.
+    /// Changes the job to match the state of the record. The worker of the job makes the other
+    /// changes: it chooses the location of a ready picture, and describes a saved one.
     async fn change_job(&self, database: &mut Database, now: i64) -> Result<(), Error> {
         let Some(job) = self.job else { return Ok(()) };
         let (to, from, reason) = match self.record.state() {

@@ -1,4 +1,4 @@
-//! What a person or a webhook finds out about submissions without a response.
+//! Resolves submissions without a response, which a person or a webhook decides.
 
 use imagekiln::{
     Client, Operation, Task, TaskRef, find_operation,
@@ -10,8 +10,8 @@ use super::{Ledger, database::Database, manage::why_unchanged, records::Submissi
 use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus};
 
-/// What a person found out about the submission of an [`Unknown`](JobState::Unknown) job, for
-/// example from the usage that the service reports.
+/// The outcome of an [`Unknown`](JobState::Unknown) job's submission, as determined by a person,
+/// for example from the usage that the service reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// The service billed it. The job becomes [`Failed`](JobState::Failed), because its task is not
@@ -81,7 +81,7 @@ impl Ledger {
         Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
     }
 
-    /// Records what became of a submission whose response was lost. A task proves that it was
+    /// Records the outcome of a submission whose response was lost. A task proves that it was
     /// billed, even if a person resolved it as not billed: a job that is not submitted again yet
     /// continues.
     ///

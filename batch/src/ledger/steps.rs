@@ -81,8 +81,8 @@ impl Ledger {
     }
 
     /// Announces that the picture will be saved at `location`, where nothing exists. Returns
-    /// `false` if this is the location of another job: after a crash, its picture would be taken
-    /// for the picture of this job.
+    /// `false` if this is the location of another job: after a crash, its picture could be mistaken
+    /// for this job's.
     pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
         match self.change(job, Change::Ready { location }).await {
             Err(error) if is_taken(&error) => Ok(false),

@@ -1,4 +1,4 @@
-//! Runs a transaction, again if the connection to the database breaks.
+//! Runs a transaction, and repeats it if the connection to the database breaks.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -7,8 +7,8 @@ use tokio::{runtime::Handle, task};
 use super::{Ledger, database::Database};
 use crate::{Error, ErrorKind, backoff::Backoff};
 
-/// How long a transaction is repeated while the database does not respond, for example while it
-/// restarts.
+/// The time for which a transaction is repeated while the database does not respond, for example
+/// because it restarts.
 const OUTAGE: Duration = Duration::from_secs(60);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! Workers: their leases, and what happens to the jobs of a worker that ended.
+//! Workers and their leases, and the jobs of workers that ended.
 
 use std::{sync::Arc, time::Duration};
 
@@ -165,7 +165,7 @@ async fn end(
     Ok(())
 }
 
-/// The worker can change its jobs no more.
+/// The worker has lost its jobs.
 pub(super) fn lease_lost() -> Error {
     let message = "the lease of the worker expired, and another worker took over its jobs; run \
                    the batch again to continue";

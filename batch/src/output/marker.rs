@@ -1,4 +1,4 @@
-//! The marker at an output: which ledgers have paid for its pictures.
+//! The marker at an output, which lists the ledgers that have paid for its pictures.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub(crate) struct Marker {
     ledgers: Vec<Known>,
 }
 
-/// What the output knows about a ledger.
+/// A ledger that has paid for pictures of the output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Known {
     id: String,
@@ -46,7 +46,7 @@ impl Marker {
         known.map(|known| known.submissions)
     }
 
-    /// Adds a ledger, or what it has submitted since. Other ledgers may use the same output.
+    /// Adds a ledger, or updates its number of submissions. Other ledgers may use the same output.
     pub(crate) async fn write(
         output: &Output,
         ledger: &str,

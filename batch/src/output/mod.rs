@@ -1,4 +1,4 @@
-//! Where pictures are saved: a folder of this machine, or a bucket.
+//! The output of a batch, where pictures are saved: a folder of this machine, or a bucket.
 //!
 //! A key is the path of a picture below the output, with `/` between its components.
 
@@ -27,7 +27,7 @@ pub(crate) enum Output {
     Bucket(Bucket),
 }
 
-/// A picture that cannot be lost any more.
+/// A picture that is saved durably.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedPicture {
     /// The size in bytes.
@@ -40,7 +40,7 @@ pub(crate) struct SavedPicture {
     pub(crate) location: String,
 }
 
-/// Why a picture was not saved.
+/// The reason why a picture was not saved.
 #[derive(Debug)]
 pub(crate) enum SaveError {
     /// Something else has this key. It was not changed.
@@ -73,8 +73,8 @@ impl Output {
         }
     }
 
-    /// Creates the folder, or checks that the bucket exists and accepts the credentials: found out
-    /// before anything is paid for.
+    /// Creates the folder, or checks that the bucket exists and accepts the credentials, before
+    /// anything is billed.
     pub(crate) async fn open(target: &OutputTarget) -> Result<Self, Error> {
         let output = Self::new(target)?;
         match &output {

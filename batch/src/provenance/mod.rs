@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, JobStatus, output::SavedPicture, stored_request::S
 /// Increases when the meaning of a member changes. New members do not change it.
 const VERSION: u32 = 1;
 
-/// What is known about a saved picture.
+/// A saved picture, with the job and the request that describe it.
 pub(crate) struct Provenance<'a> {
     pub(crate) job: &'a JobStatus,
     pub(crate) request: &'a Request,
@@ -56,7 +56,7 @@ struct PictureDocument<'a> {
     sha256: &'a str,
 }
 
-/// What the file next to a picture says about it.
+/// The content of the file next to a picture.
 #[derive(Deserialize)]
 pub(crate) struct Description {
     pub(crate) job: String,

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::JobState;
 
-/// What is escaped in a path that becomes a relative URL. A colon could end a scheme.
+/// Characters to percent-encode in a relative URL. Otherwise, a name with a colon could be read as
+/// a scheme.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 

@@ -1,10 +1,10 @@
-//! What the sheet shows of a job.
+//! The entry of a job on the sheet.
 
 use std::fmt;
 
 use crate::JobState;
 
-/// What a [`Sheet`](super::Sheet) shows of a job.
+/// The entry of a job on a [`Sheet`](super::Sheet).
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SheetEntry {

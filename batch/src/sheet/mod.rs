@@ -13,7 +13,7 @@ use std::{fmt, io};
 pub use self::entry::SheetEntry;
 use self::totals::Totals;
 
-/// Writes a contact sheet: one HTML file with a thumbnail of every picture, and what became of
+/// Writes a contact sheet: one HTML file with a thumbnail of every picture, and the state of
 /// every job.
 ///
 /// The file contains everything that it needs and loads nothing from the network. If a link of an

@@ -1,4 +1,4 @@
-//! What surrounds the jobs: the head and the foot of the page.
+//! The page header and footer.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest as _, Sha256};
@@ -19,7 +19,7 @@ const STYLE: &str = concat!(
     include_str!("assets/detail.css"),
 );
 
-/// Where the jobs are in the template of the page.
+/// The marker for the jobs in the template of the page.
 const JOBS: &str = "{{jobs}}";
 
 pub(super) fn head(title: &str, created_at: &str) -> String {

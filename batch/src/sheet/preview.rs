@@ -18,7 +18,7 @@ const QUALITY: u8 = 78;
 /// The memory for decoding a picture in bytes. A larger picture has no thumbnail.
 const MEMORY: u64 = 256 * 1024 * 1024;
 
-/// What the sheet shows of a file.
+/// The preview of a file.
 #[derive(Debug, PartialEq)]
 pub(super) enum Preview {
     Thumbnail(Thumbnail),

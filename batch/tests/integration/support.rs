@@ -132,8 +132,8 @@ impl Fixture {
         open(&self.ledger_name()).await
     }
 
-    /// Makes the time pass in which a worker that does not respond keeps its jobs. Its submissions
-    /// may be on their way no more.
+    /// Makes the time pass in which a worker that does not respond keeps its jobs. None of its
+    /// submissions may be in flight.
     pub async fn expire_leases(&self) {
         let Some(url) = &self.url else { return };
         // A ledger that takes over jobs holds their submissions.

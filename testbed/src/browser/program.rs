@@ -1,4 +1,4 @@
-//! Where the browser is on this machine.
+//! Finds the browser on this machine.
 
 use std::env;
 

@@ -22,7 +22,7 @@ impl World {
     }
 
     pub async fn resolve(&self, ledger: &Ledger) {
-        // The processes have ended: their submissions are on their way no more.
+        // The processes have ended: their submissions are no longer in flight.
         self.fixture.execute("UPDATE imagekiln.submissions SET hold_until = NULL").await;
         let billed = self.billed();
         for JobStatus { name, state, .. } in ledger.jobs().await.unwrap() {
