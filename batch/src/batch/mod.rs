@@ -84,7 +84,8 @@ struct Settings {
     waits_for_jobs: bool,
     /// Whether a run may submit jobs.
     submits: bool,
-    /// Webhooks of a job go to this URL, with the token of the job as the last part of its path.
+    /// Webhooks of a job go to this URL, with the token of the submission as the last part of its
+    /// path.
     callback_url: Option<String>,
     callback_patience: Duration,
 }

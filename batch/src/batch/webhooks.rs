@@ -6,7 +6,7 @@ use super::Batch;
 use crate::Callbacks;
 
 impl Batch {
-    /// Gives each job a webhook URL: `url` followed by a token of the job. Receive the webhooks
+    /// Gives each submission a webhook URL: `url` followed by a token. Receive the webhooks
     /// with [`callbacks`](Self::callbacks), and sign them with
     /// [`ClientBuilder::webhook_secret`](imagekiln::ClientBuilder::webhook_secret).
     ///

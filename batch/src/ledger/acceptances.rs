@@ -136,7 +136,12 @@ async fn take(
             Err(error) if error.kind() == ErrorKind::State => {
                 let task = task.map(imagekiln::TaskRef::id);
                 let error = error.chain();
-                tracing::warn!(error, submission, task, "a logged submission has no place");
+                tracing::warn!(
+                    error,
+                    submission,
+                    task,
+                    "the ledger has no place for a logged submission"
+                );
             }
             Err(error) => return Err(error),
         }

@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
 
 const ORDERS: usize = 8;
 
-/// What the web application has to cope with.
+/// The faults that the web application has to survive.
 const FAULTS: [&str; 6] = [
     "reply-lost:0.2",
     "error-after:0.1",
@@ -41,7 +41,7 @@ struct Example {
     name: &'static str,
     simulator: Simulator,
     directory: tempfile::TempDir,
-    /// Where the web application listens.
+    /// The address at which the web application listens.
     address: String,
 }
 

@@ -1,4 +1,4 @@
-//! Where pictures are saved, under which names, and how they are described.
+//! The output, the names and the descriptions of pictures.
 
 use std::{collections::HashSet, fs, path::Path};
 

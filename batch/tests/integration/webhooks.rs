@@ -1,4 +1,4 @@
-//! Webhooks of jobs, each with a token of its own.
+//! Webhooks of jobs, each with its own token.
 
 use std::{fs, sync::Arc, time::Duration};
 

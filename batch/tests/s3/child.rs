@@ -1,4 +1,4 @@
-//! A batch in a process of its own.
+//! A batch in a separate process.
 
 use std::{
     env, fs,

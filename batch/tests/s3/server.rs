@@ -27,7 +27,7 @@ pub const MARKER: &str = ".imagekiln-ledger";
 
 const BUCKET: &str = "pictures";
 
-/// What happens to an upload.
+/// A fault of an upload.
 #[derive(Clone, Copy)]
 pub enum Fault {
     /// The server is not available.

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 pub struct Recordings(TempDir);
 
-/// How the program ended.
+/// The exit code and the output of the program.
 pub struct Outcome {
     pub code: i32,
     pub lines: Vec<String>,

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 /// The time limit for a script in the page. Shorter than that of the command that runs it.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often to start chromedriver until it listens.
+/// The number of attempts to start chromedriver.
 const STARTS: usize = 5;
 
 pub(super) struct Driver {

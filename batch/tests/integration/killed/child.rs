@@ -36,7 +36,7 @@ const LEASE: Duration = Duration::from_secs(2);
 /// Short, because some webhooks never arrive.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often a worker tries to connect to a server.
+/// The number of attempts of a worker to connect to a server.
 const CONNECTIONS: u32 = 200;
 
 const SECRET: &str = "a webhook secret of the tests";
@@ -49,11 +49,11 @@ pub fn is_child() -> bool {
     env::var_os(LEDGER).is_some()
 }
 
-/// How a worker is started.
+/// The settings with which a worker is started.
 pub struct Start {
     pub jobs: u64,
     pub max_active: usize,
-    /// How many seconds the wall clock of the process is ahead.
+    /// The seconds by which the wall clock of the process is ahead.
     pub ahead: u64,
 }
 

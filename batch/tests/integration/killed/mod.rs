@@ -16,7 +16,7 @@ pub use self::child::{is_child, run_child};
 use self::scenario::Scenario;
 use crate::support::Backend;
 
-/// What a single worker has to cope with.
+/// The faults that a single worker has to survive.
 const FAULTS: [&str; 12] = [
     "reply-lost:0.1",
     "error-after:0.05",

@@ -1,4 +1,5 @@
-//! What all scenarios do: start workers, and kill them when the service has accepted some jobs.
+//! The common part of all scenarios: starts workers, and kills them when the service has accepted
+//! some jobs.
 
 use std::{net::TcpListener, time::Duration};
 

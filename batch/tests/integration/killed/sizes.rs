@@ -1,4 +1,4 @@
-//! How much a test does.
+//! The size of a test: its jobs, its kills and its seed.
 
 use std::env;
 

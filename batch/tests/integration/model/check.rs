@@ -1,4 +1,4 @@
-//! What holds after every step, and at the end.
+//! The invariants that hold after every step and at the end.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// What holds after every step.
+    /// Checks the invariants that hold after every step.
     pub fn check(&self) {
         let billed = self.billed();
         let jobs = self.look(async { self.fixture.ledger().await.jobs().await.unwrap() });

@@ -1,4 +1,4 @@
-//! What can happen to a ledger.
+//! The steps of a random history of a ledger.
 
 use proptest::prelude::*;
 
@@ -21,11 +21,12 @@ pub const FAULTS: [&str; 11] = [
 pub enum Step {
     /// A process that runs the batch. Exchanges and changes are counted.
     Run {
-        /// Where it crashes, if it gets there.
+        /// The count at which it crashes, if it gets there.
         crash_at: Option<i32>,
-        /// Where another worker takes over its jobs. Both continue.
+        /// The count at which another worker takes over its jobs. Both continue.
         take_over_at: Option<i32>,
-        /// Where webhooks start to arrive, each twice, as soon as their tasks are billed.
+        /// The count at which webhooks start to arrive, each twice, as soon as their tasks are
+        /// billed.
         events_at: Option<i32>,
         max_active: usize,
         budget: Option<f64>,
