@@ -1,4 +1,4 @@
-//! The door of the fuzz targets and of the histories: readers of what strangers send, without the
+//! Entry points of the fuzz targets and of the histories: readers of untrusted text, without the
 //! network, and the disk below a journal.
 //!
 //! Not part of the interface. Programs can't rely on anything here.

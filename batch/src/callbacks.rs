@@ -6,13 +6,13 @@ mod router;
 use std::{sync::Arc, time::Duration};
 
 use imagekiln::{
-    Client, Task, TaskStatus,
+    Backoff, Client, Task, TaskStatus,
     journal::{Record, Step},
     webhook::Event,
 };
 use tokio::time;
 
-use crate::{Error, ErrorKind, Ledger, backoff::Backoff, ledger::task_of};
+use crate::{Error, ErrorKind, Ledger, ledger::task_of};
 
 /// The number of polls for a task that the service does not find, and the first and the longest
 /// pause between them. Polls may lag behind webhooks.
@@ -79,7 +79,7 @@ impl Callbacks {
                 Err(error) if !error.is_transient() || attempt == MAX_POLLS => {
                     return Err(unconfirmed(error));
                 }
-                _ => time::sleep(backoff.next()).await,
+                _ => time::sleep(backoff.pause()).await,
             }
         }
         let message = "the service does not know the task of the webhook; nothing was changed";

@@ -3,7 +3,6 @@
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 
 #[cfg(feature = "ledger")]
-mod backoff;
 #[cfg(feature = "ledger")]
 mod batch;
 #[cfg(feature = "webhook")]

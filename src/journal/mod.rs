@@ -81,10 +81,13 @@ impl JournalError {
     }
 }
 
+/// Prints the reason and its causes, because `JournalError` has no `source()`.
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Refused(reason) | Self::Failed(reason)) = self;
-        reason.fmt(f)
+        write!(f, "{reason}")?;
+        let mut causes = std::iter::successors(reason.source(), |cause| cause.source());
+        causes.try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::{future, time::Duration};
 
+use imagekiln::Backoff;
 use tokio::time::{self, Instant};
-
-use crate::backoff::Backoff;
 
 /// The number of pauses without a finished job after which a run gives up.
 const MAX_REFUSALS: u32 = 8;
@@ -64,7 +63,7 @@ impl Pause {
             return;
         }
         self.refusals += 1;
-        let pause = self.backoff.next();
+        let pause = self.backoff.pause();
         let pause = error.retry_after().map_or(pause, |wait| wait.max(pause));
         tracing::info!(kind = ?error.kind(), seconds = pause.as_secs(), "submissions pause");
         self.until = Some(Instant::now() + pause);

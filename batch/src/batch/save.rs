@@ -3,13 +3,12 @@
 use std::{future::poll_fn, pin::pin, time::Duration};
 
 use futures_core::Stream as _;
-use imagekiln::{ErrorKind as Kind, FileKind, Picture, Task};
+use imagekiln::{Backoff, ErrorKind as Kind, FileKind, Picture, Task};
 use tokio::time;
 
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
-    backoff::Backoff,
     ledger::{Change, Claim},
     output::{Output, SaveError, SavedPicture, beside},
     provenance::Provenance,
@@ -58,7 +57,7 @@ impl Worker {
                 Err(error) => error,
             };
             self.not_saved(job, error, attempt == MAX_ATTEMPTS).await?;
-            time::sleep(backoff.next()).await;
+            time::sleep(backoff.pause()).await;
             picture = self.wait(job, task).await?;
         }
         Ok(())

@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, thread, time::Duration};
 
+use imagekiln::Backoff;
 use tokio::{runtime::Handle, task};
 
 use super::{Ledger, database::Database};
-use crate::{Error, ErrorKind, backoff::Backoff};
+use crate::{Error, ErrorKind};
 
 /// The time for which a transaction is repeated while the database does not respond, for example
 /// because it restarts.
@@ -57,7 +58,7 @@ impl Ledger {
             *database = None;
             // While the runtime shuts down, no connection works.
             let is_shutting_down = task::spawn(async {}).await.is_err();
-            let pause = backoff.next();
+            let pause = backoff.pause();
             if is_shutting_down || waited + pause > OUTAGE {
                 return Err(error);
             }

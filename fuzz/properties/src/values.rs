@@ -23,7 +23,7 @@ pub fn aspect_ratio(data: &[u8]) {
     assert_eq!(request.validate().is_ok(), is_allowed, "{ratio}");
 }
 
-/// Text of strangers is printed without control characters, and addresses without their queries.
+/// Untrusted text is printed without control characters, and addresses without their queries.
 pub fn printed_text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let line = imagekiln_cli::fuzzing::one_line(&text);
