@@ -1,5 +1,4 @@
-//! Entry points of the fuzz targets and of the histories: readers of untrusted text, without the
-//! network, and the disk below a journal.
+//! The door of the fuzz targets: readers of what strangers send, without the network.
 //!
 //! Not part of the interface. Programs can't rely on anything here.
 
@@ -31,7 +30,7 @@ use crate::{
     values::{base64_text, whole},
 };
 
-pub use crate::journal::fuzzing::{Disk, ReadLog, open as open_directory, read as read_log};
+pub use crate::journal::fuzzing::{ReadLog, read as read_log};
 pub use crate::values::whole::Extent;
 
 const LIMIT: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use imagekiln::{DELIVERY_VALIDITY, fuzzing::open_directory};
+use imagekiln::{DELIVERY_VALIDITY, journal::Directory};
 use imagekiln_batch::{
     Batch, Error, ErrorKind, Job, JobState, JobStatus, Ledger, Resolution,
     fuzzing::{open_ledger, pragma},
@@ -71,7 +71,7 @@ fn chain(error: &(dyn error::Error + 'static)) -> String {
 async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error> {
     let path = world.path("ledger.db");
     let disk = Arc::clone(process);
-    let ledger = open_ledger(&path, |path, closed| open_directory(&path, closed, disk)).await?;
+    let ledger = open_ledger(&path, |path, closed| Directory::open_on(path, closed, disk)).await?;
     let batch = Batch::open(world.client_of(process), ledger)?.save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }

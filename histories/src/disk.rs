@@ -9,7 +9,7 @@ use std::{
 };
 
 use fastrand::Rng;
-use imagekiln::fuzzing::Disk;
+use imagekiln::journal::Disk;
 use tokio::task::yield_now;
 
 use crate::process::{Process, Strike};

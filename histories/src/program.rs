@@ -12,7 +12,6 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
     Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Task, TaskRef, TaskStatus, Unfinished,
-    fuzzing::open_directory,
     journal::{Directory, Record, State},
 };
 use tokio::{task::JoinSet, time::sleep};
@@ -138,10 +137,11 @@ fn open(
     process: &Arc<Process>,
     printed: &Mutex<Printed>,
 ) -> Option<Client> {
-    let opened = open_directory(journal, 1000, Arc::clone(process) as _).and_then(|directory| {
-        let process = Arc::clone(process);
-        client.journal(Hooked { directory, process }).build()
-    });
+    let opened =
+        Directory::open_on(journal, 1000, Arc::clone(process) as _).and_then(|directory| {
+            let process = Arc::clone(process);
+            client.journal(Hooked { directory, process }).build()
+        });
     opened.map_err(|error| print(printed, error)).ok()
 }
 
@@ -240,7 +240,7 @@ async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
 
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
-    let journal = open_directory(&world.path("journal"), 1000, world.healthy_process())?;
+    let journal = Directory::open_on(world.path("journal"), 1000, world.healthy_process())?;
     let client = world.client().journal(journal).build()?;
     for unfinished in client.resume().await? {
         let Unfinished::Unknown(record) = unfinished else { continue };

@@ -9,9 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use imagekiln::{
-    API_KEY_VARIABLE, BASE_URL_VARIABLE, fuzzing::open_directory, middleware::Middleware,
-};
+use imagekiln::{API_KEY_VARIABLE, BASE_URL_VARIABLE, journal::Directory, middleware::Middleware};
 use imagekiln_cli::process::{Input, Process, Stream};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -69,7 +67,7 @@ impl Running {
             has_signals: false,
             client: Box::new(move |client| settings(client).middleware(middleware.clone())),
             journal: Box::new(move |path, closed| {
-                open_directory(path, closed, Arc::clone(&storage) as _)
+                Directory::open_on(path, closed, Arc::clone(&storage) as _)
             }),
         };
         Self { process: Arc::new(process), disk, stdout, stderr, clients }

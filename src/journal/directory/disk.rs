@@ -1,4 +1,4 @@
-//! How a directory changes its files. Histories replace it, to inject faults and deaths.
+//! How a directory changes its files.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -6,8 +6,34 @@ use std::{
     path::Path,
 };
 
-/// The changes of files that have an effect on what is durable. By default, the operating system
-/// makes them.
+/// The operations that a [`Directory`](super::Directory) uses to change its files. The defaults
+/// call the operating system.
+///
+/// [`Directory::open_on`](super::Directory::open_on) takes an implementation, for example one that
+/// fails in tests:
+///
+/// ```
+/// use std::{fs::File, io, path::Path, sync::Arc};
+/// use imagekiln::journal::{Directory, Disk};
+///
+/// struct FullDisk;
+///
+/// impl Disk for FullDisk {
+///     fn write(&self, _: &File, _: &Path, _: u64, _: &[u8]) -> io::Result<()> {
+///         Err(io::ErrorKind::StorageFull.into())
+///     }
+/// }
+///
+/// # fn main() -> Result<(), imagekiln::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// // A client with this journal sends nothing, because it cannot record it.
+/// let journal = Directory::open_on(folder, 0, Arc::new(FullDisk))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The directory reads and locks its files itself.
 pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing, and creates it if it does not exist.
     fn open(&self, path: &Path) -> io::Result<File> {
@@ -27,18 +53,18 @@ pub trait Disk: Send + Sync {
         file.set_len(length)
     }
 
-    /// Makes the content of a file durable.
+    /// Flushes the content of a file.
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
         let _ = path;
         file.sync_data()
     }
 
-    /// Gives a file the name of another one, which it replaces.
+    /// Renames a file, and replaces the file at `to`.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
 
-    /// Makes the names in a directory durable.
+    /// Flushes the names of the files in a directory.
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
     }

@@ -17,28 +17,11 @@ use tokio::{
     task::{spawn_blocking, yield_now},
 };
 
+pub use self::{disk::Disk, log::Listed};
 #[cfg(feature = "__fuzzing")]
-pub(crate) mod fuzzing {
-    //! What the fuzz targets and the histories call of this module.
-
-    use std::{path::Path, sync::Arc};
-
-    use super::Directory;
-    pub use super::{
-        disk::Disk,
-        lines::fuzzing::{ReadLog, read},
-    };
-    use crate::Error;
-
-    /// Opens a directory on a disk of the caller.
-    pub fn open(path: &Path, closed: usize, disk: Arc<dyn Disk>) -> Result<Directory, Error> {
-        Directory::open_on(path, closed, disk)
-    }
-}
-
-pub use self::log::Listed;
+pub(crate) use self::lines::fuzzing;
 use self::{
-    disk::{Disk, System},
+    disk::System,
     log::{Change, Log},
 };
 use super::{Intent, Journal, JournalFuture, Record, Step};
@@ -93,10 +76,21 @@ impl Directory {
     ///
     /// The same errors as [`open`](Self::open).
     pub fn open_keeping(path: impl AsRef<Path>, closed: usize) -> Result<Self, Error> {
-        Self::open_on(path.as_ref(), closed, Arc::new(System))
+        Self::open_on(path, closed, Arc::new(System))
     }
 
-    fn open_on(path: &Path, closed: usize, disk: Arc<dyn Disk>) -> Result<Self, Error> {
+    /// Opens the directory like [`open_keeping`](Self::open_keeping), and changes its files with
+    /// the operations of `disk`.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`open`](Self::open).
+    pub fn open_on(
+        path: impl AsRef<Path>,
+        closed: usize,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, Error> {
+        let path = path.as_ref();
         let log = Log::open(path, closed, disk).map_err(|error| unusable(path, error))?;
         let (queue, turn, log) = (Mutex::default(), Default::default(), Mutex::new(log));
         Ok(Self(Arc::new(Inner { path: path.to_owned(), queue, turn, log })))
