@@ -42,6 +42,8 @@ fn plain(text: &str, longest: usize) -> String {
 mod tests {
     use std::collections::HashSet;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     fn names(operation: &str, id: &str) -> Vec<String> {
@@ -82,5 +84,16 @@ mod tests {
         let ids = ["t 1", "t/1", "t-1", "-t-1", "t-1.", &format!("{long}1"), &format!("{long}2")];
         let first: HashSet<_> = ids.iter().map(|id| names("gen-2-pro", id).remove(0)).collect();
         assert_eq!(first.len(), ids.len(), "{first:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_is_plain(operation in "(?s).{0,200}", id in "(?s).{0,200}") {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+            for name in names(&operation, &id) {
+                prop_assert!(name.len() < 240 && name.chars().all(is_plain), "{name}");
+                prop_assert!(!name.starts_with('.'), "{name}");
+            }
+        }
     }
 }
