@@ -59,7 +59,7 @@ impl Client {
         ClientBuilder::from_env()?.build()
     }
 
-    #[cfg(any(feature = "webhook", feature = "blocking", feature = "__fuzzing"))]
+    #[cfg(any(feature = "webhook", feature = "blocking"))]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0
     }

@@ -75,9 +75,6 @@ mod book;
 mod client;
 mod contract;
 mod error;
-#[cfg(feature = "__fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 /// `build.rs` writes it from `openapi.json`.
 #[allow(missing_docs, dead_code, deprecated, clippy::all, rustdoc::all, unused_imports, unused_mut)]
 // progenitor's constructor is not used, and the indices are those of the table beside them.

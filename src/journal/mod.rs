@@ -37,8 +37,6 @@ mod record;
 
 use std::{error, fmt, pin::Pin, sync::Arc};
 
-#[cfg(feature = "__fuzzing")]
-pub(crate) use self::directory::fuzzing;
 pub use self::directory::{Directory, Disk, Listed};
 pub(crate) use self::hook::{call, caught, note};
 pub use self::record::{Intent, Origin, Record, State, Step};

@@ -4,8 +4,6 @@ mod attempts;
 mod destination;
 mod download;
 mod downloads;
-#[cfg(feature = "__fuzzing")]
-pub(crate) mod fuzzing;
 mod name;
 mod part;
 mod save;

@@ -4,8 +4,6 @@ mod acceptance;
 mod caller;
 mod drift;
 mod exchange;
-#[cfg(feature = "__fuzzing")]
-pub(crate) mod fuzzing;
 mod poll;
 #[cfg(feature = "webhook")]
 mod recent;

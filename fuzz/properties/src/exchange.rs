@@ -2,21 +2,22 @@
 
 use std::{
     error::Error as _,
-    future::Future,
     sync::LazyLock,
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
-use imagekiln::{Client, Error, fuzzing::Reply};
+use imagekiln::{Client, ClientBuilder, Error, Request, RetryPolicy};
 use reqwest::{
     StatusCode,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
-use serde_json::Value;
-use tokio::runtime::{Builder, Runtime};
+use serde_json::{Map, Value};
+
+use crate::service::{self, Response, call};
 
 pub const BASE: &str = "http://api.example.com";
+const REGIONAL_BASE: &str = "http://api.eu.example.com";
 
 /// Secrets of the client, which no input may bring into an error.
 pub const KEY: &str = "kiln-key-7f3a19c2e8";
@@ -27,34 +28,37 @@ pub const SECRETS: [&str; 3] = [KEY, SECRET, SIGNATURE];
 /// More than any error takes: every part of an error is bounded.
 const LONGEST_ERROR: usize = 64 * 1024;
 
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads can start")
-});
+pub static CLIENT: LazyLock<Client> = LazyLock::new(client);
 
-pub static CLIENT: LazyLock<Client> = LazyLock::new(|| {
-    let builder = Client::builder().api_key(KEY).base_url(BASE).allow_http(true).random_seed(7);
-    builder.wall_clock(now).build().expect("the settings are complete")
-});
+fn client() -> Client {
+    let builder = builder().base_url(BASE).regional_base_url(REGIONAL_BASE).allow_http(true);
+    // Inputs that are not valid must arrive, too.
+    builder.validation(false).build().expect("the settings are complete")
+}
+
+/// The settings of a client that reaches nothing but the service of this package, and tries once.
+pub fn builder() -> ClientBuilder {
+    let builder = Client::builder().api_key(KEY).proxy(service::url()).wall_clock(now);
+    builder.retry(RetryPolicy::default().attempts(1)).random_seed(7)
+}
 
 pub fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
-pub fn run<T>(future: impl Future<Output = T>) -> T {
-    RUNTIME.block_on(future)
-}
-
 /// Reads a status code, headers, an empty line and a body. Anything else is the body of a response
 /// with status code 200.
-pub fn reply(data: &[u8]) -> Reply {
-    head(data).unwrap_or_else(|| Reply {
-        status: StatusCode::OK,
-        headers: HeaderMap::new(),
-        chunks: vec![Bytes::copy_from_slice(data)],
-    })
+pub fn response(data: &[u8]) -> Response {
+    head(data).unwrap_or_else(|| ok(data))
 }
 
-fn head(data: &[u8]) -> Option<Reply> {
+/// A response with status code 200.
+pub fn ok(body: &[u8]) -> Response {
+    let (status, headers) = (StatusCode::OK, HeaderMap::new());
+    Response { status, headers, chunks: vec![Bytes::copy_from_slice(body)] }
+}
+
+fn head(data: &[u8]) -> Option<Response> {
     let (line, mut rest) = line(data)?;
     let status = StatusCode::from_bytes(line).ok()?;
     let mut headers = HeaderMap::new();
@@ -62,7 +66,7 @@ fn head(data: &[u8]) -> Option<Reply> {
         let (header, after) = self::line(rest)?;
         rest = after;
         if header.is_empty() {
-            return Some(Reply { status, headers, chunks: vec![Bytes::copy_from_slice(rest)] });
+            return Some(Response { status, headers, chunks: vec![Bytes::copy_from_slice(rest)] });
         }
         let colon = header.iter().position(|byte| *byte == b':')?;
         let name = HeaderName::from_bytes(&header[..colon]).ok()?;
@@ -77,12 +81,22 @@ fn line(data: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The same response in chunks of a few bytes.
-pub fn in_pieces(reply: &Reply) -> Reply {
+pub fn in_pieces(response: &Response) -> Response {
     let pieces = |chunk: &Bytes| -> Vec<Bytes> {
         let size = chunk.len().div_ceil(64).max(7);
         chunk.chunks(size).map(Bytes::copy_from_slice).collect()
     };
-    Reply { chunks: reply.chunks.iter().flat_map(pieces).collect(), ..reply.clone() }
+    Response { chunks: response.chunks.iter().flat_map(pieces).collect(), ..response.clone() }
+}
+
+/// Submits a request, and returns its body as it arrives.
+pub fn body_of(request: &Request) -> Map<String, Value> {
+    // A client removes the secrets of its requests from responses.
+    static SENDER: LazyLock<Client> = LazyLock::new(client);
+    let accepted = ok(br#"{"id":"t1","polling_url":"/v1/get_result?id=t1"}"#);
+    let (task, sent) = call(&accepted, SENDER.submit(request.clone()));
+    drop(task.expect("the submission was accepted"));
+    serde_json::from_slice(&sent.body).expect("the body is JSON")
 }
 
 /// An error is printed on one bounded line, and neither it nor its causes contain one of `secrets`.
@@ -112,9 +126,9 @@ pub fn has_secret(text: &str) -> bool {
 }
 
 /// The object of a body that was read as it is, without secrets to remove.
-pub fn plain_object(reply: &Reply) -> Option<Value> {
-    let body = reply.chunks.concat();
-    let text = str::from_utf8(&body).ok().filter(|_| reply.headers.is_empty())?;
+pub fn plain_object(response: &Response) -> Option<Value> {
+    let body = response.chunks.concat();
+    let text = str::from_utf8(&body).ok().filter(|_| response.headers.is_empty())?;
     let value: Value = serde_json::from_str(text).ok()?;
     (value.is_object() && !has_secret(&value.to_string())).then_some(value)
 }

@@ -1,9 +1,20 @@
 //! Files that people edit, copy and share.
 
-use imagekiln::{fuzzing::read_log, recording::Recording};
-use imagekiln_cli::fuzzing;
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    sync::Arc,
+};
 
-use crate::exchange::SECRET;
+use imagekiln::{
+    journal::{Directory, Disk, Listed, Record},
+    recording::Recording,
+};
+use imagekiln_cli::fuzzing;
+use tempfile::TempDir;
+
+use crate::{exchange::SECRET, service::run};
 
 /// A recording that is read is the same after it was written.
 pub fn recording(data: &[u8]) {
@@ -19,25 +30,75 @@ pub fn history(data: &[u8]) {
     assert_eq!(fuzzing::history(&text), Some((state, text)));
 }
 
-/// A log has the same records after a compaction. If a write is interrupted anywhere, all complete
-/// lines before it are still read, whether zeros follow or nothing.
+/// A log has the same lines after another process took it over. If a write is interrupted anywhere,
+/// all complete lines before it are still read, whether zeros follow or nothing.
 pub fn journal(data: &[u8]) {
-    let read = read_log(data);
-    assert!(read.complete <= data.len());
-    let complete = read_log(&data[..read.complete]);
-    assert_eq!((&complete.records, complete.complete), (&read.records, read.complete));
-    let compacted = &read.compacted;
-    let again = read_log(compacted);
-    assert_eq!((&again.records, again.complete), (&read.records, compacted.len()));
-    assert_eq!(again.compacted, *compacted);
-    let cut = data.len() * 7919 % (compacted.len() + 1);
-    let written = &compacted[..cut];
-    let lines = written.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let read = take_over(data);
+    assert_eq!(list(data), read.records);
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    assert_eq!(take_over(complete_lines(&data[..end])), read);
+    assert_eq!(take_over(&read.text), read);
+    let cut = data.len() * 7919 % (read.text.len() + 1);
+    let written = &read.text[..cut];
+    let complete = list(complete_lines(written));
+    assert_eq!(complete, read.records[..complete.len()]);
     for torn in [written.to_vec(), [written, &[0; 8]].concat(), [written, b"\0{}\n"].concat()] {
-        let torn = read_log(&torn);
-        assert_eq!(torn.complete, lines);
-        assert_eq!(torn.records, read.records[..torn.records.len()]);
+        assert_eq!(list(&torn), complete);
     }
+}
+
+fn complete_lines(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    &text[..end]
+}
+
+/// A log that another process wrote, in the log of the one that took it over.
+#[derive(Debug, PartialEq)]
+struct TakenOver {
+    records: Vec<(u64, Record)>,
+    /// The lines of the log.
+    text: Vec<u8>,
+}
+
+/// A disk of a machine that does not crash.
+struct Unsynced;
+
+impl Disk for Unsynced {
+    fn sync(&self, _: &File, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_names(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn take_over(log: &[u8]) -> TakenOver {
+    let folder = folder();
+    let path = folder.path();
+    let directory = Directory::open_on(path, usize::MAX, Arc::new(Unsynced)).expect("a journal");
+    fs::write(path.join("log-2.jsonl"), log).expect("a log");
+    let records = numbered(run(directory.records()).expect("the log can be taken over"));
+    let mut text = fs::read(path.join("log-1.jsonl")).expect("the log of this process");
+    text.truncate(text.iter().position(|byte| *byte == 0).unwrap_or(text.len()));
+    TakenOver { records, text }
+}
+
+/// In memory, if the system has such a file system.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    folder.expect("a folder")
+}
+
+/// Returns the records of a log that no process uses.
+fn list(log: &[u8]) -> Vec<(u64, Record)> {
+    let folder = folder();
+    fs::write(folder.path().join("log-1.jsonl"), log).expect("a log");
+    numbered(Directory::list(folder.path()).expect("the log can be read"))
+}
+
+fn numbered(listed: Vec<Listed>) -> Vec<(u64, Record)> {
+    listed.into_iter().rev().map(|listed| (listed.number, listed.record)).collect()
 }
 
 /// An error of `config.toml` names a line of it, has no control characters, and does not quote a

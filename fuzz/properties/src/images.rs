@@ -4,31 +4,39 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use imagekiln::{ImageInput, Request, find_operation, fuzzing};
-use serde_json::Value;
+use imagekiln::{ImageInput, Request, find_operation};
 
-use crate::exchange::run;
+use crate::exchange::body_of;
 
-/// Text is base64 exactly if another decoder decodes it without its whitespace. Its beginning is
-/// decoded to the same bytes, and it is sent without whitespace and otherwise unchanged.
+/// Text is base64 exactly if another decoder decodes it without its whitespace. It has the same
+/// problems as the decoded bytes, and it is sent without whitespace and otherwise unchanged.
 pub fn base64_text(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let plain: String = text.split_ascii_whitespace().collect();
     let expected = payload(&plain).and_then(decoded);
-    assert_eq!(fuzzing::is_base64(data), expected.is_some(), "{text:?}");
-    if let Some(bytes) = &expected {
-        for length in [0, 1, 16, 64, bytes.len()] {
-            let head = fuzzing::base64_head(data, length).expect("a beginning of base64 is base64");
-            assert!(bytes.starts_with(&head), "{length} of {text:?}");
-            assert!(head.len() >= bytes.len().min(length), "{length} of {text:?}");
-        }
+    let request = request(ImageInput::base64(text));
+    let problems = problems(&request);
+    let is_base64 = !problems.iter().any(|problem| problem.contains("is text that is neither"));
+    assert_eq!(is_base64, expected.is_some(), "{text:?}");
+    let sent = if is_base64 { &plain } else { text };
+    assert_eq!(body_of(&request)["input_image"], *sent);
+    if let Some(bytes) = expected {
+        assert_eq!(problems, self::problems(&self::request(ImageInput::bytes(bytes))), "{text:?}");
     }
+}
+
+fn request(image: ImageInput) -> Request {
     let operation = find_operation("gen-2-pro").expect("an operation");
-    let request = Request::new(operation).image("input_image", ImageInput::base64(text));
-    let body = run(fuzzing::body(&request)).expect("no file is read");
-    let body: Value = serde_json::from_slice(&body).expect("the body is JSON");
-    let sent = if expected.is_some() { &plain } else { text };
-    assert_eq!(body["input_image"], *sent);
+    Request::new(operation).field("prompt", "a red fox").image("input_image", image)
+}
+
+/// What the client finds in the first bytes of an image, and in all of them.
+fn problems(request: &Request) -> Vec<String> {
+    let errors = [request.validate(), request.check_images()].into_iter().filter_map(Result::err);
+    let lines = |error: imagekiln::Error| -> Vec<String> {
+        error.violations().iter().map(ToString::to_string).collect()
+    };
+    errors.flat_map(lines).collect()
 }
 
 /// The text after the beginning of a `data:` URL.

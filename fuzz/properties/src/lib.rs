@@ -14,10 +14,22 @@ mod pictures;
 mod requests;
 mod responses;
 mod retry_after;
+mod service;
 mod simulator;
 mod snapshot;
-mod values;
+mod text;
+/// The check that a picture is whole, from the source files of the SDK, which name this module.
+#[path = "."]
+mod values {
+    #[path = "../../../src/values/file_kind.rs"]
+    #[expect(dead_code, reason = "the check only detects formats")]
+    pub mod file_kind;
+    #[path = "../../../src/values/whole/mod.rs"]
+    pub mod whole;
+}
 mod webhook;
+
+use self::values::file_kind::FileKind;
 
 pub use self::{
     contract::contract,
@@ -32,7 +44,7 @@ pub use self::{
     retry_after::retry_after,
     simulator::{fault, range, request_pattern},
     snapshot::snapshot,
-    values::{aspect_ratio, printed_text},
+    text::{aspect_ratio, printed_text},
     webhook::webhook,
 };
 

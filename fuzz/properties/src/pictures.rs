@@ -1,12 +1,19 @@
 //! Pictures: how much of one has arrived, and what decoders say.
 
-use imagekiln::{
+use crate::{
     FileKind,
-    fuzzing::{Extent, extent},
+    values::whole::{Checker, Extent},
 };
 
 /// The largest picture that is decoded, in pixels.
 const MAX_PIXELS: u64 = 64 * 1024;
+
+/// How much of a picture has arrived, and its format.
+pub fn extent(chunks: &[&[u8]]) -> (Extent, Option<FileKind>) {
+    let mut checker = Checker::default();
+    chunks.iter().for_each(|chunk| checker.feed(chunk));
+    (checker.extent(), checker.kind())
+}
 
 /// The extent does not depend on how the bytes arrive. A picture that is complete stays so with
 /// trailing bytes, and none of its parts is damaged. In formats with an end, a part that is

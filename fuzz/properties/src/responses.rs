@@ -2,14 +2,15 @@
 
 use std::sync::LazyLock;
 
-use imagekiln::{
-    Request, SubmissionResponse, Submit, TaskRef, TaskStatus, fuzzing, types::Gen2Pro,
-};
+use imagekiln::{Request, SubmissionResponse, Submit, TaskRef, TaskStatus, types::Gen2Pro};
 use url::Url;
 
-use crate::exchange::{
-    BASE, CLIENT, KEY, SECRET, SIGNATURE, assert_kept, assert_none_of, assert_safe, in_pieces,
-    plain_object, reply, run,
+use crate::{
+    exchange::{
+        BASE, CLIENT, KEY, SECRET, SIGNATURE, assert_kept, assert_none_of, assert_safe, in_pieces,
+        plain_object, response,
+    },
+    service::{Response, call},
 };
 
 /// The secrets that the client knows when it polls, and when it submits.
@@ -24,9 +25,10 @@ static TASK: LazyLock<TaskRef> = LazyLock::new(|| {
 /// A poll response is an update or an error about the task, however it arrives. The update has a
 /// picture exactly if the status is `Ready`, and keeps every member. Nothing contains a secret.
 pub fn poll_response(data: &[u8]) {
-    let reply = reply(data);
-    let outcome = run(fuzzing::poll(&CLIENT, &TASK, reply.clone()));
-    let pieces = run(fuzzing::poll(&CLIENT, &TASK, in_pieces(&reply)));
+    let response = response(data);
+    let task = CLIENT.task(TASK.clone());
+    let poll = |response: &Response| call(response, task.poll()).0;
+    let (outcome, pieces) = (poll(&response), poll(&in_pieces(&response)));
     assert_eq!(format!("{outcome:?}"), format!("{pieces:?}"), "the chunks matter");
     let update = match outcome {
         Ok(update) => update,
@@ -35,7 +37,7 @@ pub fn poll_response(data: &[u8]) {
             return assert_safe(&error, &OF_A_POLL);
         }
     };
-    assert_printable(&reply, &format!("{update:?}"), &OF_A_POLL);
+    assert_printable(&response, &format!("{update:?}"), &OF_A_POLL);
     let status = update.status();
     assert_eq!(TaskStatus::from(status.as_str()), *status);
     assert!(!status.to_string().contains(char::is_control), "{status}");
@@ -44,7 +46,7 @@ pub fn poll_response(data: &[u8]) {
         let url = Url::parse(picture.address().reveal()).expect("the delivery URL is a URL");
         assert!(matches!(url.scheme(), "http" | "https") && url.has_host(), "{url}");
     }
-    if let Some(object) = plain_object(&reply) {
+    if let Some(object) = plain_object(&response) {
         assert_kept(&object, &serde_json::to_value(update.response()).expect("JSON"));
     }
 }
@@ -55,29 +57,28 @@ pub fn submission_response(data: &[u8]) {
     static REQUEST: LazyLock<Request> = LazyLock::new(|| {
         Gen2Pro::new("a red fox in the snow").webhook_secret(SECRET).into_request()
     });
-    let reply = reply(data);
-    let outcome = run(fuzzing::submission(&CLIENT, &REQUEST, reply.clone()));
-    let pieces = run(fuzzing::submission(&CLIENT, &REQUEST, in_pieces(&reply)));
+    let response = response(data);
+    let submit = |response: &Response| {
+        let submitted = call(response, CLIENT.submit(REQUEST.clone())).0;
+        submitted.map(|task| (task.reference().clone(), task.response().cloned()))
+    };
+    let (outcome, pieces) = (submit(&response), submit(&in_pieces(&response)));
     assert_eq!(format!("{outcome:?}"), format!("{pieces:?}"), "the chunks matter");
-    let (task, response) = match outcome {
-        Ok(Some(accepted)) => accepted,
-        Ok(None) => return,
+    let (task, read) = match outcome {
+        Ok(accepted) => accepted,
         Err(error) => return assert_safe(&error, &OF_A_SUBMISSION),
     };
-    assert_printable(&reply, &format!("{task:?} {response:?}"), &OF_A_SUBMISSION);
+    assert_printable(&response, &format!("{task:?} {read:?}"), &OF_A_SUBMISSION);
     assert!(!task.id().is_empty());
     assert!(Url::parse(task.polling_url().reveal()).is_ok(), "{task:?}");
     let stored = serde_json::to_string(&task).expect("JSON");
     assert_eq!(serde_json::from_str::<TaskRef>(&stored).expect("a reference"), task);
-    let stem = fuzzing::file_stem(&task);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    assert!(stem.len() < 240 && stem.chars().all(is_plain) && !stem.starts_with('.'), "{stem}");
-    assert_response_kept(&reply, response.as_ref());
+    assert_response_kept(&response, read.as_ref());
 }
 
 /// What is printed has no secret, except in the host and path of a URL, which the client needs.
-fn assert_printable(reply: &fuzzing::Reply, shown: &str, secrets: &[&str]) {
-    let body = reply.chunks.concat();
+fn assert_printable(response: &Response, shown: &str, secrets: &[&str]) {
+    let body = response.chunks.concat();
     let may_have_url = |part: &[u8]| part.starts_with(b"http") || part.starts_with(b"\\u");
     if !body.windows(4).any(may_have_url) {
         assert_none_of(secrets, shown);
@@ -85,13 +86,13 @@ fn assert_printable(reply: &fuzzing::Reply, shown: &str, secrets: &[&str]) {
 }
 
 /// The client replaces the id and the polling URL by those that it uses.
-fn assert_response_kept(reply: &fuzzing::Reply, response: Option<&SubmissionResponse>) {
-    let Some(mut object) = plain_object(reply) else { return };
+fn assert_response_kept(response: &Response, read: Option<&SubmissionResponse>) {
+    let Some(mut object) = plain_object(response) else { return };
     // The task may be in a member of the object.
     if object.get("id").is_none() {
         return;
     }
-    let kept = match response {
+    let kept = match read {
         Some(SubmissionResponse::Async(response)) => serde_json::to_value(response),
         Some(SubmissionResponse::Webhook(response)) => serde_json::to_value(response),
         _ => return,

@@ -9,7 +9,7 @@ use imagekiln_simulator::{
 };
 use serde_json::{Value, json};
 
-use crate::exchange::run;
+use crate::service::run;
 
 /// A fault without a place or a frequency is the same as one that names its defaults. A refusal
 /// has one bounded line, and words in texts are only faults of submissions.

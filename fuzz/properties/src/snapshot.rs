@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use imagekiln_simulator::{Config, Simulator, Snapshot};
 
-use crate::exchange::run;
+use crate::service::run;
 
 /// A snapshot is restored, and then again from what the simulator saves, or it is refused and
 /// changes nothing.

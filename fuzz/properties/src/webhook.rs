@@ -8,7 +8,7 @@ use imagekiln::webhook::{Encoding, Event, Rejection, Verifier};
 use reqwest::header::{HeaderMap, HeaderValue};
 use sha2::Sha256;
 
-use crate::exchange::{SECRET, assert_no_secret, now, reply};
+use crate::exchange::{SECRET, assert_no_secret, now, response};
 
 const HEADER: &str = "x-webhook-signature";
 
@@ -24,9 +24,9 @@ static VERIFIERS: LazyLock<[Verifier; 4]> = LazyLock::new(|| {
 /// A delivery is accepted exactly if its signature is right and its body is JSON. A rejection does
 /// not contain the secret.
 pub fn webhook(data: &[u8]) {
-    let reply = reply(data);
-    let body = reply.chunks.concat();
-    let headers = &reply.headers;
+    let response = response(data);
+    let body = response.chunks.concat();
+    let headers = &response.headers;
     let genuine = genuine(&body);
     for (verifier, signed) in VERIFIERS.iter().zip(&genuine) {
         let read = verifier.read_unverified(&body);

@@ -72,32 +72,3 @@ pub(super) fn line(number: u64, record: &Record) -> serde_json::Result<Vec<u8>> 
     line.push(b'\n');
     Ok(line)
 }
-
-#[cfg(feature = "__fuzzing")]
-pub(crate) mod fuzzing {
-    //! What the fuzz targets call of this module.
-
-    use super::{Content, line};
-    use crate::journal::Record;
-
-    /// What is read of a log.
-    #[derive(Debug)]
-    pub struct ReadLog {
-        /// The records with their numbers.
-        pub records: Vec<(u64, Record)>,
-        /// The length of all complete lines in bytes.
-        pub complete: usize,
-        /// The log after a compaction.
-        pub compacted: Vec<u8>,
-    }
-
-    /// Reads the content of a log.
-    pub fn read(text: &[u8]) -> ReadLog {
-        let content = Content::read(text);
-        let lines =
-            content.records.iter().filter_map(|(number, record)| line(*number, record).ok());
-        let compacted = content.unreadable.iter().cloned().chain(lines).flatten().collect();
-        let complete = content.length;
-        ReadLog { records: content.records.into_iter().collect(), complete, compacted }
-    }
-}

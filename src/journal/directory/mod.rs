@@ -18,8 +18,6 @@ use tokio::{
 };
 
 pub use self::{disk::Disk, log::Listed};
-#[cfg(feature = "__fuzzing")]
-pub(crate) use self::lines::fuzzing;
 use self::{
     disk::System,
     log::{Change, Log},
