@@ -13,6 +13,7 @@ use crate::{
     transport::{
         connections::Connection,
         download::{self, DownloadError, Fetched},
+        redaction::Redaction,
     },
     values::whole::{Checker, Extent},
 };
@@ -20,6 +21,9 @@ use crate::{
 /// A download that receives fewer bytes than this within the silence limit has stalled, unless the
 /// picture is complete.
 const MIN_PROGRESS: u64 = 1024;
+
+/// The maximum printed length of a content type, in characters.
+const LONGEST_TYPE: usize = 60;
 
 /// Limits for the body of an error response. Object stores send a few hundred bytes.
 const MAX_BODY: usize = 64 * 1024;
@@ -181,7 +185,8 @@ impl Download {
             (None, _) => {
                 let declared = self.response.headers().get(CONTENT_TYPE);
                 let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("none");
-                let declared: String = declared.chars().take(60).collect();
+                // The host may echo the signature of the URL.
+                let declared = Redaction::of_download(&self.url).line(declared, LONGEST_TYPE);
                 format!("the response is not a picture ({bytes} bytes, content type {declared})")
             }
         };

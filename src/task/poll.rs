@@ -197,7 +197,7 @@ pub(super) fn read(
     asked_at: SystemTime,
 ) -> Result<Update, PollError> {
     let secrets = &shared.service.secrets;
-    let redaction = Redaction::of_poll_response(secrets, task, url, response.body.as_deref());
+    let redaction = Redaction::of_poll_body(secrets, task, url, response.body.as_deref());
     // `Task not found` may come with status code 404. If the body has a status, it takes
     // precedence.
     let update = if response.status.is_success() || response.status.as_u16() == 404 {
@@ -205,7 +205,8 @@ pub(super) fn read(
     } else {
         None
     };
-    update.ok_or_else(|| failed(shared, task, response, &redaction))
+    // An error also contains text of the headers.
+    update.ok_or_else(|| failed(shared, task, response, &Redaction::of_poll(secrets, task, url)))
 }
 
 /// Returns the polling URL, if it may receive the key.

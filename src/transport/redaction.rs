@@ -97,9 +97,9 @@ impl Redaction {
         Self { of_client: secrets.known(), of_exchange }
     }
 
-    /// As [`of_poll`](Self::of_poll), but collects nothing if the body certainly contains none of
-    /// the secrets, which is faster.
-    pub(crate) fn of_poll_response(
+    /// As [`of_poll`](Self::of_poll), for the body of the response only. Collects nothing if it
+    /// certainly contains none of the secrets, which is faster.
+    pub(crate) fn of_poll_body(
         secrets: &Secrets,
         task: &TaskRef,
         url: &Url,
@@ -119,6 +119,13 @@ impl Redaction {
             return Self { of_client: Arc::default(), of_exchange: Forms::default() };
         }
         Self::of_poll(secrets, task, url)
+    }
+
+    /// Collects the secrets of a download: the query of the delivery URL.
+    pub(crate) fn of_download(url: &Url) -> Self {
+        let mut of_exchange = Forms::default();
+        of_exchange.add_query(url.as_str(), url, "");
+        Self { of_client: Arc::default(), of_exchange }
     }
 
     fn forms(&self) -> impl Iterator<Item = &str> {

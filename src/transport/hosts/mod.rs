@@ -42,7 +42,8 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
             url::Host::Domain(name) => {
                 let name = name.as_ref().to_ascii_lowercase();
                 return match name.strip_suffix('.').unwrap_or(&name) {
-                    "localhost" => Self::Loopback,
+                    // Some resolvers ignore further dots.
+                    name if name.trim_end_matches('.') == "localhost" => Self::Loopback,
                     name => Self::Name(name.to_owned()),
                 };
             }
@@ -60,7 +61,7 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         // `Url` has normalized the name to lowercase. Each request asks, so nothing is allocated.
-        Some(url::Host::Domain(name)) => matches!(name, "localhost" | "localhost."),
+        Some(url::Host::Domain(name)) => name.trim_end_matches('.') == "localhost",
         Some(host) => match Host::from(host) {
             Host::Loopback => true,
             Host::Address(address) => address.is_loopback(),
@@ -125,6 +126,7 @@ mod tests {
         for (address, expected) in [
             ("http://localhost:8080", true),
             ("http://localhost.:8080", true),
+            ("http://localhost..", true),
             ("http://127.0.0.1", true),
             ("http://127.8.9.1", true),
             ("http://[::1]", true),

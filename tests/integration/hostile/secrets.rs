@@ -9,10 +9,12 @@ use tokio::time;
 use crate::support::{
     events::Events,
     reply::Reply,
-    samples::{self, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture, seconds},
+    samples::{
+        self, DELIVERY_SIGNATURE, KEY, PNG, WEBHOOK_SECRET, assert_no_secret, fox, picture, seconds,
+    },
     scripted::ScriptedServer,
 };
-use imagekiln::{Task, TaskRef, WaitOptions, WebhookSecret};
+use imagekiln::{ErrorKind, Task, TaskRef, WaitOptions, WebhookSecret};
 
 fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
@@ -156,4 +158,20 @@ async fn webhook_secrets_are_redacted_in_polls() {
         assert_no_secret(&text);
         assert!(text.contains("signed with [redacted]"), "{text}");
     }
+}
+
+/// The service and the delivery host may echo secrets in headers that errors print.
+#[tokio::test(start_paused = true)]
+async fn secrets_in_headers_are_redacted() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::client(&service);
+    service.reply(Reply::json(403, &json!({ "detail": "x" })).header("x-request-id", KEY));
+    let error = samples::task(&client, &service).poll().await.unwrap_err();
+    samples::assert_kind(&error, ErrorKind::Auth);
+    assert_no_secret(error.request_id().unwrap());
+
+    let picture = picture(&client, &service, &delivery).await;
+    let declared = format!("text/{DELIVERY_SIGNATURE}");
+    delivery.otherwise(move |_| Reply::status(200).header("content-type", &declared).body("x"));
+    samples::assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
 }
