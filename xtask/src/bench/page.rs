@@ -146,10 +146,10 @@ mod tests {
         };
         let reason = "The additional time goes into the promises.";
         let missed = render("0.500");
-        assert!(row(&missed).ends_with("| at least 0.9 | no |"), "{}", row(&missed));
+        assert!(row(&missed).ends_with("| at least 0.8 | no |"), "{}", row(&missed));
         assert!(missed.contains(reason));
         let met = render("0.950");
-        assert!(row(&met).ends_with("| at least 0.9 | yes |"), "{}", row(&met));
+        assert!(row(&met).ends_with("| at least 0.8 | yes |"), "{}", row(&met));
         assert!(!met.contains(reason));
     }
 
