@@ -80,10 +80,12 @@ impl Task {
     }
 }
 
-/// Polls once, subject to the limit on concurrent polls, and records what a final status means for
-/// the client. Waiting for a permit and the poll together end within `limit`. `parsed` keeps the
-/// polling URL for the next poll. `failures` is the number of polls that have failed before this
-/// one.
+/// The semaphore is never closed. If it were, polls would have no limit.
+type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
+
+/// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
+/// end within `limit`. `parsed` keeps the polling URL for the next poll. `failures` is the number
+/// of polls that have failed before this one.
 pub(super) async fn poll(
     shared: &Arc<Shared>,
     task: &TaskRef,
@@ -91,20 +93,31 @@ pub(super) async fn poll(
     limit: Duration,
     failures: u32,
 ) -> Result<Update, PollError> {
-    let span = spans::poll(task);
     let until = Instant::now() + limit.min(NO_LIMIT);
     let permit = match shared.polls.try_acquire() {
         Ok(permit) => Some(Ok(permit)),
         Err(_) => time::timeout_at(until, shared.polls.acquire()).await.ok(),
     };
+    // Boxed because the future of an HTTP exchange is large. A waiting task should not hold it
+    // between polls, nor while it waits for a permit: thousands of tasks may start at once.
+    Box::pin(poll_in_turn(shared, task, parsed, permit, failures, until)).await
+}
+
+/// Polls if there is a permit, and records what a final status means for the client.
+async fn poll_in_turn(
+    shared: &Arc<Shared>,
+    task: &TaskRef,
+    parsed: &OnceLock<Secret<Url>>,
+    permit: Option<Permit<'_>>,
+    failures: u32,
+    until: Instant,
+) -> Result<Update, PollError> {
+    let span = spans::poll(task);
     // Taken before the service decides.
     let at = shared.service.clock.now();
     let polled = match permit {
-        // Boxed because the future of an HTTP exchange is large. A waiting task should not hold it
-        // between polls, nor while it waits for a permit: thousands of tasks may start at once.
         Some(permit) => {
-            Box::pin(get(shared, task, parsed, permit, failures, until).instrument(span.clone()))
-                .await
+            get(shared, task, parsed, permit, failures, until).instrument(span.clone()).await
         }
         None => Err(took_too_long(task)),
     };
@@ -121,9 +134,6 @@ pub(super) async fn poll(
     }
     Ok(update)
 }
-
-/// The semaphore is never closed. If it were, polls would have no limit.
-type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
 
 /// Sends the request and reads the response. Frees the permit early if that is slow.
 async fn get(
