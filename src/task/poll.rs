@@ -94,12 +94,12 @@ pub(super) async fn poll(
     failures: u32,
 ) -> Result<Update, PollError> {
     let until = Instant::now() + limit.min(NO_LIMIT);
+    // Both futures are boxed, because a waiting task should not hold them between polls. That of
+    // an HTTP exchange is large, and thousands of tasks may wait for a permit at once.
     let permit = match shared.polls.try_acquire() {
         Ok(permit) => Some(Ok(permit)),
-        Err(_) => time::timeout_at(until, shared.polls.acquire()).await.ok(),
+        Err(_) => Box::pin(time::timeout_at(until, shared.polls.acquire())).await.ok(),
     };
-    // Boxed because the future of an HTTP exchange is large. A waiting task should not hold it
-    // between polls, nor while it waits for a permit: thousands of tasks may start at once.
     Box::pin(poll_in_turn(shared, task, parsed, permit, failures, until)).await
 }
 
