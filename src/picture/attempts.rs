@@ -68,7 +68,7 @@ impl Attempts {
             failure => return Err(failure.into_error()),
         };
         // The retries that all downloads share protect a host that is overloaded. Without one, the
-        // download waits as long as possible; giving up could lose a paid picture.
+        // pause is the longest; giving up could lose a paid picture.
         let has_retry = is_refusal || self.picture.downloads().retries.take();
         self.pause(&error, has_retry).await;
         if is_refusal {

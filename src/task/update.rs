@@ -73,7 +73,11 @@ pub(super) fn read_update(
 ) -> Option<Update> {
     let object = response.object()?;
     let status = object.get("status").and_then(Value::as_str);
-    let status = status.map(|status| TaskStatus::from(redaction.redact(status).as_str()));
+    let status = status.map(|status| match TaskStatus::from(status) {
+        // A status that the contract does not list is text of the service.
+        TaskStatus::InProgress(_) => TaskStatus::from(redaction.redact(status).as_str()),
+        listed => listed,
+    });
     let sample = object.get("result").and_then(|result| result.get("sample"));
     let has_sample = sample.is_some();
     let address = match status {

@@ -16,8 +16,9 @@ use crate::{
     values::{REDACTED, is_secret, one_line, web_url::is_url},
 };
 
-/// Parts of a signed URL shorter than this are not secret, and would occur everywhere.
-const SHORTEST_SIGNED_PART: usize = 6;
+/// Parts of a signed URL and webhook secrets shorter than this protect nothing, and would occur
+/// everywhere.
+const SHORTEST_SECRET: usize = 6;
 
 /// The number of secrets of requests that a client remembers, without its own.
 const MOST_LEARNED: usize = 100;
@@ -42,7 +43,7 @@ impl Secrets {
             forms.add_signed(value.to_str().unwrap_or_default(), "");
         }
         if let Some(secret) = webhook {
-            forms.add(secret.reveal());
+            forms.add_signed(secret.reveal(), "");
         }
         let own = forms.0.len();
         Self { known: RwLock::new(Arc::new(forms.0)), own }
@@ -51,14 +52,16 @@ impl Secrets {
     /// Remembers the secret fields of a request that is about to be sent.
     pub(crate) fn learn(&self, request: &Request) {
         let mut forms = Forms::default();
-        forms.add_fields(request, true);
-        let known = self.known();
-        forms.0.retain(|form| !known.contains(form));
-        if forms.0.is_empty() {
+        forms.add_fields(request, false);
+        forms.0.retain(|form| form.len() >= SHORTEST_SECRET);
+        let is_new = |known: &[String], form: &String| !known.contains(form);
+        if !forms.0.iter().any(|form| is_new(&self.known(), form)) {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let known = Arc::make_mut(&mut known);
+        // Another submission may have added them meanwhile.
+        forms.0.retain(|form| is_new(known, form));
         known.extend(forms.0);
         let too_many = known.len().saturating_sub(self.own + MOST_LEARNED);
         known.drain(self.own..self.own + too_many);
@@ -80,7 +83,7 @@ impl Redaction {
     /// queries of URLs.
     pub(crate) fn of_request(secrets: &Secrets, request: &Request) -> Self {
         let mut of_exchange = Forms::default();
-        of_exchange.add_fields(request, false);
+        of_exchange.add_fields(request, true);
         for (_, image) in request.images.iter() {
             if let ImageSource::Url(url) = image.source() {
                 of_exchange.add_url(url.reveal());
@@ -214,27 +217,28 @@ impl Redaction {
 struct Forms(Vec<String>);
 
 impl Forms {
-    /// Adds the secret fields of a request, and the queries of URLs in others unless `only_secret`.
-    fn add_fields(&mut self, request: &Request, only_secret: bool) {
+    /// Adds the secret fields of a request at every depth and, with `urls`, the queries of URLs in
+    /// other fields.
+    fn add_fields(&mut self, request: &Request, urls: bool) {
         for (name, value) in &request.body {
             let field = request.operation().field(name);
             let is_secret =
                 is_secret(name) || field.is_some_and(|field| field.kind == FieldKind::Secret);
-            if is_secret || !only_secret {
-                self.add_json(value, is_secret);
-            }
+            self.add_json(value, is_secret, urls);
         }
     }
 
-    fn add_json(&mut self, value: &Value, secret: bool) {
+    fn add_json(&mut self, value: &Value, secret: bool, urls: bool) {
         match value {
             Value::String(text) if secret => self.add(text),
-            Value::String(text) => self.add_url(text),
+            Value::String(text) if urls => self.add_url(text),
             Value::Number(number) if secret => self.add(&number.to_string()),
-            Value::Array(values) => values.iter().for_each(|value| self.add_json(value, secret)),
+            Value::Array(values) => {
+                values.iter().for_each(|value| self.add_json(value, secret, urls));
+            }
             Value::Object(members) => members
                 .iter()
-                .for_each(|(name, value)| self.add_json(value, secret || is_secret(name))),
+                .for_each(|(name, value)| self.add_json(value, secret || is_secret(name), urls)),
             _ => {}
         }
     }
@@ -292,7 +296,7 @@ fn secret_parts<'a>(text: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str
 
 /// Whether a part of a URL is long enough to be secret, and not the public one.
 fn is_signed(part: &str, public: &str) -> bool {
-    part.len() >= SHORTEST_SIGNED_PART && part != public
+    part.len() >= SHORTEST_SECRET && part != public
 }
 
 #[cfg(test)]
@@ -310,7 +314,7 @@ mod tests {
     #[test]
     fn a_client_remembers_the_secrets_of_its_last_requests() {
         let key = ApiKey::new("KEY-1234").unwrap();
-        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-1")));
+        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-0001")));
         let operation = crate::find_operation("gen-2-pro").unwrap();
         for number in 0..=MOST_LEARNED {
             secrets
@@ -320,7 +324,7 @@ mod tests {
         let url = task.polling_url().parse().unwrap();
         let redaction = Redaction::of_poll(&secrets, &task, &url);
         for (text, expected) in
-            [("KEY-1234", true), ("OWN-1", true), ("S-0100", true), ("S-0000", false)]
+            [("KEY-1234", true), ("OWN-0001", true), ("S-0100", true), ("S-0000", false)]
         {
             assert_eq!(redaction.is_in(text), expected, "{text}");
         }

@@ -175,3 +175,16 @@ async fn secrets_in_headers_are_redacted() {
     delivery.otherwise(move |_| Reply::status(200).header("content-type", &declared).body("x"));
     samples::assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
 }
+
+/// A secret that occurs in every response does not hide the status of a paid task.
+#[tokio::test(start_paused = true)]
+async fn a_short_webhook_secret_loses_no_picture() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let client = samples::builder(&service).webhook_secret("a").build().unwrap();
+    for secret in ["e", "Ready"] {
+        service.reply(samples::accepted(&service, "t1")).reply(samples::ready(&delivery));
+        let request = fox().webhook_url("https://example.com/").webhook_secret(secret);
+        let task = client.submit(request).await.unwrap();
+        let _ = task.wait().await.unwrap_or_else(|error| panic!("{secret}: {error}"));
+    }
+}
