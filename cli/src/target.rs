@@ -180,7 +180,7 @@ impl Target {
             Place::Named(directory) => {
                 let staged = self.download(picture, directory, directory).await?;
                 let (kind, bytes) = (staged.kind, staged.bytes);
-                let sha256 = Some(staged.sha256.clone());
+                let sha256 = staged.sha256.clone();
                 let extension = kind.map_or("picture", FileKind::extension);
                 let names = names::of_task(picture.task(), directory, extension);
                 let taken = blocking(move || staged.take_name(names)).await;
@@ -253,7 +253,7 @@ impl Target {
         wanted: &Path,
         given: &Path,
     ) -> Result<Saved, Failure> {
-        let (kind, bytes, sha256) = (staged.kind, staged.bytes, Some(staged.sha256.clone()));
+        let (kind, bytes, sha256) = (staged.kind, staged.bytes, staged.sha256.clone());
         let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
         let mut notes = Vec::new();
         if let Some(kind) = kind.filter(|_| fitting != wanted) {

@@ -30,6 +30,7 @@ pub struct SaveOptions {
     pub(super) follow_symlinks: bool,
     pub(super) overwrite: bool,
     pub(super) closes_record: bool,
+    pub(super) sha256: bool,
 }
 
 impl Default for SaveOptions {
@@ -40,6 +41,7 @@ impl Default for SaveOptions {
             follow_symlinks: true,
             overwrite: true,
             closes_record: true,
+            sha256: false,
         }
     }
 }
@@ -88,6 +90,13 @@ impl SaveOptions {
     /// The program applies [`Step::Saved`](crate::journal::Step::Saved) itself.
     pub fn closes_record(mut self, on: bool) -> Self {
         self.closes_record = on;
+        self
+    }
+
+    /// Sets whether to compute [`Saved::sha256`](crate::Saved::sha256) even if no record needs it.
+    /// The default is `false`, because the digest takes about as long as writing the file.
+    pub fn sha256(mut self, on: bool) -> Self {
+        self.sha256 = on;
         self
     }
 }
@@ -152,16 +161,22 @@ impl Destination {
 }
 
 impl Part {
-    /// Writes chunks until the channel closes, and returns their SHA-256 digest. The channel also
-    /// closes if the download fails or its future is dropped; only a complete download continues
-    /// with [`finish`](Self::finish).
-    pub(super) fn write(&mut self, mut chunks: mpsc::Receiver<Bytes>) -> io::Result<String> {
-        let mut hash = Sha256::new();
+    /// Writes chunks until the channel closes, and returns their SHA-256 digest if it is wanted.
+    /// The channel also closes if the download fails or its future is dropped; only a complete
+    /// download continues with [`finish`](Self::finish).
+    pub(super) fn write(
+        &mut self,
+        mut chunks: mpsc::Receiver<Bytes>,
+        with_digest: bool,
+    ) -> io::Result<Option<String>> {
+        let mut digest = with_digest.then(Sha256::new);
         while let Some(chunk) = chunks.blocking_recv() {
-            hash.update(&chunk);
+            if let Some(digest) = &mut digest {
+                digest.update(&chunk);
+            }
             self.file.write_all(&chunk)?;
         }
-        Ok(hex(hash))
+        Ok(digest.map(hex))
     }
 
     /// Flushes the file and renames it to its destination.

@@ -39,8 +39,9 @@ pub struct Saved {
     pub kind: Option<FileKind>,
     /// The size of the file in bytes.
     pub bytes: u64,
-    /// The SHA-256 digest of the file in lowercase hexadecimal.
-    pub sha256: String,
+    /// The SHA-256 digest of the file in lowercase hexadecimal. `None` if neither the record of the
+    /// task in a [journal](crate::journal) nor [`SaveOptions::sha256`] needs it.
+    pub sha256: Option<String>,
 }
 
 impl Saved {
@@ -155,7 +156,7 @@ impl Picture {
             let Saved { path, bytes, sha256, .. } = &saved;
             // The next process may have another working directory.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            let step = Step::Saved { path, bytes: *bytes, sha256: Some(sha256.clone()) };
+            let step = Step::Saved { path, bytes: *bytes, sha256: sha256.clone() };
             journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
         }
         Ok(saved)
@@ -183,7 +184,10 @@ impl Picture {
         .map_err(unwritable)?;
         let mut download = attempts.open().await?;
         let (chunks, received) = mpsc::channel(AHEAD);
-        let writing = blocking(move || part.write(received).map(|sha256| (part, sha256)));
+        let is_recorded = options.closes_record && self.downloads().journal.is_some();
+        let with_digest = options.sha256 || is_recorded;
+        let writing =
+            blocking(move || part.write(received, with_digest).map(|digest| (part, digest)));
         let downloaded = send_chunks(&mut download, chunks).await;
         // Awaited even after an error, so that a program that exits on it leaves no temporary file
         // behind.

@@ -62,11 +62,12 @@ impl Folder {
     ) -> Result<SavedPicture, SaveError> {
         // The picture has no description yet.
         let options = SaveOptions::default().closes_record(false);
-        let options = options.overwrite(false).follow_symlinks(false);
+        let options = options.overwrite(false).follow_symlinks(false).sha256(true);
         match picture.save_with(self.path(key), options).await {
-            Ok(Saved { bytes, sha256, kind, .. }) => {
+            Ok(Saved { bytes, sha256: Some(sha256), kind, .. }) => {
                 Ok(SavedPicture { bytes, sha256, kind, location: self.location(key) })
             }
+            Ok(Saved { sha256: None, .. }) => self.saved_before(key, picture).await,
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
                 self.saved_before(key, picture).await
             }

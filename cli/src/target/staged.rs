@@ -15,14 +15,14 @@ pub struct Staged {
     file: TempPath,
     pub kind: Option<FileKind>,
     pub bytes: u64,
-    pub sha256: String,
+    pub sha256: Option<String>,
 }
 
 impl Staged {
     /// Downloads the picture to a file that [`temporary`] named.
     pub async fn download(picture: &Picture, file: TempPath) -> Result<Self, Error> {
         // The record stays open until the file has its own name.
-        let options = SaveOptions::default().closes_record(false);
+        let options = SaveOptions::default().closes_record(false).sha256(true);
         let saved = picture.save_with(&file, options).await?;
         Ok(Self { file, kind: saved.kind, bytes: saved.bytes, sha256: saved.sha256 })
     }
@@ -93,7 +93,7 @@ mod tests {
         let path = directory.join(format!(".{at}"));
         fs::write(&path, at.to_string()).unwrap();
         let file = TempPath::try_from_path(path).unwrap();
-        Staged { file, kind: None, bytes: 0, sha256: String::new() }
+        Staged { file, kind: None, bytes: 0, sha256: None }
     }
 
     #[test]

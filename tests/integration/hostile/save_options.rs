@@ -5,6 +5,7 @@ use std::{
     path::Path,
 };
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::saving::names;
@@ -37,6 +38,16 @@ async fn save_by(
         delivery.assert_received_nothing();
     }
     saved
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_digest_is_computed_if_the_program_asks_for_it() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("fox.png");
+    assert_eq!(save(&path, SaveOptions::default()).await.unwrap().sha256, None);
+    let saved = save(&path, SaveOptions::default().sha256(true)).await.unwrap();
+    let digest: String = Sha256::digest(PNG).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(saved.sha256, Some(digest));
 }
 
 #[tokio::test(start_paused = true)]
