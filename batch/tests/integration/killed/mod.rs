@@ -18,7 +18,7 @@ use crate::support::Backend;
 
 /// The faults that a single worker has to survive.
 const FAULTS: [&str; 12] = [
-    "reply-lost:0.1",
+    "reply-lost:0.3",
     "error-after:0.05",
     "error-before@submission:0.05",
     "rate-limited@submission:0.01",
