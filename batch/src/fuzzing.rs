@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 
 use imagekiln::journal::Directory;
 
+pub use crate::ledger::Clocks;
 use crate::{Error, Ledger, output::OutputTarget};
 
-/// Opens a ledger with an acceptance log that `open` opens. It keeps a number of closed records.
+/// Opens a ledger with these clocks, and with an acceptance log that `open` opens. It keeps a
+/// number of closed records.
 pub async fn open_ledger(
     path: &Path,
+    clocks: Clocks,
     open: impl FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send + 'static,
 ) -> Result<Ledger, Error> {
-    Ledger::open_logging(path, Box::new(open)).await
+    Ledger::open_logging(path, clocks, Box::new(open)).await
 }
 
 /// Runs a pragma of SQLite on the connection of a ledger, for example to make it fail.

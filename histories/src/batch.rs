@@ -71,7 +71,8 @@ fn chain(error: &(dyn error::Error + 'static)) -> String {
 async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error> {
     let path = world.path("ledger.db");
     let disk = Arc::clone(process);
-    let ledger = open_ledger(&path, |path, closed| Directory::open_on(path, closed, disk)).await?;
+    let open = |path, closed| Directory::open_on(path, closed, disk);
+    let ledger = open_ledger(&path, world.clocks(), open).await?;
     let batch = Batch::open(world.client_of(process), ledger)?.save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }

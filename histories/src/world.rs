@@ -9,12 +9,13 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, FileKind, types::Gen2Pro};
+use imagekiln_batch::fuzzing::Clocks;
 use imagekiln_simulator::{Config, Simulator, TaskView};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -196,15 +197,23 @@ impl World {
     pub(crate) fn settings(
         &mut self,
     ) -> impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + use<> {
+        let (wall_clock, seed) = (self.wall_clock(), self.random.u64(..));
+        move |client| client.random_seed(seed).wall_clock(wall_clock.clone())
+    }
+
+    /// The wall clock of all processes.
+    pub(crate) fn wall_clock(&self) -> impl Fn() -> SystemTime + Clone + Send + Sync + use<> {
         let (started, ahead) = (self.started, Arc::clone(&self.ahead));
-        let seed = self.random.u64(..);
-        move |client| {
-            let ahead = Arc::clone(&ahead);
-            client.random_seed(seed).wall_clock(move || {
-                let ahead = Duration::from_secs(ahead.load(Ordering::Relaxed));
-                UNIX_EPOCH + Duration::from_secs(BEGIN) + started.elapsed() + ahead
-            })
+        move || {
+            let ahead = Duration::from_secs(ahead.load(Ordering::Relaxed));
+            UNIX_EPOCH + Duration::from_secs(BEGIN) + started.elapsed() + ahead
         }
+    }
+
+    /// The clocks of a ledger. That of its leases never jumps.
+    pub(crate) fn clocks(&self) -> Clocks {
+        let started = self.started;
+        Clocks { wall: Arc::new(self.wall_clock()), lease: Arc::new(move || started.elapsed()) }
     }
 
     /// Chooses some pictures. The names are in the prompts, so that the account can find them.

@@ -24,10 +24,11 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A batch whose responses arrive a second after the service accepted the tasks.
+    /// A batch whose responses arrive only when [`fail_when_accepted`] starts the service's clock.
     async fn new() -> Self {
         let faults = vec!["slow-headers@submission=1:always".to_owned()];
         let simulator = Simulator::start(Config { faults, ..Config::default() }).await.unwrap();
+        simulator.clock().set_speed(0.0);
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
         let batch = batch(&simulator, &directory, &ledger);
@@ -69,12 +70,14 @@ fn batch(simulator: &Simulator, directory: &TempDir, ledger: &Ledger) -> Batch {
     batch.save_to(directory.path().join("pictures")).jobs(jobs)
 }
 
-/// Makes the ledger fail when the service has accepted all jobs.
+/// Makes the ledger fail when the service has accepted all jobs, before any response.
 async fn fail_when_accepted(simulator: &Simulator, ledger: &Ledger, pragma: &str) {
     while simulator.counts().accepted < JOBS {
         time::sleep(Duration::from_millis(5)).await;
     }
     ledger.pragma(pragma).await.unwrap();
+    simulator.clock().advance(Duration::from_secs(1));
+    simulator.clock().set_speed(1.0);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use sqlx::{
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, postgres::PgConnectOptions};
 
-use super::{APPLICATION_ID, database::Database, file::LockedFile, migrations};
+use super::{APPLICATION_ID, clocks::Clocks, database::Database, file::LockedFile, migrations};
 #[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
 
@@ -32,10 +32,10 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) async fn connect(&self) -> Result<Database, BoxError> {
+    pub(super) async fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
-            Self::File(file) => open_file(&file.path).await.map(Database::Sqlite),
-            Self::FileToRead(path) => read_file(path).await,
+            Self::File(file) => Ok(Database::Sqlite(open_file(&file.path).await?, clocks.clone())),
+            Self::FileToRead(path) => read_file(path, clocks.clone()).await,
             #[cfg(feature = "postgres")]
             Self::Server(options) => open_server(options).await.map(Database::Postgres),
             #[cfg(feature = "postgres")]
@@ -137,7 +137,7 @@ pub(super) fn is_missing(error: &BoxError) -> bool {
     error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-async fn read_file(path: &Path) -> Result<Database, BoxError> {
+async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
     if !path.try_exists()? {
         return Err(no_ledger());
     }
@@ -146,7 +146,7 @@ async fn read_file(path: &Path) -> Result<Database, BoxError> {
     if is_empty_file(&mut connection).await? {
         return Err(no_ledger());
     }
-    let mut database = Database::Sqlite(connection);
+    let mut database = Database::Sqlite(connection, clocks);
     check_version(&mut database, &migrations::sqlite().await?).await?;
     Ok(database)
 }

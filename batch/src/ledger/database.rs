@@ -8,12 +8,14 @@ use sqlx::{
 #[cfg(feature = "postgres")]
 use sqlx::{PgConnection, Postgres, postgres::PgRow};
 
+use super::clocks::Clocks;
+
 /// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
 #[cfg(feature = "postgres")]
 const LOCK: i64 = super::APPLICATION_ID;
 
 pub(super) enum Database {
-    Sqlite(SqliteConnection),
+    Sqlite(SqliteConnection, Clocks),
     #[cfg(feature = "postgres")]
     Postgres(PgConnection),
 }
@@ -52,7 +54,7 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> sqlx::Result<u64> {
         Ok(match self {
-            Self::Sqlite(connection) => query_with(sql, arguments::<Sqlite>(values)?)
+            Self::Sqlite(connection, _) => query_with(sql, arguments::<Sqlite>(values)?)
                 .execute(connection)
                 .await?
                 .rows_affected(),
@@ -71,7 +73,7 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> sqlx::Result<Vec<T>> {
         match self {
-            Self::Sqlite(connection) => {
+            Self::Sqlite(connection, _) => {
                 query_as_with(sql, arguments::<Sqlite>(values)?).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
@@ -115,7 +117,7 @@ impl Database {
         let begin = match self {
             // A transaction that reads first could not become a writer later. A connection that
             // only reads starts a reader.
-            Self::Sqlite(_) => "BEGIN IMMEDIATE",
+            Self::Sqlite(..) => "BEGIN IMMEDIATE",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "BEGIN",
         };
@@ -127,7 +129,7 @@ impl Database {
     pub(super) async fn lock(&mut self) -> sqlx::Result<()> {
         match self {
             // `BEGIN IMMEDIATE` has done it.
-            Self::Sqlite(_) => Ok(()),
+            Self::Sqlite(..) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
                 self.rows::<()>("SELECT pg_advisory_xact_lock($1)", [LOCK.into()]).await.map(drop)
@@ -139,23 +141,23 @@ impl Database {
     /// this transaction.
     pub(super) fn for_update(&self) -> &'static str {
         match self {
-            Self::Sqlite(_) => "",
+            Self::Sqlite(..) => "",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => " FOR UPDATE OF s",
         }
     }
 
-    /// Returns the time of the database in milliseconds since the Unix epoch. All workers of a
-    /// ledger have the same clock.
+    /// Returns the time in milliseconds since the Unix epoch, on the clock that all workers of the
+    /// ledger share.
     pub(super) async fn now(&mut self) -> sqlx::Result<i64> {
-        let now = match self {
-            Self::Sqlite(_) => "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
+        match self {
+            Self::Sqlite(_, clocks) => Ok(clocks.milliseconds()),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
-                "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now"
+                let now = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
+                self.value(now, []).await
             }
-        };
-        self.value(now, []).await
+        }
     }
 }
 

@@ -32,7 +32,7 @@ impl Journal for Ledger {
     fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         let Some(ticket) = Ticket::of(intent) else { return Ok(()) };
         match self.local(ticket.worker) {
-            Some(local) if !local.lease.has_expired() => Ok(()),
+            Some(local) if self.now_of_leases() < local.leased_until => Ok(()),
             _ => Err(JournalError::Refused(lease_lost().into())),
         }
     }

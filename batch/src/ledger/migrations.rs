@@ -73,7 +73,7 @@ mod tests {
     use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
-    use crate::ledger::database::Database;
+    use crate::ledger::{clocks::Clocks, database::Database};
 
     /// The digests of the migrations' texts, as ledgers record them. They refuse others.
     fn digests(migrator: &Migrator) -> Vec<String> {
@@ -217,7 +217,7 @@ mod tests {
         fourth.run(&mut connection).await.unwrap();
         sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
         sqlite().await.unwrap().run(&mut connection).await.unwrap();
-        check_new_version(&mut Database::Sqlite(connection)).await;
+        check_new_version(&mut Database::Sqlite(connection, Clocks::default())).await;
     }
 
     #[cfg(feature = "postgres")]

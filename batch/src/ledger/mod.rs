@@ -3,13 +3,13 @@
 mod acceptances;
 mod adopt;
 mod claims;
+mod clocks;
 mod connect;
 mod database;
 mod file;
 mod identity;
 mod jobs;
 mod journal;
-mod lease;
 mod limits;
 mod manage;
 mod migrations;
@@ -32,6 +32,7 @@ use tokio::sync::{self, watch};
 
 pub(crate) use self::acceptances::OpenLog;
 pub(crate) use self::claims::{Claim, Demand};
+pub use self::clocks::Clocks;
 pub(crate) use self::identity::Marking;
 pub(crate) use self::limits::{Admission, LimitReached, RunLimits};
 pub use self::resolve::Resolution;
@@ -61,6 +62,7 @@ pub struct Ledger(Arc<Inner>);
 struct Inner {
     /// One connection, because SQLite has one writer at a time. `None` after it broke.
     database: Arc<sync::Mutex<Option<Database>>>,
+    clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
     /// Changes when this process adds a job or makes one claimable.
@@ -91,15 +93,20 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
     ///   written by a later version. The file is not changed.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::open_logging(path.as_ref(), Box::new(Directory::open_keeping)).await
+        let open = Box::new(Directory::open_keeping);
+        Self::open_logging(path.as_ref(), Clocks::default(), open).await
     }
 
-    /// Opens the ledger with an acceptance log that `open` opens.
-    pub(crate) async fn open_logging(path: &Path, open: OpenLog) -> Result<Self, Error> {
+    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
+    pub(crate) async fn open_logging(
+        path: &Path,
+        clocks: Clocks,
+        open: OpenLog,
+    ) -> Result<Self, Error> {
         let file = LockedFile::open(path)?;
         let mut acceptances = file.path.clone().into_os_string();
         acceptances.push(".acceptances");
-        let ledger = Self::with(Source::File(file)).await?;
+        let ledger = Self::with(Source::File(file), clocks).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
         ledger.note_file().await?;
@@ -124,7 +131,7 @@ impl Ledger {
     /// later version wrote the ledger.
     #[cfg(feature = "postgres")]
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let ledger = Self::with(Source::Server(connect::parse(url)?)).await?;
+        let ledger = Self::with(Source::Server(connect::parse(url)?), Clocks::default()).await?;
         ledger.take_over().await?;
         Ok(ledger)
     }
@@ -141,7 +148,7 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
     ///   another version.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::with(Source::FileToRead(path.as_ref().to_owned())).await
+        Self::with(Source::FileToRead(path.as_ref().to_owned()), Clocks::default()).await
     }
 
     /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
@@ -157,7 +164,7 @@ impl Ledger {
     ///   another version wrote the ledger.
     #[cfg(feature = "postgres")]
     pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
-        Self::with(Source::ServerToRead(connect::parse(url)?)).await
+        Self::with(Source::ServerToRead(connect::parse(url)?), Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
@@ -177,8 +184,8 @@ impl Ledger {
         Ok(self)
     }
 
-    async fn with(source: Source) -> Result<Self, Error> {
-        let database = source.connect().await.map_err(|error| {
+    async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
+        let database = source.connect(&clocks).await.map_err(|error| {
             if connect::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
@@ -193,6 +200,7 @@ impl Ledger {
         })?;
         Ok(Self(Arc::new(Inner {
             database: Arc::new(sync::Mutex::new(Some(database))),
+            clocks,
             workers: Mutex::default(),
             changes: watch::Sender::new(()),
             acceptances: OnceLock::new(),

@@ -76,7 +76,7 @@ impl Ledger {
         let database = match database {
             Some(database) => database,
             None => {
-                let connected = self.0.source.connect().await.map_err(|error| {
+                let connected = self.0.source.connect(&self.0.clocks).await.map_err(|error| {
                     let message = format!("could not connect to the ledger {}", self.name());
                     Error::new(ErrorKind::Ledger, message).with_source(error)
                 })?;

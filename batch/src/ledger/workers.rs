@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Ledger, database::Database, identity::Marking, lease::Lease, limits::RunLimits};
+use super::{Ledger, database::Database, identity::Marking, limits::RunLimits};
 use crate::{Error, ErrorKind};
 
 /// How long a request may be on its way after the lease of its worker has expired. The worker may
@@ -13,7 +13,8 @@ const HOLD: Duration = Duration::from_secs(15 * 60);
 /// A worker of this process.
 #[derive(Clone)]
 pub(super) struct LocalWorker {
-    pub(super) lease: Lease,
+    /// The end of its lease, on the clock of this process.
+    pub(super) leased_until: Duration,
     pub(super) limits: RunLimits,
     pub(super) marking: Arc<Marking>,
 }
@@ -28,7 +29,8 @@ impl Ledger {
         marking: Arc<Marking>,
     ) -> Result<i64, Error> {
         let name = format!("{} {}", host(), std::process::id());
-        let local = Lease::starting_now(lease);
+        // Before the database reads its clock, so that the lease in the database ends later.
+        let leased_until = self.now_of_leases() + lease;
         let worker = self
             .transaction(async move |database| {
                 let now = database.now().await?;
@@ -38,7 +40,7 @@ impl Ledger {
                 Ok(database.value(insert, values).await?)
             })
             .await?;
-        self.set_local(worker, Some(LocalWorker { lease: local, limits, marking }));
+        self.set_local(worker, Some(LocalWorker { leased_until, limits, marking }));
         self.take_over().await?;
         Ok(worker)
     }
@@ -47,7 +49,7 @@ impl Ledger {
     ///
     /// Fails with kind [`Lease`](ErrorKind::Lease) if another worker has taken over its jobs.
     pub(crate) async fn renew(&self, worker: i64, lease: Duration) -> Result<(), Error> {
-        let local = Lease::starting_now(lease);
+        let leased_until = self.now_of_leases() + lease;
         let renewed = self
             .transaction(async move |database| {
                 let until = database.now().await? + milliseconds(lease);
@@ -59,11 +61,15 @@ impl Ledger {
         let known = self.local(worker);
         match known.filter(|_| renewed == 1) {
             Some(known) => {
-                self.set_local(worker, Some(LocalWorker { lease: local, ..known }));
+                self.set_local(worker, Some(LocalWorker { leased_until, ..known }));
                 Ok(())
             }
             None => Err(lease_lost()),
         }
+    }
+
+    pub(super) fn now_of_leases(&self) -> Duration {
+        (self.0.clocks.lease)()
     }
 
     /// Ends a worker of this process. Other workers can claim its jobs. Jobs that it was submitting
