@@ -57,6 +57,7 @@ const CREDITS: &str = "add credits to the project, or increase its spending limi
 const WAIT: &str = "wait, or limit the active tasks";
 const SMALLER: &str = "send smaller images, or send their URLs";
 const PROXY: &str = "was not reached, because a proxy requires authentication";
+const INVALID: &str = "rejected the request as invalid";
 const UNDEFINED: &str = "responded with an unexpected status code";
 
 /// The contract lists only the failures 403 and 422. Any other code counts as a refusal only if
@@ -77,15 +78,7 @@ const MEANINGS: &[Meaning] = &[
     row(409, 409, Service, Unknown, Again, "reported a conflict", ""),
     row(413, 413, Service, Refused, End, "rejected the request as too large", SMALLER),
     row(415, 415, Service, Refused, End, "does not accept JSON at this URL", ADDRESS),
-    row(
-        422,
-        422,
-        Validation,
-        Refused,
-        End,
-        "rejected the request as invalid",
-        "correct the request",
-    ),
+    row(422, 422, Validation, Refused, End, INVALID, "correct the request"),
     row(423, 424, Service, Unknown, Again, "could not process the request", ""),
     row(425, 425, Service, Refused, Again, "refused to process the request early", "submit again"),
     row(429, 429, RateLimited, Retried, Again, "received too many requests", WAIT),

@@ -1,7 +1,7 @@
 //! The spans around exchanges: a submission, a wait, a poll, a download.
 
 use tracing::{
-    Instrument, Span,
+    Instrument, Level, Span,
     field::{Empty, display},
 };
 
@@ -20,39 +20,28 @@ pub(crate) fn submit(operation: &'static str) -> Span {
     )
 }
 
+/// A span about a task. The level and the name of a span are constants, so this is a macro.
+macro_rules! task_span {
+    ($level:ident, $name:literal, $task:ident) => {
+        tracing::span!(
+            Level::$level,
+            $name,
+            otel.name = named($name, $task.operation()),
+            otel.status_code = Empty,
+            error.type = Empty,
+            imagekiln.operation = $task.operation(),
+            imagekiln.task.id = $task.id(),
+            imagekiln.task.status = Empty,
+        )
+    };
+}
+
 pub(crate) fn wait(task: &TaskRef) -> Span {
-    tracing::info_span!(
-        "wait",
-        otel.name = named("wait", task.operation()),
-        otel.status_code = Empty,
-        error.type = Empty,
-        imagekiln.operation = task.operation(),
-        imagekiln.task.id = task.id(),
-        imagekiln.task.status = Empty,
-    )
+    task_span!(INFO, "wait", task)
 }
 
 pub(crate) fn poll(task: &TaskRef) -> Span {
-    tracing::debug_span!(
-        "poll",
-        otel.name = named("poll", task.operation()),
-        otel.status_code = Empty,
-        error.type = Empty,
-        imagekiln.operation = task.operation(),
-        imagekiln.task.id = task.id(),
-        imagekiln.task.status = Empty,
-    )
-}
-
-fn download(task: &TaskRef) -> Span {
-    tracing::info_span!(
-        "download",
-        otel.name = named("download", task.operation()),
-        otel.status_code = Empty,
-        error.type = Empty,
-        imagekiln.operation = task.operation(),
-        imagekiln.task.id = task.id(),
-    )
+    task_span!(DEBUG, "poll", task)
 }
 
 /// Returns the name of a span for OpenTelemetry: what is done, and to what, if that is known.
@@ -77,7 +66,7 @@ pub(crate) async fn run_download<T>(
     task: &TaskRef,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    run(download(task), work).await
+    run(task_span!(INFO, "download", task), work).await
 }
 
 pub(crate) fn accepted(span: &Span, task: &TaskRef) {
