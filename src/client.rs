@@ -5,9 +5,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
-    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, Task, TaskRef, Unfinished,
+    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, Task, TaskRef, TaskStatus,
     find_operation,
-    journal::{Origin, Record, Step},
+    journal::{self, Origin, Record, Step},
     task::Shared,
     telemetry::metrics,
     transport::service::result_url,
@@ -29,6 +29,18 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
+
+/// A submission in the journal that is not finished.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unfinished<T = Task> {
+    /// A task that was accepted, and whose picture was not saved, with its record.
+    Task(T, Record),
+    /// A submission that the service may have accepted. The client does not send it again. Check
+    /// the usage at the service, then [`adopt`](crate::Client::adopt) its task or
+    /// [`dismiss`](crate::Client::dismiss) it.
+    Unknown(Record),
+}
 
 impl ClientBuilder {
     /// Builds a client with these settings.
@@ -184,14 +196,33 @@ impl Client {
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
     pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
-        self.0.resume().await
+        let submissions = &self.0.submissions;
+        let before = submissions.intents();
+        let records = self.open_records().await?;
+        let after = submissions.intents();
+        let is_in_flight = |record: &Record| {
+            let id = record.intent().id();
+            before.contains(id) || after.contains(id)
+        };
+        let unfinished =
+            records.into_iter().filter_map(|record| match self.task_of_record(&record) {
+                Some(task) => Some(Unfinished::Task(task, record)),
+                None if is_in_flight(&record) => None,
+                None => Some(Unfinished::Unknown(record)),
+            });
+        Ok(unfinished.collect())
     }
 
     /// Returns the task of a record; `None` if the service is not known to have accepted it.
     ///
     /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
-        self.0.task_of(record)
+        let reference = record.task()?.clone().of_submission(record.intent().id());
+        let task = self.task(reference);
+        Some(match record.ready_at() {
+            Some(at) => task.ready_since(at),
+            None => task,
+        })
     }
 
     /// Continues a submission with unknown billing as the task that a person has found, for example
@@ -209,13 +240,32 @@ impl Client {
     ///   could not be read or written.
     /// - The errors of [`Task::poll`].
     pub async fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
-        let operation = find_operation(record.intent().operation()).ok_or_else(|| {
-            let message =
-                format!("the contract has no operation `{}`", record.intent().operation());
+        let intent = record.intent();
+        let operation = find_operation(intent.operation()).ok_or_else(|| {
+            let message = format!("the contract has no operation `{}`", intent.operation());
             Error::new(ErrorKind::Usage, message)
         })?;
-        let task = self.task_by_id(operation, task_id)?.reference().clone();
-        self.0.adopt(record, task).await
+        let task = self.task_by_id(operation, task_id)?;
+        let reference = task.reference();
+        let unusable = |kind, message| {
+            Error::new(kind, message)
+                .with_task(reference)
+                .with_advice("nothing was changed; check the id")
+        };
+        // The polling URL of the response may be another one.
+        let is_same =
+            |other: &TaskRef| (other.region(), other.id()) == (reference.region(), reference.id());
+        let is_taken = |other: &Record| {
+            other.task().is_some_and(is_same) && other.intent().id() != intent.id()
+        };
+        if self.open_records().await?.iter().any(is_taken) {
+            return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
+        }
+        if *task.poll().await?.status() == TaskStatus::TaskNotFound {
+            return Err(unusable(ErrorKind::TaskNotFound, "the service does not know the task"));
+        }
+        self.advance(intent.id(), &Step::Accepted(reference.clone())).await?;
+        Ok(self.task(reference.clone().of_submission(intent.id())))
     }
 
     /// Closes the record of a task in the journal.
@@ -230,7 +280,7 @@ impl Client {
     /// open.
     pub async fn settle(&self, task: &TaskRef) -> Result<(), Error> {
         let Some(submission) = task.submission() else { return Ok(()) };
-        self.0.advance(submission, &Step::Settled).await.map_err(|error| error.with_task(task))
+        self.advance(submission, &Step::Settled).await.map_err(|error| error.with_task(task))
     }
 
     /// Closes the record of a submission that needs nothing more, for example because a person
@@ -241,7 +291,7 @@ impl Client {
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
     /// open.
     pub async fn dismiss(&self, record: &Record) -> Result<(), Error> {
-        self.0.advance(record.intent().id(), &Step::Settled).await
+        self.advance(record.intent().id(), &Step::Settled).await
     }
 
     /// Makes every submission of this client and its clones fail instead of being retried, for
@@ -279,6 +329,19 @@ impl Client {
     /// ```
     pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
         self.0.submissions.drain(deadline).await
+    }
+
+    async fn open_records(&self) -> Result<Vec<Record>, Error> {
+        let Some(journal) = &self.0.settings.journal else { return Ok(Vec::new()) };
+        let records = journal::call(|| journal.open_records()).await;
+        records.map_err(|error| error.into_error("could not read the journal"))
+    }
+
+    /// Records what happened to a submission.
+    async fn advance(&self, submission: &str, step: &Step) -> Result<(), Error> {
+        let Some(journal) = &self.0.settings.journal else { return Ok(()) };
+        let written = journal::call(|| journal.advance(submission, step)).await;
+        written.map_err(|error| error.into_error("could not write to the journal"))
     }
 }
 

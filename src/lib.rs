@@ -107,7 +107,7 @@ pub mod webhook;
 
 pub(crate) use self::transport::hooks;
 
-pub use self::client::Client;
+pub use self::client::{Client, Unfinished};
 pub use self::contract::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit,
     find_operation, operations,
@@ -125,7 +125,7 @@ pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use self::task::{SubmissionResponse, Task, Unfinished, Update, Updates, WaitOptions};
+pub use self::task::{SubmissionResponse, Task, Update, Updates, WaitOptions};
 pub use self::values::{
     Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
     ImageSource, ImageUrlError, IntoField, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region,

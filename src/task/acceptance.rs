@@ -3,9 +3,9 @@
 use serde_json::Value;
 use url::Url;
 
-use super::{TaskRef, drift::Findings};
+use super::drift::Findings;
 use crate::{
-    Operation,
+    Operation, TaskRef,
     contract::{Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
@@ -78,32 +78,31 @@ impl FoundTask<'_> {
     ) -> (Option<SubmissionResponse>, Findings<'_>) {
         let mut value = self.object.clone();
         redaction.redact_json_except_urls(&mut value);
-        let mistyped = mistyped_references(&value);
+        let mut unexpected = mistyped_references(&value);
         insert(&mut value, "id", self.task.id());
         if value.get("polling_url").is_none_or(Value::is_null)
-            && let (Some(response), unexpected) =
-                read_response::<AsyncWebhookResponse>(value.clone())
+            && let (Some(response), more) = read_response::<AsyncWebhookResponse>(value.clone())
         {
-            let findings = self.findings("AsyncWebhookResponse", [mistyped, unexpected]);
+            unexpected.add(more);
+            let findings = self.findings("AsyncWebhookResponse", unexpected);
             return (Some(SubmissionResponse::Webhook(response)), findings);
         }
         insert(&mut value, "polling_url", self.task.polling_url().reveal());
-        let (response, unexpected) = read_response::<AsyncResponse>(value);
-        let findings = self.findings("AsyncResponse", [mistyped, unexpected]);
-        (response.map(SubmissionResponse::Async), findings)
+        let (response, more) = read_response::<AsyncResponse>(value);
+        unexpected.add(more);
+        (response.map(SubmissionResponse::Async), self.findings("AsyncResponse", unexpected))
     }
 
-    fn findings(&self, response: &'static str, parts: [Unexpected; 2]) -> Findings<'_> {
-        let mut unexpected = Unexpected::default();
-        for part in parts {
-            match self.wrapper {
-                Some(name) => unexpected.within(name, part),
-                None => unexpected.add(part),
+    fn findings(&self, response: &'static str, found: Unexpected) -> Findings<'_> {
+        let unexpected = match self.wrapper {
+            Some(name) => {
+                let mut outer = Unexpected::default();
+                outer.within(name, found);
+                outer.unlisted(name);
+                outer
             }
-        }
-        if let Some(name) = self.wrapper {
-            unexpected.unlisted(name);
-        }
+            None => found,
+        };
         Findings { operation: self.task.operation(), response, unexpected, ..Findings::default() }
     }
 }
@@ -127,11 +126,6 @@ fn mistyped_references(object: &Value) -> Unexpected {
         }
     }
     unexpected
-}
-
-/// Whether the response has a polling URL, which only a task has.
-pub(super) fn has_polling_url(response: &Response) -> bool {
-    response.text("polling_url").is_some()
 }
 
 fn id_of(object: &Value) -> Option<String> {

@@ -59,7 +59,9 @@ impl Drift {
         // The contract does not list the statuses of tasks in progress, so one of them is only
         // worth a note.
         let is_note = findings.unexpected.is_empty() && !findings.has_picture;
-        if (is_note && findings.status.is_none()) || !is_enabled(is_note) {
+        let is_enabled =
+            if is_note { tracing::enabled!(Level::INFO) } else { tracing::enabled!(Level::WARN) };
+        if (is_note && findings.status.is_none()) || !is_enabled {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,8 +139,4 @@ impl Findings<'_> {
             "the service returned something that the contract does not define"
         );
     }
-}
-
-fn is_enabled(is_note: bool) -> bool {
-    if is_note { tracing::enabled!(Level::INFO) } else { tracing::enabled!(Level::WARN) }
 }

@@ -1,20 +1,33 @@
-//! Sends one POST and reads its response.
+//! An attempt to submit: sends the POST once, and returns the accepted task, or whether the
+//! submission was billed and may be sent again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
-use tokio::time::Instant;
+use reqwest::StatusCode;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use url::Url;
 
-use super::Shared;
+use super::{Shared, Task, acceptance::find_task, drift::Findings, submissions::InFlight};
 use crate::{
-    Request, generated,
+    Error, ErrorKind, Request,
+    contract::{Unexpected, read_response},
+    generated,
+    journal::{self, Intent, JournalError},
+    retry::{
+        retry_after,
+        status::{Meaning, SubmissionEffect, is_tls_failure, was_not_processed},
+    },
     transport::{
-        body::{BodyPlan, Permit, PermitError, Progress},
+        body::{BodyPlan, Permit, Progress},
+        error_body::{ErrorBody, MOST_VIOLATIONS, named},
         hooks::Hooks,
+        middleware::Purpose,
         path::path_of,
+        redaction::Redaction,
         response::{Ending, ReadLimits, Response},
     },
+    types::HttpValidationError,
 };
 
 /// The maximum duration of a response from its first byte to its last, as a multiple of the silence
@@ -27,70 +40,142 @@ const LONGEST_RESPONSE: u32 = 4;
 const SEND_BUFFERS: u64 = 8 * 1024 * 1024;
 const SLOW_CONNECTION: u64 = 64 * 1024;
 
-/// The exchange ended without a response.
-pub(super) struct NoResponse {
-    pub(super) why: ExchangeFailure,
-    /// Whether the HTTP client consumed the whole body. If it did not, the end of the JSON document
-    /// was never sent, and the service cannot accept an incomplete document.
-    pub(super) was_sent: bool,
+/// A submission in its own task.
+pub(super) struct Submission {
+    pub(super) shared: Arc<Shared>,
+    pub(super) base: Url,
+    pub(super) request: Request,
+    pub(super) plan: Arc<BodyPlan>,
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// The journal entry of the submission, if the client has a journal.
+    pub(super) intent: Option<Intent>,
+    pub(super) in_flight: InFlight,
 }
 
-/// Why there is no response.
-pub(super) enum ExchangeFailure {
-    /// The journal did not permit the attempt.
-    Refused(PermitError),
-    /// An image could not be read completely.
-    File(String),
-    /// Nothing was transferred for this long.
-    Silent(Duration),
-    Failed(Box<ClientError<()>>),
+/// How an attempt failed.
+pub(super) enum SubmitFailure {
+    /// The service certainly did not process the submission, which may be sent again.
+    Retryable(Error),
+    Final(Error),
 }
 
-/// Sends the request once, if `permit` succeeds. `resends` is the number of attempts before this
-/// one.
-pub(super) async fn exchange(
-    shared: &Shared,
-    base: &Url,
-    request: &Request,
-    plan: &Arc<BodyPlan>,
-    permit: Option<Permit>,
-    resends: u32,
-) -> Result<Response, NoResponse> {
-    let service = &shared.service;
-    let silence = service.silence;
-    let progress = Progress::start();
-    let connection = service.connections.to(base);
-    let operation = request.operation();
-    let generated = generated::Client::new_with_client(
-        base.as_str().trim_end_matches('/'),
-        connection.http.clone(),
-        Hooks {
-            service: Arc::clone(service),
-            operation: operation.name,
-            path: path_of(base.path(), request, &service.model_prefix),
-            resends,
-        },
-    );
-    let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
-    // Boxed because the future of the generated client is large.
-    let sending = Box::pin(generated.submit(plan.body(&progress, permit)));
-    let watched =
-        service.connections.watch((base, &connection), || progress.last_frame_at(), until, sending);
-    let failed = |why| NoResponse { why, was_sent: progress.all_frames_taken() };
-    let sent = watched.await.ok_or_else(|| failed(ExchangeFailure::Silent(silence)))?;
-    let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
-    let response = read(sent, limits).await.map_err(|error| {
-        failed(match (progress.take_refusal(), progress.error()) {
-            (Some(refusal), _) => ExchangeFailure::Refused(refusal),
-            (None, Some(error)) => ExchangeFailure::File(error.to_owned()),
-            (None, None) => ExchangeFailure::Failed(Box::new(error)),
-        })
-    })?;
-    if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-        service.connections.abandon(base, &connection);
+impl Submission {
+    /// Sends the request once, if the journal permits it. `resends` is the number of attempts
+    /// before this one.
+    pub(super) async fn attempt(&self, resends: u32) -> Result<Task, SubmitFailure> {
+        let Self { shared, base, request, plan, .. } = self;
+        let service = &shared.service;
+        let silence = service.silence;
+        let progress = Progress::start();
+        let connection = service.connections.to(base);
+        let generated = generated::Client::new_with_client(
+            base.as_str().trim_end_matches('/'),
+            connection.http.clone(),
+            Hooks {
+                service: Arc::clone(service),
+                operation: request.operation().name,
+                path: path_of(base.path(), request, &service.model_prefix),
+                resends,
+            },
+        );
+        let started = || progress.last_frame_at();
+        let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
+        // Boxed because the future of the generated client is large.
+        let sending = Box::pin(generated.submit(plan.body(&progress, self.permit())));
+        let watched = service.connections.watch((base, &connection), started, until, sending);
+        let sent = watched.await.ok_or_else(|| {
+            let message = format!(
+                "no response to the submission: no data from the service for {} s",
+                silence.as_secs_f32()
+            );
+            broken_off(Error::new(ErrorKind::Network, message), &progress)
+        })?;
+        let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
+        let response = read(sent, limits).await.map_err(|error| no_response(error, &progress))?;
+        if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+            service.connections.abandon(base, &connection);
+        }
+        service.record_submission(base, request, &response);
+        if response.status.is_success() {
+            self.accepted(&response).map_err(SubmitFailure::Final)
+        } else {
+            Err(self.refusal(&response))
+        }
     }
-    service.record_submission(base, request, &response);
-    Ok(response)
+
+    /// Returns the call that asks the journal to permit an attempt.
+    fn permit(&self) -> Option<Permit> {
+        let journal = Arc::clone(self.shared.settings.journal.as_ref()?);
+        let intent = self.intent.clone()?;
+        Some(Box::new(move || {
+            let permitted = journal::caught(|| journal.permit(&intent)).flatten();
+            permitted.map_err(JournalError::into_reason)
+        }))
+    }
+
+    /// Reads the response to an accepted submission. Finds the task even in a damaged response.
+    fn accepted(&self, response: &Response) -> Result<Task, Error> {
+        let service = &self.shared.service;
+        let redaction = Redaction::of_request(&service.secrets, &self.request);
+        if let Some(found) = find_task(response, self.request.operation(), &self.base, &redaction) {
+            let task = found.task.clone().submitted(service.clock.now());
+            if !matches!(response.ending, Ending::Complete) {
+                tracing::warn!(
+                    task_id = task.id(),
+                    "the submission response is truncated, but contains the task"
+                );
+            }
+            let (read, findings) = found.response(&redaction);
+            self.shared.drift.report(findings.with_type_of(response));
+            let task = Task::resumed(Arc::clone(&self.shared), task);
+            return Ok(Task { response: read.map(Arc::new), ..task });
+        }
+        let status = response.status.as_u16();
+        let (kind, message) = match &response.ending {
+            Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
+                (ErrorKind::Network, "ended before it contained a task")
+            }
+            Ending::TooLong => {
+                (ErrorKind::Response, "is too large, and the part that was read contains no task")
+            }
+            Ending::Complete if response.document().is_none() => {
+                (ErrorKind::Response, "is not JSON")
+            }
+            Ending::Complete => (ErrorKind::Response, "contains no task"),
+        };
+        let message =
+            format!("the service accepted the submission ({status}), but the response {message}");
+        Err(unknown(Error::new(kind, message))
+            .with_status(status)
+            .with_request_id(response.request_id(&redaction)))
+    }
+
+    /// Classifies a response without a success code.
+    fn refusal(&self, response: &Response) -> SubmitFailure {
+        let operation = self.request.operation();
+        let redaction = Redaction::of_request(&self.shared.service.secrets, &self.request);
+        let (error, meaning) =
+            error_of(&self.shared, Purpose::Submission, Some(operation.name), response, &redaction);
+        // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
+        // submission is not sent again.
+        if meaning.submission == SubmissionEffect::Unknown || response.text("polling_url").is_some()
+        {
+            let candidate = find_task(response, operation, &self.base, &redaction);
+            return SubmitFailure::Final(match candidate {
+                Some(found) => unknown(error).with_task(&found.task),
+                None => unknown(error),
+            });
+        }
+        let function =
+            (meaning.kind == ErrorKind::RateLimited).then_some("ClientBuilder::max_active_tasks");
+        let error = error
+            .with_advice(format!("nothing was billed; {}", meaning.advice))
+            .with_function(function);
+        match meaning.submission {
+            SubmissionEffect::Retried => SubmitFailure::Retryable(error),
+            _ => SubmitFailure::Final(error),
+        }
+    }
 }
 
 /// Returns how long a slow connection may need to send what is still buffered.
@@ -118,4 +203,136 @@ async fn read(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Returns the error for a response without a success code, and the meaning of its status code.
+/// Reports what the contract does not define in it.
+pub(super) fn error_of(
+    shared: &Shared,
+    purpose: Purpose,
+    operation: Option<&str>,
+    response: &Response,
+    redaction: &Redaction,
+) -> (Error, &'static Meaning) {
+    let meaning = Meaning::of(response.status);
+    if response.status == StatusCode::UNPROCESSABLE_ENTITY {
+        report(shared, operation, response, redaction);
+    }
+    let error_body = ErrorBody::of(response, redaction);
+    let kind = match meaning.kind {
+        // A poll has no contract violations; those are about submissions.
+        ErrorKind::Validation if purpose == Purpose::Poll => ErrorKind::Service,
+        kind => kind,
+    };
+    let message = format!(
+        "{} failed: the service {} ({}){}",
+        purpose.name(),
+        meaning.what,
+        named(response.status),
+        error_body.suffix()
+    );
+    let error = Error::new(kind, message)
+        .with_status(response.status.as_u16())
+        .with_request_id(response.request_id(redaction))
+        .with_retry_after(retry_after(&response.headers, shared.service.clock.now()))
+        .with_violations(error_body.violations)
+        .with_response(error_body.response);
+    (error, meaning)
+}
+
+/// Reports what the contract does not define in a response to an invalid request.
+fn report(shared: &Shared, operation: Option<&str>, response: &Response, redaction: &Redaction) {
+    let Some(mut body) = response.document().cloned() else { return };
+    redaction.redact_json(&mut body);
+    let (read, unexpected) = read_response::<HttpValidationError>(body);
+    let mut findings =
+        Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
+    let violations = read.iter().flat_map(|body| &body.detail).take(MOST_VIOLATIONS);
+    let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
+    let mut inner = Unexpected::default();
+    names.iter().for_each(|name| inner.unlisted(name));
+    findings.unexpected.within("detail", inner);
+    shared.drift.report(findings.with_type_of(response));
+}
+
+/// Classifies an attempt without a response.
+fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
+    if let Some(refusal) = progress.take_refusal() {
+        let error = Error::refused(refusal);
+        return SubmitFailure::Final(
+            error.with_advice("nothing was billed; the client cancelled the attempt"),
+        );
+    }
+    // The body was not sent completely, so the service had no request to accept.
+    if let Some(fault) = progress.error() {
+        let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
+        return SubmitFailure::Final(
+            error.with_advice("nothing was billed; the client cancelled the upload"),
+        );
+    }
+    let error = match error {
+        ClientError::CommunicationError(error) if is_tls_failure(&error) => {
+            return SubmitFailure::Final(no_tls(error));
+        }
+        ClientError::CommunicationError(error) if was_not_processed(&error) => {
+            return not_processed(error);
+        }
+        ClientError::CommunicationError(error) if error.is_builder() => {
+            return SubmitFailure::Final(
+                not_built("could not build the request").with_source(error.without_url()),
+            );
+        }
+        ClientError::InvalidRequest(message) => {
+            return SubmitFailure::Final(not_built(&message));
+        }
+        ClientError::CommunicationError(error) => {
+            Error::new(ErrorKind::Network, "the connection broke during the submission")
+                .with_source(error.without_url())
+        }
+        other => Error::new(ErrorKind::Response, format!("could not read the response: {other}")),
+    };
+    broken_off(error, progress)
+}
+
+/// If the HTTP client did not consume the whole body, the end of the JSON document was never sent,
+/// and the service cannot accept an incomplete document.
+fn broken_off(error: Error, progress: &Progress) -> SubmitFailure {
+    SubmitFailure::Final(if progress.all_frames_taken() {
+        unknown(error)
+    } else {
+        error.with_advice("nothing was billed; the request was not sent completely")
+    })
+}
+
+fn not_processed(error: reqwest::Error) -> SubmitFailure {
+    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+    let message = if error.is_connect() {
+        format!("could not connect to {host}")
+    } else {
+        format!("{host} closed the connection before it processed the submission")
+    };
+    let error = Error::new(ErrorKind::Network, message)
+        .with_advice("nothing was billed; check the base URL and the network")
+        .with_source(error.without_url());
+    SubmitFailure::Retryable(error)
+}
+
+fn no_tls(error: reqwest::Error) -> Error {
+    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+    let advice = "nothing was billed; check the scheme and the port of the base URL, and that this \
+                  machine trusts the certificate";
+    Error::new(ErrorKind::Network, format!("could not establish a TLS connection to {host}"))
+        .with_advice(advice)
+        .with_source(error.without_url())
+}
+
+fn not_built(message: &str) -> Error {
+    Error::new(ErrorKind::Settings, message).with_advice("nothing was sent")
+}
+
+pub(super) fn unknown(error: Error) -> Error {
+    error.with_billing_unknown().with_advice(
+        "it is unknown whether the task was created and billed, so the client did not send it \
+         again; check the usage at the service before you submit it again",
+    )
 }

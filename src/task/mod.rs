@@ -1,43 +1,42 @@
 //! A task from its submission to its final status.
 
 mod acceptance;
-mod caller;
 mod drift;
 mod exchange;
 mod poll;
 #[cfg(feature = "webhook")]
 mod recent;
-mod refusal;
-mod resume;
-mod shared;
 mod slots;
 mod submissions;
 mod submit;
-mod update;
 mod updates;
 mod wait;
 mod waits;
 
 use std::{
+    fmt,
     sync::{Arc, OnceLock},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
+use tokio::sync::Semaphore;
 use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
+pub use self::poll::Update;
 #[cfg(feature = "axum")]
 pub(crate) use self::recent::Recent;
-pub use self::resume::Unfinished;
-pub(crate) use self::shared::{Shared, TaskSettings};
-pub use self::update::Update;
 pub use self::updates::Updates;
 pub use self::wait::WaitOptions;
 #[cfg(feature = "axum")]
 pub(crate) use self::wait::outcome;
-use crate::{Secret, TaskRef};
+use self::{drift::Drift, slots::Slots, submissions::Submissions, waits::Waits};
+use crate::{
+    Address, Secret, TaskRef, contract::WebhookDefaults, journal::Journal, picture::Downloads,
+    retry::RetryBudget, transport::service::Service,
+};
 
 /// A task that the service has accepted and billed.
 ///
@@ -113,5 +112,75 @@ impl Task {
     /// Returns the complete response to the submission. `None` for a resumed task.
     pub fn response(&self) -> Option<&SubmissionResponse> {
         self.response.as_deref()
+    }
+}
+
+/// The maximum number of remembered tasks and events of each kind; the oldest are dropped first.
+const REMEMBERED: usize = 10_000;
+
+/// The settings of submissions and polls.
+#[derive(Clone)]
+pub(crate) struct TaskSettings {
+    /// Whether requests are validated against the contract.
+    pub(crate) validation: bool,
+    pub(crate) max_concurrent_polls: usize,
+    pub(crate) max_active_tasks: Option<usize>,
+    pub(crate) submit_deadline: Option<Duration>,
+    pub(crate) poll_deadline: Duration,
+    pub(crate) webhook: WebhookDefaults,
+    pub(crate) journal: Option<Arc<dyn Journal>>,
+}
+
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self {
+            validation: true,
+            max_concurrent_polls: 64,
+            max_active_tasks: None,
+            submit_deadline: None,
+            poll_deadline: Duration::from_secs(30),
+            webhook: WebhookDefaults::default(),
+            journal: None,
+        }
+    }
+}
+
+/// What all clones of a client share with their tasks and pictures.
+pub(crate) struct Shared {
+    pub(crate) service: Arc<Service>,
+    downloads: Downloads,
+    pub(crate) settings: TaskSettings,
+    polls: Semaphore,
+    slots: Option<Slots>,
+    submission_retries: RetryBudget,
+    poll_retries: RetryBudget,
+    pub(crate) waits: Arc<Waits>,
+    pub(crate) submissions: Arc<Submissions>,
+    drift: Drift,
+}
+
+impl Shared {
+    pub(crate) fn new(service: Arc<Service>, settings: TaskSettings, downloads: Downloads) -> Self {
+        Self {
+            service,
+            downloads,
+            polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
+            slots: settings.max_active_tasks.map(Slots::new),
+            submission_retries: RetryBudget::new(),
+            poll_retries: RetryBudget::new(),
+            waits: Arc::default(),
+            submissions: Arc::default(),
+            drift: Drift::default(),
+            settings,
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base_url", &Address::from(self.service.base_url.clone()))
+            .field("key", self.service.key.text())
+            .finish_non_exhaustive()
     }
 }

@@ -1,25 +1,23 @@
-//! Sends one poll: a GET to the polling URL of the task.
+//! Sends one poll, a GET to the polling URL of the task, and reads its result.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use reqwest::{Method, Request};
+use serde_json::Value;
 use tokio::{
-    sync::{AcquireError, SemaphorePermit},
+    sync::SemaphorePermit,
     time::{self, Instant},
 };
 use tracing::Instrument;
 use url::Url;
 
-use super::{
-    Shared, Task, TaskRef,
-    refusal::{RequestKind, error_of},
-    update::{Update, read_update},
-};
+use super::{Shared, Task, drift::Findings, exchange::error_of};
 use crate::{
-    Error, ErrorKind, Secret, WaitEnd,
+    Address, Error, ErrorKind, Extra, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
+    contract::read_response,
     journal::{self, Step},
     retry::status::PollEffect,
     telemetry::{metrics, spans},
@@ -29,6 +27,7 @@ use crate::{
         redaction::Redaction,
         response::{Ending, Response},
     },
+    types::{PollResult, TaskResult},
 };
 
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
@@ -36,29 +35,7 @@ use crate::{
 const TURN: Duration = Duration::from_secs(2);
 
 /// Used as "no limit"; a much larger duration would overflow an `Instant`.
-const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
-
-/// Why a poll returned no update.
-pub(super) enum PollError {
-    /// The poll failed, not the task; the next poll may succeed.
-    Transient(Error),
-    /// Polling again would fail again.
-    Permanent(Error),
-}
-
-impl PollError {
-    fn error(&self) -> &Error {
-        match self {
-            Self::Transient(error) | Self::Permanent(error) => error,
-        }
-    }
-
-    pub(super) fn into_error(self) -> Error {
-        match self {
-            Self::Transient(error) | Self::Permanent(error) => error,
-        }
-    }
-}
+pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl Task {
     /// Polls the task once.
@@ -75,233 +52,321 @@ impl Task {
     /// - [`Auth`](ErrorKind::Auth), [`Payment`](ErrorKind::Payment),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld): polls fail until the cause is fixed.
     pub async fn poll(&self) -> Result<Update, Error> {
-        let update = poll(&self.shared, &self.reference, &self.polling_url, NO_LIMIT, 0).await;
-        Ok(update.map_err(PollError::into_error)?.with_ready_since(self.ready_since))
+        self.poll_within(NO_LIMIT, 0).await
     }
-}
 
-/// The semaphore is never closed. If it were, polls would have no limit.
-type Permit<'a> = Result<SemaphorePermit<'a>, AcquireError>;
-
-/// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll together
-/// end within `limit`. `parsed` keeps the polling URL for the next poll. `failures` is the number
-/// of polls that have failed before this one.
-pub(super) async fn poll(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    parsed: &OnceLock<Secret<Url>>,
-    limit: Duration,
-    failures: u32,
-) -> Result<Update, PollError> {
-    let until = Instant::now() + limit.min(NO_LIMIT);
-    // Both futures are boxed, because a waiting task should not hold them between polls. That of
-    // an HTTP exchange is large, and thousands of tasks may wait for a permit at once.
-    let permit = match shared.polls.try_acquire() {
-        Ok(permit) => Some(Ok(permit)),
-        Err(_) => Box::pin(time::timeout_at(until, shared.polls.acquire())).await.ok(),
-    };
-    Box::pin(poll_in_turn(shared, task, parsed, permit, failures, until)).await
-}
-
-/// Polls if there is a permit, and records what a final status means for the client.
-async fn poll_in_turn(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    parsed: &OnceLock<Secret<Url>>,
-    permit: Option<Permit<'_>>,
-    failures: u32,
-    until: Instant,
-) -> Result<Update, PollError> {
-    let span = spans::poll(task);
-    // Taken before the service decides.
-    let at = shared.service.clock.now();
-    let polled = match permit {
-        Some(permit) => {
-            get(shared, task, parsed, permit, failures, until).instrument(span.clone()).await
-        }
-        None => Err(took_too_long(task)),
-    };
-    let outcome = polled.as_ref().map(Update::status).map_err(PollError::error);
-    spans::polled(&span, outcome);
-    metrics::poll(task, outcome);
-    let update = polled?;
-    if update.status().is_final() {
-        if let Some(slots) = &shared.slots {
-            slots.release(task);
-        }
-        let step = Step::Polled { status: update.status().clone(), at };
-        journal::note(shared.settings.journal.as_deref(), task, &step).await;
-    }
-    Ok(update)
-}
-
-/// Sends the request and reads the response. Frees the permit early if that is slow.
-async fn get(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    parsed: &OnceLock<Secret<Url>>,
-    permit: Permit<'_>,
-    failures: u32,
-    until: Instant,
-) -> Result<Update, PollError> {
-    let url = match parsed.get() {
-        Some(url) => url,
-        None => {
-            let url = Secret::new(polling_url(shared, task)?);
-            parsed.get_or_init(|| url)
-        }
-    }
-    .get();
-    let service = &shared.service;
-    let started = Instant::now();
-    let until = until.min(started + shared.settings.poll_deadline);
-    // Taken before the service signs the delivery URL, so that the computed expiry is never too
-    // late.
-    let asked_at = service.clock.now();
-    let exchange = async {
-        let connection = service.connections.to(url);
-        let mut request = Request::new(Method::GET, url.clone());
-        let subject =
-            Subject { operation: task.operation(), task_id: Some(task.id()), resends: failures };
-        let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
-        let sending = async {
-            let sending = connection.http.execute(request);
-            let response = sending.instrument(observation.span()).await;
-            observation.finish(&response);
-            response
+    /// Polls once, subject to the limit on concurrent polls. Waiting for a permit and the poll
+    /// together end within `limit`. `failures` is the number of polls that have failed before this
+    /// one. If polling again would fail again, the error has an end of the wait.
+    pub(super) async fn poll_within(
+        &self,
+        limit: Duration,
+        failures: u32,
+    ) -> Result<Update, Error> {
+        let until = Instant::now() + limit.min(NO_LIMIT);
+        let polls = &self.shared.polls;
+        // Both futures are boxed, because a waiting task should not hold them between polls. That
+        // of an HTTP exchange is large, and thousands of tasks may wait for a permit at once.
+        let permit = match polls.try_acquire() {
+            Ok(permit) => Some(permit),
+            // The semaphore is never closed.
+            Err(_) => {
+                Box::pin(time::timeout_at(until, polls.acquire())).await.ok().and_then(Result::ok)
+            }
         };
-        let watched = service.connections.watch((url, &connection), || started, || until, sending);
-        let mut response = watched
-            .await
-            .ok_or_else(|| took_too_long(task))?
-            .map_err(|error| broken(task, error))?;
-        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        let limits = service.response_limits(until);
-        let response = Response::read(status, headers, response.bytes_stream(), limits).await;
-        if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-            service.connections.abandon(url, &connection);
-        }
-        Ok(response)
-    };
-    let mut exchange = std::pin::pin!(exchange);
-    let response = match time::timeout(TURN, exchange.as_mut()).await {
-        Ok(response) => response,
-        Err(_) => {
-            drop(permit);
-            exchange.await
-        }
-    }?;
-    service.record_poll(url, task, &response);
-    let http_status = response.status.as_u16();
-    let update = read(shared, task, url, response, asked_at);
-    tracing::debug!(http_status, "polled");
-    update
-}
-
-/// Converts the response of the polling URL to an update, or to an error.
-pub(super) fn read(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    url: &Url,
-    mut response: Response,
-    asked_at: SystemTime,
-) -> Result<Update, PollError> {
-    let secrets = &shared.service.secrets;
-    let redaction = Redaction::of_poll_body(secrets, task, url, response.body.as_deref());
-    // `Task not found` may come with status code 404. If the body has a status, it takes
-    // precedence.
-    let update = if response.status.is_success() || response.status.as_u16() == 404 {
-        read_update(shared, task, &mut response, &redaction, asked_at)
-    } else {
-        None
-    };
-    // An error also contains text of the headers.
-    update.ok_or_else(|| failed(shared, task, response, &Redaction::of_poll(secrets, task, url)))
-}
-
-/// Returns the polling URL, if it may receive the key.
-pub(super) fn polling_url(shared: &Shared, task: &TaskRef) -> Result<Url, PollError> {
-    let refused = |error: Error| {
-        PollError::Permanent(error.with_task(task).with_end(WaitEnd::Refused { status: None }))
-    };
-    let url = task.polling_url().parse().map_err(|error| {
-        refused(
-            Error::new(ErrorKind::Usage, "could not parse the polling URL")
-                .with_advice("the task continues; resume it by its id")
-                .with_function("Client::task_by_id")
-                .with_source(error),
-        )
-    })?;
-    if shared.service.key_origins.may_receive_key(&url) {
-        return Ok(url);
+        Box::pin(self.poll_in_turn(permit, failures, until)).await
     }
-    let host = url.host_str().unwrap_or_default();
-    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    let message = format!(
-        "the polling URL is at {}://{host}, which is not allowed to receive the key",
-        url.scheme()
-    );
-    let advice = format!(
-        "the task continues; if {host} belongs to the service, allow it to receive the key and \
-         resume the task"
-    );
-    let error = Error::new(ErrorKind::KeyWithheld, message)
-        .with_advice(advice)
-        .with_function("ClientBuilder::allow_polling_host");
-    Err(refused(error.with_withheld_host(host)))
+
+    /// Polls if there is a permit, and records what a final status means for the client.
+    async fn poll_in_turn(
+        &self,
+        permit: Option<SemaphorePermit<'_>>,
+        failures: u32,
+        until: Instant,
+    ) -> Result<Update, Error> {
+        let Self { shared, reference: task, .. } = self;
+        let span = spans::poll(task);
+        // Taken before the service decides and signs the delivery URL, so that the computed expiry
+        // is never too late.
+        let at = shared.service.clock.now();
+        let polled = match permit {
+            Some(permit) => self.get(permit, failures, until, at).instrument(span.clone()).await,
+            None => Err(timed_out()),
+        };
+        let polled = polled.map_err(|error| match error.wait_end() {
+            Some(_) => error.with_task(task),
+            None => error.with_task(task).with_advice("the poll failed, not the task; poll again"),
+        });
+        let outcome = polled.as_ref().map(Update::status);
+        spans::polled(&span, outcome);
+        metrics::poll(task, outcome);
+        let update = polled?;
+        if update.status().is_final() {
+            if let Some(slots) = &shared.slots {
+                slots.release(task);
+            }
+            let step = Step::Polled { status: update.status().clone(), at };
+            journal::note(shared.settings.journal.as_deref(), task, &step).await;
+        }
+        Ok(update.with_ready_since(self.ready_since))
+    }
+
+    /// Sends the request and reads the response. Frees the permit early if that is slow.
+    async fn get(
+        &self,
+        permit: SemaphorePermit<'_>,
+        failures: u32,
+        until: Instant,
+        at: SystemTime,
+    ) -> Result<Update, Error> {
+        let Self { shared, reference: task, .. } = self;
+        let url = match self.polling_url.get() {
+            Some(url) => url,
+            None => {
+                let url = Secret::new(self.parsed_url()?);
+                self.polling_url.get_or_init(|| url)
+            }
+        }
+        .get();
+        let service = &shared.service;
+        let started = Instant::now();
+        let until = until.min(started + shared.settings.poll_deadline);
+        let exchange = async {
+            let connection = service.connections.to(url);
+            let mut request = Request::new(Method::GET, url.clone());
+            let subject = Subject {
+                operation: task.operation(),
+                task_id: Some(task.id()),
+                resends: failures,
+            };
+            let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
+            let sending = async {
+                let sending = connection.http.execute(request);
+                let response = sending.instrument(observation.span()).await;
+                observation.finish(&response);
+                response
+            };
+            let watched =
+                service.connections.watch((url, &connection), || started, || until, sending);
+            let mut response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
+            let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+            let limits = service.response_limits(until);
+            let response = Response::read(status, headers, response.bytes_stream(), limits).await;
+            if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+                service.connections.abandon(url, &connection);
+            }
+            service.record_poll(url, task, &response);
+            tracing::debug!(http_status = response.status.as_u16(), "polled");
+            self.read(url, response, at)
+        };
+        let mut exchange = std::pin::pin!(exchange);
+        if let Ok(polled) = time::timeout(TURN, exchange.as_mut()).await {
+            return polled;
+        }
+        drop(permit);
+        exchange.await
+    }
+
+    /// Converts the response of the polling URL to an update, or to an error.
+    fn read(&self, url: &Url, mut response: Response, at: SystemTime) -> Result<Update, Error> {
+        let Self { shared, reference: task, .. } = self;
+        let secrets = &shared.service.secrets;
+        // `Task not found` may come with status code 404. If the body has a status, it takes
+        // precedence.
+        if response.status.is_success() || response.status.as_u16() == 404 {
+            let redaction = Redaction::of_poll_body(secrets, task, url, response.body.as_deref());
+            if let Some(update) = read_update(shared, task, &mut response, &redaction, at) {
+                return Ok(update);
+            }
+        }
+        // An error also contains text of the headers.
+        Err(failed(shared, task, response, &Redaction::of_poll(secrets, task, url)))
+    }
+
+    /// Returns the polling URL, if it may receive the key.
+    fn parsed_url(&self) -> Result<Url, Error> {
+        let refused = |error: Error| error.with_end(WaitEnd::Refused { status: None });
+        let url = self.reference.polling_url().parse().map_err(|error| {
+            refused(
+                Error::new(ErrorKind::Usage, "could not parse the polling URL")
+                    .with_advice("the task continues; resume it by its id")
+                    .with_function("Client::task_by_id")
+                    .with_source(error),
+            )
+        })?;
+        if self.shared.service.key_origins.may_receive_key(&url) {
+            return Ok(url);
+        }
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let message = format!(
+            "the polling URL is at {}://{host}, which is not allowed to receive the key",
+            url.scheme()
+        );
+        let advice = format!(
+            "the task continues; if {host} belongs to the service, allow it to receive the key and \
+             resume the task"
+        );
+        let error = Error::new(ErrorKind::KeyWithheld, message)
+            .with_advice(advice)
+            .with_function("ClientBuilder::allow_polling_host");
+        Err(refused(error.with_withheld_host(host)))
+    }
 }
 
 /// Converts a response that is not an update to an error.
-fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redaction) -> PollError {
+fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redaction) -> Error {
     let status = response.status;
     if status.is_success() {
-        return match response.ending {
-            Ending::Broken(error) => broken(task, error),
-            Ending::Silent | Ending::TooSlow => took_too_long(task),
-            Ending::TooLong => unreadable(task, "is too large"),
+        let what = match response.ending {
+            Ending::Broken(error) => return broken(error),
+            Ending::Silent | Ending::TooSlow => return timed_out(),
+            Ending::TooLong => "is too large",
             Ending::Complete if response.get("status").is_some_and(|status| status == "Ready") => {
-                unreadable(task, "has status `Ready` but no delivery URL")
+                "has status `Ready` but no delivery URL"
             }
-            Ending::Complete => unreadable(task, "has no status"),
+            Ending::Complete => "has no status",
         };
+        return Error::new(ErrorKind::Response, format!("the poll response {what}"));
     }
-    let operation = task.operation();
-    let (error, meaning) = error_of(shared, RequestKind::Poll, operation, &response, redaction);
-    let error = error.with_task(task);
-    match meaning.poll {
-        PollEffect::Again => transient(error),
-        PollEffect::End => {
-            let end = WaitEnd::Refused { status: Some(status.as_u16()) };
-            let advice = match error.kind() {
-                ErrorKind::Auth | ErrorKind::Payment => {
-                    format!("{}; the task continues", meaning.advice)
-                }
-                _ => "the task continues; resume it later".to_owned(),
-            };
-            PollError::Permanent(error.with_advice(advice).with_end(end))
-        }
+    let (error, meaning) = error_of(shared, Purpose::Poll, task.operation(), &response, redaction);
+    if meaning.poll == PollEffect::Again {
+        return error;
     }
+    let advice = match error.kind() {
+        ErrorKind::Auth | ErrorKind::Payment => format!("{}; the task continues", meaning.advice),
+        _ => "the task continues; resume it later".to_owned(),
+    };
+    error.with_advice(advice).with_end(WaitEnd::Refused { status: Some(status.as_u16()) })
 }
 
-fn unreadable(task: &TaskRef, what: &str) -> PollError {
-    transient(Error::new(ErrorKind::Response, format!("the poll response {what}")).with_task(task))
-}
-
-fn broken(task: &TaskRef, error: reqwest::Error) -> PollError {
+fn broken(error: reqwest::Error) -> Error {
     let message = if error.is_connect() {
         "could not connect to the polling host"
     } else {
         "the connection broke during the poll"
     };
-    transient(
-        Error::new(ErrorKind::Network, message).with_task(task).with_source(error.without_url()),
-    )
+    Error::new(ErrorKind::Network, message).with_source(error.without_url())
 }
 
-fn took_too_long(task: &TaskRef) -> PollError {
-    transient(Error::new(ErrorKind::Network, "the poll timed out").with_task(task))
+fn timed_out() -> Error {
+    Error::new(ErrorKind::Network, "the poll timed out")
 }
 
-fn transient(error: Error) -> PollError {
-    PollError::Transient(error.with_advice("the poll failed, not the task; poll again"))
+/// The result of a successful poll.
+#[derive(Debug, Clone)]
+pub struct Update {
+    status: TaskStatus,
+    response: PollResult,
+    picture: Option<Picture>,
+}
+
+impl Update {
+    /// Returns the status of the task.
+    pub fn status(&self) -> &TaskStatus {
+        &self.status
+    }
+
+    /// Returns the picture, if the status is [`Ready`](TaskStatus::Ready).
+    pub fn picture(&self) -> Option<&Picture> {
+        self.picture.as_ref()
+    }
+
+    /// Returns the result of the task, which is present once the status is
+    /// [`Ready`](TaskStatus::Ready).
+    pub fn result(&self) -> Option<&TaskResult> {
+        self.response.result.as_ref()
+    }
+
+    /// Returns the complete poll response. Fields whose values do not have the type that the
+    /// contract defines are in its `extra`.
+    pub fn response(&self) -> &PollResult {
+        &self.response
+    }
+
+    /// Returns the fields of the poll response that the contract does not define, for example a
+    /// progress value.
+    pub fn extra(&self) -> &Extra {
+        &self.response.extra
+    }
+
+    /// Passes on when the task was first seen as `Ready`.
+    fn with_ready_since(mut self, first: Option<SystemTime>) -> Self {
+        if let Some(first) = first {
+            self.picture = self.picture.map(|picture| picture.with_ready_since(first));
+        }
+        self
+    }
+
+    pub(super) fn into_picture(self) -> Option<Picture> {
+        self.picture
+    }
+}
+
+/// Reads the status and the picture from a poll response (schema `PollResult` of the contract),
+/// even if other fields are damaged or have unexpected types.
+fn read_update(
+    shared: &Arc<Shared>,
+    task: &TaskRef,
+    response: &mut Response,
+    redaction: &Redaction,
+    asked_at: SystemTime,
+) -> Option<Update> {
+    let object = response.object()?;
+    let status = object.get("status").and_then(Value::as_str);
+    let status = status.map(|status| match TaskStatus::from(status) {
+        // A status that the contract does not list is text of the service.
+        TaskStatus::InProgress(_) => TaskStatus::from(redaction.redact(status).as_str()),
+        listed => listed,
+    });
+    let sample = object.get("result").and_then(|result| result.get("sample"));
+    let has_sample = sample.is_some();
+    let address = match status {
+        Some(TaskStatus::Ready) => sample.and_then(delivery_url),
+        _ => None,
+    };
+    // `Ready` without a usable delivery URL is not a success. A later poll may return one.
+    let is_usable = match status {
+        Some(TaskStatus::Ready) => address.is_some(),
+        Some(_) => true,
+        None => false,
+    };
+    let findings = findings_of(response, status.as_ref(), has_sample);
+    // If it is not usable, the response is still needed for the error.
+    let mut object = if is_usable { response.take_object()? } else { object.clone() };
+    redaction.redact_json_except_urls(&mut object);
+    let (read, unexpected) = read_response::<PollResult>(object);
+    if let Some(mut findings) = findings {
+        findings.operation = task.operation();
+        findings.unexpected.add(unexpected);
+        shared.drift.report(findings);
+    }
+    if !is_usable {
+        return None;
+    }
+    let picture = address
+        .map(|address| Picture::new(Arc::clone(shared) as _, task.clone(), address, asked_at));
+    Some(Update { status: status?, response: read?, picture })
+}
+
+/// Returns what the contract does not define in a poll response, except the names of its members.
+fn findings_of<'a>(
+    response: &Response,
+    status: Option<&'a TaskStatus>,
+    has_sample: bool,
+) -> Option<Findings<'a>> {
+    // A failed response without a status says nothing about the task.
+    if status.is_none() && !response.status.is_success() {
+        return None;
+    }
+    let status = status.filter(|status| !status.is_final());
+    let has_picture = status.is_some() && has_sample;
+    let findings = Findings { response: "PollResult", status, has_picture, ..Findings::default() };
+    Some(findings.with_type_of(response))
+}
+
+fn delivery_url(sample: &Value) -> Option<Address> {
+    let address = Address::from(sample.as_str()?);
+    let url = address.parse().ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(address)
 }

@@ -5,22 +5,25 @@ use std::{
     hash::Hash,
 };
 
+use super::REMEMBERED;
+
 pub(crate) struct Recent<K, V> {
-    capacity: usize,
     values: HashMap<K, V>,
     /// The keys in insertion order.
     order: VecDeque<K>,
 }
 
-impl<K: Hash + Eq + Clone, V: Default> Recent<K, V> {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity, values: HashMap::new(), order: VecDeque::new() }
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { values: HashMap::new(), order: VecDeque::new() }
     }
+}
 
+impl<K: Hash + Eq + Clone, V: Default> Recent<K, V> {
     /// Returns the value of a key, which is added if it is missing.
     pub(crate) fn get_or_add(&mut self, key: K) -> &mut V {
         if !self.values.contains_key(&key) {
-            if self.order.len() >= self.capacity
+            if self.order.len() >= REMEMBERED
                 && let Some(first) = self.order.pop_front()
             {
                 self.values.remove(&first);
@@ -41,14 +44,11 @@ mod tests {
 
     #[test]
     fn the_oldest_entry_is_evicted_first() {
-        let mut recent = Recent::new(2);
-        for (key, value) in [("a", 1), ("b", 2), ("b", 3), ("c", 4)] {
-            *recent.get_or_add(key) += value;
+        let mut recent = Recent::default();
+        for key in (0..=REMEMBERED).chain([1]) {
+            *recent.get_or_add(key) += 1;
         }
-        assert_eq!(
-            [recent.get(&"a"), recent.get(&"b"), recent.get(&"c")],
-            [None, Some(&5), Some(&4)]
-        );
-        assert_eq!((recent.values.len(), recent.order.len()), (2, 2));
+        assert_eq!([0, 1, REMEMBERED].map(|key| recent.get(&key)), [None, Some(&2), Some(&1)]);
+        assert_eq!((recent.values.len(), recent.order.len()), (REMEMBERED, REMEMBERED));
     }
 }

@@ -2,7 +2,6 @@
 //! final status.
 
 use std::{
-    collections::HashMap,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,6 +12,7 @@ use tokio::{
     time::{self, Instant},
 };
 
+use super::{Shared, Task};
 use crate::{Error, ErrorKind, TaskRef, retry::backoff::Backoff};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
@@ -24,18 +24,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Slots {
-    pub(super) capacity: usize,
+    capacity: usize,
     free: Arc<Semaphore>,
-    /// Held slots by task id. Tasks in both regions may have the same id, and a faulty service may
-    /// return the same task for several submissions, each of which holds a slot.
-    held: Mutex<HashMap<String, Vec<Held>>>,
+    /// A faulty service may return the same task for several submissions, each of which holds a
+    /// slot.
+    held: Mutex<Vec<(TaskRef, OwnedSemaphorePermit)>>,
     /// Ensures that only one waiting submission polls.
-    pub(super) polling: sync::Mutex<()>,
-}
-
-struct Held {
-    task: TaskRef,
-    _slot: OwnedSemaphorePermit,
+    polling: sync::Mutex<()>,
 }
 
 impl Slots {
@@ -51,56 +46,16 @@ impl Slots {
 
     /// Assigns the slot of a submission to its task.
     pub(super) fn hold(&self, task: &TaskRef, slot: OwnedSemaphorePermit) {
-        let held = Held { task: task.clone(), _slot: slot };
-        self.lock().entry(task.id().to_owned()).or_default().push(held);
+        self.lock().push((task.clone(), slot));
     }
 
     /// Frees the slots of a task with a final status.
     pub(super) fn release(&self, task: &TaskRef) {
-        let mut held = self.lock();
-        let Some(same_id) = held.get_mut(task.id()) else { return };
-        same_id.retain(|held| held.task.identity() != task.identity());
-        if same_id.is_empty() {
-            held.remove(task.id());
-        }
+        self.lock().retain(|(held, _)| held.identity() != task.identity());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Held>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(TaskRef, OwnedSemaphorePermit)>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a free slot. Meanwhile, `poll_held` polls the tasks that hold one, which frees the
-    /// slots of those that are final.
-    pub(super) async fn slot<F: Future<Output = Result<(), Error>>>(
-        &self,
-        poll_held: impl Fn() -> F,
-    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let mut free = pin!(Arc::clone(&self.free).acquire_owned());
-        let started = Instant::now();
-        let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
-        loop {
-            let pause = backoff.pause();
-            let polling = async {
-                time::sleep(pause).await;
-                poll_held().await
-            };
-            tokio::select! {
-                biased;
-                // The semaphore is never closed. If it were, the submission would run without a
-                // slot.
-                slot = &mut free => return Ok(slot.ok()),
-                polled = polling => polled?,
-            }
-            if !has_warned && started.elapsed() >= LONG_WAIT {
-                has_warned = true;
-                tracing::warn!(active_tasks = self.capacity, "a submission is waiting for a slot");
-            }
-        }
-    }
-
-    /// Returns the tasks that hold a slot.
-    pub(super) fn held(&self) -> Vec<TaskRef> {
-        self.lock().values().flatten().map(|held| held.task.clone()).collect()
     }
 
     /// Returns a slot if one is free.
@@ -112,5 +67,61 @@ impl Slots {
                 .with_advice("nothing was sent; submit when a task has finished")
                 .with_function("Client::submit")
         })
+    }
+}
+
+impl Shared {
+    /// Waits for a free slot. Meanwhile, polls the tasks that hold one, which frees the slots of
+    /// those that are final.
+    pub(super) async fn slot(
+        self: &Arc<Self>,
+        slots: &Slots,
+    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
+        let started = Instant::now();
+        let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
+        loop {
+            let pause = backoff.pause();
+            let polling = async {
+                time::sleep(pause).await;
+                self.poll_held(slots).await
+            };
+            tokio::select! {
+                biased;
+                // The semaphore is never closed. If it were, the submission would run without a
+                // slot.
+                slot = &mut free => return Ok(slot.ok()),
+                polled = polling => polled?,
+            }
+            if !has_warned && started.elapsed() >= LONG_WAIT {
+                has_warned = true;
+                tracing::warn!(active_tasks = slots.capacity, "a submission is waiting for a slot");
+            }
+        }
+    }
+
+    /// Polls the tasks that hold a slot and have no active wait.
+    async fn poll_held(self: &Arc<Self>, slots: &Slots) -> Result<(), Error> {
+        let Ok(_guard) = slots.polling.try_lock() else { return Ok(()) };
+        let held: Vec<TaskRef> = slots.lock().iter().map(|(task, _)| task.clone()).collect();
+        let mut failures = Vec::new();
+        for task in held.into_iter().filter(|task| !self.waits.has(task)) {
+            let task = Task::resumed(Arc::clone(self), task);
+            if let Err(error) = task.poll_within(self.settings.poll_deadline, 0).await
+                && error.wait_end().is_some()
+            {
+                failures.push(error);
+            }
+        }
+        match failures.pop() {
+            Some(error) if failures.len() + 1 == slots.capacity => Err(Error::new(
+                ErrorKind::RateLimited,
+                "all slots are held by tasks that cannot be polled",
+            )
+            .with_advice("nothing was sent; fix the cause, or allow more active tasks")
+            .with_function("ClientBuilder::max_active_tasks")
+            .with_source(error)),
+            _ => Ok(()),
+        }
     }
 }

@@ -6,15 +6,15 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::watch, time};
+use tokio::{
+    sync::{oneshot, watch},
+    time,
+};
 
-use super::TaskRef;
 #[cfg(feature = "webhook")]
 use super::recent::Recent;
-use crate::{Error, ErrorKind};
-
-/// The maximum number of remembered tasks of each kind; the oldest are dropped first.
-const REMEMBERED: usize = 10_000;
+use super::{REMEMBERED, Task};
+use crate::{Billing, Error, ErrorKind, TaskRef};
 
 /// The maximum number of remembered tasks with the same id, which only a faulty service returns in
 /// one region.
@@ -25,6 +25,7 @@ const SAME_ID: usize = 8;
 #[cfg(feature = "webhook")]
 const HOLD: Duration = Duration::from_secs(60);
 
+#[derive(Default)]
 pub(crate) struct Submissions {
     state: Mutex<Tracked>,
     /// Notified whenever a submission ends.
@@ -33,6 +34,7 @@ pub(crate) struct Submissions {
     retries_stopped: watch::Sender<bool>,
 }
 
+#[derive(Default)]
 struct Tracked {
     next: u64,
     in_flight: BTreeMap<u64, SubmissionInfo>,
@@ -49,23 +51,6 @@ struct SubmissionInfo {
     asks_for_webhook: bool,
     /// The id of its journal intent, if there is a journal.
     intent: Option<String>,
-}
-
-impl Default for Submissions {
-    fn default() -> Self {
-        let state = Tracked {
-            next: 0,
-            in_flight: BTreeMap::new(),
-            orphans: VecDeque::new(),
-            #[cfg(feature = "webhook")]
-            tasks: Recent::new(REMEMBERED),
-        };
-        Self {
-            state: Mutex::new(state),
-            ended: watch::Sender::new(()),
-            retries_stopped: watch::Sender::new(false),
-        }
-    }
 }
 
 impl Submissions {
@@ -95,7 +80,7 @@ impl Submissions {
     }
 
     /// Returns the ids of the journal intents of the submissions in flight.
-    pub(super) fn intents(&self) -> HashSet<String> {
+    pub(crate) fn intents(&self) -> HashSet<String> {
         self.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
     }
 
@@ -134,13 +119,23 @@ impl Submissions {
         }
     }
 
-    /// Keeps a task whose caller is gone.
-    pub(super) fn keep_orphan(&self, task: TaskRef) {
-        let mut state = self.lock();
-        if state.orphans.len() == REMEMBERED {
-            state.orphans.pop_front();
+    /// Keeps the task of an outcome that nobody receives.
+    pub(super) fn keep(&self, outcome: &Outcome) {
+        if let Some(task) = accepted_task(outcome) {
+            tracing::warn!(task_id = task.id(), "submission accepted after `submit` was dropped");
+            let mut state = self.lock();
+            if state.orphans.len() == REMEMBERED {
+                state.orphans.pop_front();
+            }
+            state.orphans.push_back(task.clone());
+        } else if let Err(error) = outcome {
+            let billing_unknown = error.may_have_been_billed();
+            tracing::warn!(
+                kind = ?error.kind(),
+                billing_unknown,
+                "submission failed after `submit` was dropped"
+            );
         }
-        state.orphans.push_back(task);
     }
 
     fn lock(&self) -> MutexGuard<'_, Tracked> {
@@ -152,7 +147,7 @@ impl Submissions {
 ///
 /// It does not hold the client, because that would keep the journal open.
 pub(super) struct InFlight {
-    submissions: Arc<Submissions>,
+    pub(super) submissions: Arc<Submissions>,
     number: u64,
 }
 
@@ -190,5 +185,43 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         self.submissions.lock().in_flight.remove(&self.number);
         self.submissions.ended.send_replace(());
+    }
+}
+
+/// The outcome of a submission.
+pub(super) type Outcome = Result<Task, Error>;
+
+/// Returns the accepted task of an outcome, even if the journal could not record it.
+pub(super) fn accepted_task(outcome: &Outcome) -> Option<&TaskRef> {
+    match outcome.as_ref().map_err(Error::billing) {
+        Ok(task) => Some(task.reference()),
+        Err(Billing::Accepted(task)) => Some(task),
+        Err(_) => None,
+    }
+}
+
+/// What a caller of `submit` waits for.
+///
+/// Dropping it keeps the accepted task for [`Client::drain`](crate::Client::drain), even if the
+/// outcome was sent but not received yet.
+pub(super) struct OutcomeReceiver {
+    pub(super) receiver: oneshot::Receiver<Outcome>,
+    submissions: Arc<Submissions>,
+}
+
+impl OutcomeReceiver {
+    pub(super) fn new(submissions: &Arc<Submissions>) -> (oneshot::Sender<Outcome>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self { receiver, submissions: Arc::clone(submissions) })
+    }
+}
+
+impl Drop for OutcomeReceiver {
+    fn drop(&mut self) {
+        // Closed first, so that an outcome is either sent by now, or never.
+        self.receiver.close();
+        if let Ok(outcome) = self.receiver.try_recv() {
+            self.submissions.keep(&outcome);
+        }
     }
 }

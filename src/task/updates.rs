@@ -9,7 +9,7 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Task, WaitOptions, update::Update, wait::Polling};
+use super::{Task, Update, WaitOptions, wait::Polling};
 use crate::{Error, TaskRef, types::PollResult};
 
 type NextUpdate = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
@@ -48,7 +48,7 @@ impl Task {
     pub fn updates(&self, options: WaitOptions) -> Updates {
         Updates {
             task: Arc::clone(&self.reference),
-            step: Some(next(Polling::new(self, options))),
+            step: Some(next(Polling::new(self.clone(), options))),
             only_changes: false,
             last: None,
         }

@@ -2,22 +2,16 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
-use url::Url;
 
-use super::{
-    Shared, Task,
-    poll::{PollError, poll},
-    update::Update,
-    waits::WaitGuard,
-};
+use super::{Shared, Task, Update, waits::WaitGuard};
 use crate::{
-    Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
+    Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
     retry::backoff::{Backoff, LONGEST_RETRY},
     telemetry::{metrics, spans},
@@ -133,11 +127,11 @@ impl Task {
     ) -> impl Future<Output = Result<Picture, Error>> + Send + use<> {
         let task = self.clone();
         async move {
-            let mut polling = Polling::new(&task, options);
+            let mut polling = Polling::new(task, options);
             loop {
                 let update = polling.next().await?;
                 if update.status().is_final() {
-                    return outcome(update, &task.reference);
+                    return outcome(update, &polling.task.reference);
                 }
             }
         }
@@ -163,36 +157,32 @@ impl Source for Shared {
 /// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
-    update.into_picture().ok_or_else(|| failed(task, status))
-}
-
-fn failed(task: &TaskRef, status: TaskStatus) -> Error {
-    let (kind, advice) = match status {
-        TaskStatus::RequestModerated | TaskStatus::ContentModerated => {
-            (ErrorKind::Moderated, "change the prompt or the images, or increase safety_tolerance")
-        }
-        TaskStatus::TaskNotFound => {
-            (ErrorKind::TaskNotFound, "check the task id and the polling URL")
-        }
-        _ => (
-            ErrorKind::TaskFailed,
-            "there will be no picture; a new submission creates a new task and is billed again",
-        ),
-    };
-    let shown = one_line(status.as_str(), MAX_NAME);
-    Error::new(kind, format!("the task ended with status `{shown}`"))
-        .with_advice(advice)
-        .with_task(task)
-        .with_end(WaitEnd::Failed { status })
+    update.into_picture().ok_or_else(|| {
+        let (kind, advice) = match status {
+            TaskStatus::RequestModerated | TaskStatus::ContentModerated => (
+                ErrorKind::Moderated,
+                "change the prompt or the images, or increase safety_tolerance",
+            ),
+            TaskStatus::TaskNotFound => {
+                (ErrorKind::TaskNotFound, "check the task id and the polling URL")
+            }
+            _ => (
+                ErrorKind::TaskFailed,
+                "there will be no picture; a new submission creates a new task and is billed again",
+            ),
+        };
+        let shown = one_line(status.as_str(), MAX_NAME);
+        Error::new(kind, format!("the task ended with status `{shown}`"))
+            .with_advice(advice)
+            .with_task(task)
+            .with_end(WaitEnd::Failed { status })
+    })
 }
 
 /// The polls of one wait: the first immediately, the others after pauses.
 pub(super) struct Polling {
-    shared: Arc<Shared>,
-    task: Arc<TaskRef>,
+    task: Task,
     waiting: WaitGuard,
-    ready_since: Option<SystemTime>,
-    polling_url: Arc<OnceLock<Secret<Url>>>,
     started: Instant,
     deadline: Duration,
     intervals: Backoff,
@@ -214,16 +204,12 @@ struct Pause {
 }
 
 impl Polling {
-    pub(super) fn new(task: &Task, options: WaitOptions) -> Self {
+    pub(super) fn new(task: Task, options: WaitOptions) -> Self {
         // Raised to the minimum, because an interval of zero would never grow.
         let longest = options.max_interval.clamp(SHORTEST_PAUSE, LONGEST_INTERVAL);
         let first = options.interval.max(SHORTEST_PAUSE);
         Self {
-            shared: Arc::clone(&task.shared),
-            task: Arc::clone(&task.reference),
             waiting: WaitGuard::new(&task.shared.waits, &task.reference),
-            ready_since: task.ready_since,
-            polling_url: Arc::clone(&task.polling_url),
             started: Instant::now(),
             deadline: options.deadline,
             intervals: Backoff::new(first, longest).with_growth(GROWTH),
@@ -233,6 +219,7 @@ impl Polling {
             has_retry: true,
             last_poll_is_sent: false,
             span: spans::wait(&task.reference),
+            task,
         }
     }
 
@@ -242,7 +229,7 @@ impl Polling {
         if next.as_ref().map_or(true, |update| update.status().is_final()) {
             let outcome = next.as_ref().map(Update::status);
             spans::polled(&self.span, outcome);
-            metrics::wait(&self.task, outcome, self.started.elapsed());
+            metrics::wait(&self.task.reference, outcome, self.started.elapsed());
         }
         next
     }
@@ -265,17 +252,16 @@ impl Polling {
                 }
             }
             self.polls += 1;
-            let left = self.left();
-            let polling = poll(&self.shared, &self.task, &self.polling_url, left, failures);
+            let polling = self.task.poll_within(self.left(), failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
-                    return Ok(update.with_ready_since(self.ready_since));
+                    return Ok(update);
                 }
-                Err(PollError::Permanent(error)) => return Err(error),
-                Err(PollError::Transient(error)) => {
+                Err(error) if error.wait_end().is_some() => return Err(error),
+                Err(error) => {
                     self.requested_pause = error.retry_after();
-                    self.has_retry = self.shared.poll_retries.take();
+                    self.has_retry = self.task.shared.poll_retries.take();
                     last_failure = Some(error);
                     failures += 1;
                 }
@@ -290,15 +276,19 @@ impl Polling {
         if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
             return None;
         }
+        let service = &self.task.shared.service;
+        let random = &service.random;
         let latest = if std::mem::replace(&mut self.has_retry, true) {
             left - LAST_POLL.min(left / 2)
         } else {
             // Many waits may end at the same time, and the service is failing.
             self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
-            self.shared.service.random.spread(left)
+            random.spread(left)
         };
         let requested = self.requested_pause.take();
-        let pause = self.next_pause(requested);
+        let after = requested.map(|wait| random.after(wait.min(service.retry.longest_retry_after)));
+        let pause = random.spread(self.intervals.pause()).max(after.unwrap_or_default());
+        let pause = pause.max(SHORTEST_PAUSE);
         let wait = pause.min(latest);
         if let Some(error) = last_failure {
             self.span.in_scope(|| self.announce(failures, wait, error));
@@ -307,7 +297,7 @@ impl Polling {
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {
-        let Self { shared, task, .. } = self;
+        let Task { shared, reference: task, .. } = &self.task;
         tracing::debug!(task_id = task.id(), kind = ?error.kind(), "poll failed; retrying");
         shared.service.middlewares.announce(&Retry {
             purpose: Purpose::Poll,
@@ -318,13 +308,6 @@ impl Polling {
             wait,
             error,
         });
-    }
-
-    fn next_pause(&mut self, requested: Option<Duration>) -> Duration {
-        let service = &self.shared.service;
-        let (random, longest) = (&service.random, service.retry.longest_retry_after);
-        let requested = requested.map_or(Duration::ZERO, |pause| random.after(pause.min(longest)));
-        random.spread(self.intervals.pause()).max(requested).max(SHORTEST_PAUSE)
     }
 
     fn left(&self) -> Duration {
@@ -346,7 +329,7 @@ impl Polling {
             ),
         )
         .with_advice("the task continues and is billed; wait for it again with its reference")
-        .with_task(&self.task)
+        .with_task(&self.task.reference)
         .with_end(WaitEnd::DeadlineExceeded {
             elapsed,
             polls: self.polls,

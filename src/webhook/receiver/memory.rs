@@ -10,9 +10,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{Region, TaskStatus, task::Recent, webhook::event::Fingerprint};
 
-/// The maximum number of remembered events and tasks; the oldest are dropped first.
-const REMEMBERED: usize = 10_000;
-
 pub(super) struct Memory {
     /// Events that were confirmed and handled.
     pub(super) events: Arc<Once<Fingerprint>>,
@@ -83,7 +80,7 @@ struct Keys<K> {
 
 impl<K: Hash + Eq + Clone> Once<K> {
     fn new() -> Self {
-        Self(Mutex::new(Keys { in_progress: HashSet::new(), done: Recent::new(REMEMBERED) }))
+        Self(Mutex::new(Keys { in_progress: HashSet::new(), done: Recent::default() }))
     }
 
     /// Begins the execution for `key`, unless it is done or in progress.
