@@ -41,19 +41,20 @@
 //! [`ClientBuilder::submit_deadline`]: crate::ClientBuilder::submit_deadline
 
 mod background;
-mod client;
-mod picture;
 mod task;
 
-use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc};
+use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc, time::Duration};
 
 use futures_core::Stream;
 
-use self::background::Background;
-pub use self::client::{Client, Unfinished};
-pub use self::picture::{Picture, PictureStream};
-pub use self::task::{Task, Update, Updates};
-use crate::Error;
+use self::background::{Background, refuse_in_async_code};
+pub use self::task::{Picture, PictureStream, Task, Update, Updates};
+#[cfg(feature = "webhook")]
+use crate::webhook::Event;
+use crate::{
+    ClientBuilder, Error, Operation, Region, Submit, TaskRef,
+    journal::{Origin, Record},
+};
 
 /// A value of the async client whose methods block.
 ///
@@ -70,6 +71,26 @@ impl<T> Blocking<T> {
     /// Makes another value of the same client blocking.
     fn with<O>(&self, inner: O) -> Blocking<O> {
         Blocking { inner, background: Arc::clone(&self.background) }
+    }
+
+    /// Runs an async method of the value on the thread of the client.
+    fn call<O, F>(&self, method: impl FnOnce(T) -> F) -> Result<O, Error>
+    where
+        T: Clone,
+        O: Send + 'static,
+        F: Future<Output = Result<O, Error>> + Send + 'static,
+    {
+        self.background.run(method(self.inner.clone()))
+    }
+
+    /// Like [`call`](Self::call), and makes the outcome blocking.
+    fn get<O, F>(&self, method: impl FnOnce(T) -> F) -> Result<Blocking<O>, Error>
+    where
+        T: Clone,
+        O: Send + 'static,
+        F: Future<Output = Result<O, Error>> + Send + 'static,
+    {
+        Ok(self.with(self.call(method)?))
     }
 }
 
@@ -107,5 +128,229 @@ impl<S> Blocking<Option<S>> {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+/// A blocking client of the service; see [`blocking`](crate::blocking).
+///
+/// `Client` is cheap to clone. Clones share a thread, connections, limits and retry budgets, and
+/// may be used from several threads at once.
+pub type Client = Blocking<crate::Client>;
+
+/// A submission in the journal that is not finished.
+pub type Unfinished = crate::Unfinished<Task>;
+
+impl ClientBuilder {
+    /// Builds a blocking client, and starts its thread.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), imagekiln::Error> {
+    /// let client = imagekiln::Client::builder()
+    ///     .api_key("my key")
+    ///     .base_url("https://api.example.com")
+    ///     .build_blocking()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`build`](Self::build). Kind [`Settings`](crate::ErrorKind::Settings) if
+    /// the thread could not be started, and [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn build_blocking(self) -> Result<Client, Error> {
+        refuse_in_async_code()?;
+        let inner = self.build()?;
+        let background = Background::start(&inner)?;
+        Ok(Blocking { inner, background })
+    }
+}
+
+impl Client {
+    /// Returns the builder of both clients. [`build_blocking`](ClientBuilder::build_blocking)
+    /// builds a blocking one.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// Builds a client from the environment, as [`crate::Client::from_env`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`ClientBuilder::build_blocking`].
+    pub fn from_env() -> Result<Self, Error> {
+        ClientBuilder::from_env()?.build_blocking()
+    }
+
+    /// Submits a request and returns its task once the service has accepted it, as
+    /// [`crate::Client::submit`].
+    ///
+    /// After [`ClientBuilder::submit_deadline`], the submission continues on the thread of the
+    /// client, and [`drain`](Self::drain) returns its task.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::submit`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn submit(&self, request: impl Submit) -> Result<Task, Error> {
+        let request = request.into_request();
+        self.get(|client| async move { client.submit(request).await })
+    }
+
+    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot, as
+    /// [`crate::Client::try_submit`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::try_submit`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
+        let request = request.into_request();
+        self.get(|client| async move { client.try_submit(request).await })
+    }
+
+    /// Submits a request like [`submit`](Self::submit), and says what for, as
+    /// [`crate::Client::submit_for`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`submit`](Self::submit).
+    pub fn submit_for(
+        &self,
+        request: impl Submit,
+        origin: impl Into<Origin>,
+    ) -> Result<Task, Error> {
+        let (request, origin) = (request.into_request(), origin.into());
+        self.get(|client| async move { client.submit_for(request, origin).await })
+    }
+
+    /// Resumes a task, as [`crate::Client::task`]. Sends nothing.
+    pub fn task(&self, reference: TaskRef) -> Task {
+        self.with(self.inner.task(reference))
+    }
+
+    /// Resumes a task from its operation and its id, as [`crate::Client::task_by_id`]. Sends
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::task_by_id`].
+    pub fn task_by_id(
+        &self,
+        operation: &'static Operation,
+        id: impl Into<String>,
+    ) -> Result<Task, Error> {
+        Ok(self.with(self.inner.task_by_id(operation, id)?))
+    }
+
+    /// Resumes a task from the region that accepted it and its id, as [`crate::Client::task_in`].
+    /// Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::task_in`].
+    pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
+        Ok(self.with(self.inner.task_in(region, id)?))
+    }
+
+    /// Returns the submissions in the journal that are not finished, oldest first, as
+    /// [`crate::Client::resume`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::resume`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn resume(&self) -> Result<Vec<Unfinished>, Error> {
+        let unfinished = self.call(|client| async move { client.resume().await })?;
+        let unfinished = unfinished.into_iter().map(|entry| match entry {
+            crate::Unfinished::Task(task, record) => Unfinished::Task(self.with(task), record),
+            crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
+        });
+        Ok(unfinished.collect())
+    }
+
+    /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
+    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
+        Some(self.with(self.inner.task_of_record(record)?))
+    }
+
+    /// Continues a submission with unknown billing as the task that a person has found, as
+    /// [`crate::Client::adopt`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::adopt`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
+        let (record, id) = (record.clone(), task_id.into());
+        self.get(|client| async move { client.adopt(&record, id).await })
+    }
+
+    /// Closes the record of a task in the journal, as [`crate::Client::settle`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::settle`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn settle(&self, task: &TaskRef) -> Result<(), Error> {
+        let task = task.clone();
+        self.call(|client| async move { client.settle(&task).await })
+    }
+
+    /// Closes the record of an unknown submission, as [`crate::Client::dismiss`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::dismiss`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn dismiss(&self, record: &Record) -> Result<(), Error> {
+        let record = record.clone();
+        self.call(|client| async move { client.dismiss(&record).await })
+    }
+
+    /// Waits until no submission is in flight, and returns the tasks that were accepted after their
+    /// call had ended, as [`crate::Client::drain`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::drain`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
+        self.call(|client| async move { client.drain(deadline).await })
+    }
+}
+
+#[cfg(feature = "webhook")]
+impl Client {
+    /// Confirms an event by polling its task once, as [`crate::Client::confirm`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::confirm`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn confirm(&self, event: &Event, task: &TaskRef) -> Result<Update, Error> {
+        let (event, task) = (event.clone(), task.clone());
+        self.get(|client| async move { client.confirm(&event, &task).await })
+    }
+
+    /// Returns the reference of the task that an event is about, if this client submitted it, as
+    /// [`crate::Client::task_of`].
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn task_of(&self, event: &Event) -> Result<Option<TaskRef>, Error> {
+        let event = event.clone();
+        self.call(|client| async move { Ok(client.task_of(&event).await) })
+    }
+
+    /// Confirms an event for a task without a known reference, as [`crate::Client::confirm_in`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::confirm_in`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn confirm_in(&self, event: &Event, region: Region) -> Result<Update, Error> {
+        let event = event.clone();
+        self.get(|client| async move { client.confirm_in(&event, region).await })
     }
 }

@@ -1,9 +1,11 @@
-//! Tasks and their updates.
+//! Tasks, their updates and their pictures.
 
-use std::{fmt, time::SystemTime};
+use std::{path::Path, time::SystemTime};
 
-use super::{Blocking, Picture};
-use crate::{Error, WaitOptions};
+use bytes::Bytes;
+
+use super::Blocking;
+use crate::{Error, FileKind, SaveOptions, Saved, WaitOptions};
 
 /// A task that the service has accepted and billed, as [`crate::Task`].
 pub type Task = Blocking<crate::Task>;
@@ -22,9 +24,7 @@ impl Task {
     /// The same errors as [`crate::Task::poll`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn poll(&self) -> Result<Update, Error> {
-        let task = self.inner.clone();
-        let update = self.run(async move { task.poll().await })?;
-        Ok(self.with(update))
+        self.named(self.get(|task| async move { task.poll().await }))
     }
 
     /// Waits for the picture with the default [`WaitOptions`]: for at most ten minutes.
@@ -43,9 +43,7 @@ impl Task {
     /// The same errors as [`crate::Task::wait_with`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn wait_with(&self, options: WaitOptions) -> Result<Picture, Error> {
-        let task = self.inner.clone();
-        let picture = self.run(async move { task.wait_with(options).await })?;
-        Ok(self.with(picture))
+        self.named(self.get(|task| async move { task.wait_with(options).await }))
     }
 
     /// Returns an iterator over the updates of the task, one for each successful poll, as
@@ -64,12 +62,9 @@ impl Task {
         Updates(self.with(Some(self.inner.updates(options))))
     }
 
-    /// Runs `work` on the thread of the client. Its errors name the task.
-    fn run<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, Error>> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.background.run(work).map_err(|error| error.with_task(self.reference()))
+    /// Adds the task to errors of the thread, which do not name it.
+    fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        outcome.map_err(|error| error.with_task(self.reference()))
     }
 }
 
@@ -87,6 +82,7 @@ impl Update {
 ///
 /// It pauses between polls, and ends after a final status or an error.
 #[must_use = "an iterator does nothing unless it is advanced"]
+#[derive(Debug)]
 pub struct Updates(Blocking<Option<crate::Updates>>);
 
 impl Updates {
@@ -106,8 +102,99 @@ impl Iterator for Updates {
     }
 }
 
-impl fmt::Debug for Updates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Updates").field(&self.0.inner).finish()
+/// The picture of a task with status `Ready`, as [`crate::Picture`].
+pub type Picture = Blocking<crate::Picture>;
+
+impl Picture {
+    /// Downloads the picture into memory.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Picture::bytes`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn bytes(&self) -> Result<Bytes, Error> {
+        self.named(self.call(|picture| async move { picture.bytes().await }))
+    }
+
+    /// Downloads the content of the delivery URL without checking it, as
+    /// [`crate::Picture::bytes_unchecked`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`bytes`](Self::bytes).
+    pub fn bytes_unchecked(&self) -> Result<Bytes, Error> {
+        self.named(self.call(|picture| async move { picture.bytes_unchecked().await }))
+    }
+
+    /// Downloads the picture and saves it with the default [`SaveOptions`], as
+    /// [`crate::Picture::save`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`save_with`](Self::save_with).
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        self.save_with(path, SaveOptions::default())
+    }
+
+    /// Downloads the picture and saves it, as [`crate::Picture::save_with`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Picture::save_with`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn save_with(&self, path: impl AsRef<Path>, options: SaveOptions) -> Result<Saved, Error> {
+        let path = path.as_ref().to_owned();
+        self.named(self.call(|picture| async move { picture.save_with(path, options).await }))
+    }
+
+    /// Downloads the picture and saves it in a directory, as [`crate::Picture::save_in`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
+    pub fn save_in(&self, directory: impl AsRef<Path>) -> Result<Saved, Error> {
+        let directory = directory.as_ref().to_owned();
+        self.named(self.call(|picture| async move { picture.save_in(directory).await }))
+    }
+
+    /// Downloads the picture as an iterator over its bytes, as [`crate::Picture::stream`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`bytes`](Self::bytes), from this method or as the last item.
+    pub fn stream(&self) -> Result<PictureStream, Error> {
+        let stream = self.named(self.call(|picture| async move { picture.stream().await }))?;
+        Ok(PictureStream { kind: stream.kind(), stream: self.with(Some(stream)) })
+    }
+
+    /// Adds the task to errors of the thread, which do not name it.
+    fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        outcome.map_err(|error| error.with_task(self.task()))
+    }
+}
+
+/// The bytes of a picture as an iterator, returned by [`Picture::stream`].
+///
+/// If the download failed or the picture is incomplete, the last item is an error, and the previous
+/// items are not a picture.
+#[must_use = "an iterator does nothing unless it is advanced"]
+#[derive(Debug)]
+pub struct PictureStream {
+    stream: Blocking<Option<crate::PictureStream>>,
+    kind: Option<FileKind>,
+}
+
+impl PictureStream {
+    /// Returns the file format detected from the first bytes, if it is known.
+    pub fn kind(&self) -> Option<FileKind> {
+        self.kind
+    }
+}
+
+impl Iterator for PictureStream {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.stream.next_item()
     }
 }
