@@ -30,7 +30,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
-/// A submission in the journal that is not finished.
+/// A submission in the journal that is not finished. `T` is the type of its task, which is another
+/// one for the blocking client.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Unfinished<T = Task> {

@@ -72,22 +72,20 @@ impl<T> Blocking<T> {
     fn with<O>(&self, inner: O) -> Blocking<O> {
         Blocking { inner, background: Arc::clone(&self.background) }
     }
+}
 
+impl<T: Clone> Blocking<T> {
     /// Runs an async method of the value on the thread of the client.
-    fn call<O, F>(&self, method: impl FnOnce(T) -> F) -> Result<O, Error>
+    fn call<O: Send + 'static, F>(&self, method: impl FnOnce(T) -> F) -> Result<O, Error>
     where
-        T: Clone,
-        O: Send + 'static,
         F: Future<Output = Result<O, Error>> + Send + 'static,
     {
         self.background.run(method(self.inner.clone()))
     }
 
     /// Like [`call`](Self::call), and makes the outcome blocking.
-    fn get<O, F>(&self, method: impl FnOnce(T) -> F) -> Result<Blocking<O>, Error>
+    fn get<O: Send + 'static, F>(&self, method: impl FnOnce(T) -> F) -> Result<Blocking<O>, Error>
     where
-        T: Clone,
-        O: Send + 'static,
         F: Future<Output = Result<O, Error>> + Send + 'static,
     {
         Ok(self.with(self.call(method)?))

@@ -14,7 +14,7 @@ use tokio::{
 #[cfg(feature = "webhook")]
 use super::recent::Recent;
 use super::{REMEMBERED, Task};
-use crate::{Billing, Error, ErrorKind, TaskRef};
+use crate::{Billing, Error, ErrorKind, Request, TaskRef, journal::Intent};
 
 /// The maximum number of remembered tasks with the same id, which only a faulty service returns in
 /// one region.
@@ -59,24 +59,16 @@ impl Submissions {
     /// that started before this call.
     #[cfg(feature = "webhook")]
     pub(crate) async fn find(&self, task_id: &str) -> Vec<TaskRef> {
-        let known = time::timeout(HOLD, self.known(task_id)).await;
-        known.ok().flatten().unwrap_or_default()
-    }
-
-    #[cfg(feature = "webhook")]
-    async fn known(&self, task_id: &str) -> Option<Vec<TaskRef>> {
+        let id = task_id.to_owned();
         let mut ended = self.ended.subscribe();
         let now = self.lock().next;
-        loop {
-            {
-                let state = self.lock();
-                if let Some(tasks) = state.tasks.get(&task_id.to_owned()) {
-                    return Some(tasks.clone());
-                }
-                state.in_flight.range(..now).find(|(_, info)| info.asks_for_webhook)?;
-            }
-            ended.changed().await.ok()?;
-        }
+        let known_or_ended = ended.wait_for(|()| {
+            let state = self.lock();
+            let mut before = state.in_flight.range(..now);
+            state.tasks.get(&id).is_some() || !before.any(|(_, info)| info.asks_for_webhook)
+        });
+        let _ = time::timeout(HOLD, known_or_ended).await;
+        self.lock().tasks.get(&id).cloned().unwrap_or_default()
     }
 
     /// Returns the ids of the journal intents of the submissions in flight.
@@ -113,10 +105,8 @@ impl Submissions {
     /// Returns when no submission is in flight.
     pub(crate) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
-        while !self.lock().in_flight.is_empty() {
-            // Cannot fail: `self` holds the sender.
-            let _ = ended.changed().await;
-        }
+        // Cannot fail: `self` holds the sender.
+        let _ = ended.wait_for(|()| self.lock().in_flight.is_empty()).await;
     }
 
     /// Keeps the task of an outcome that nobody receives.
@@ -154,13 +144,15 @@ pub(super) struct InFlight {
 impl InFlight {
     pub(super) fn new(
         submissions: &Arc<Submissions>,
-        asks_for_webhook: bool,
-        intent: Option<String>,
+        request: &Request,
+        intent: Option<&Intent>,
     ) -> Self {
         let submissions = Arc::clone(submissions);
         let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
+        let asks_for_webhook = request.asks_for_webhook();
+        let intent = intent.map(|intent| intent.id().to_owned());
         state.in_flight.insert(number, SubmissionInfo { asks_for_webhook, intent });
         drop(state);
         Self { submissions, number }

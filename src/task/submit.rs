@@ -5,11 +5,10 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, oneshot},
+    sync::oneshot,
     time::{self, Instant},
 };
 use tracing::{Instrument, Span};
-use url::Url;
 
 use super::{
     Shared, Task,
@@ -19,7 +18,7 @@ use super::{
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
 };
 use crate::{
-    Billing, Error, ErrorKind, Request,
+    Billing, Error, ErrorKind, Operation, Request,
     journal::{self, Intent, JournalError, Origin, Step},
     retry::backoff::Backoff,
     telemetry::{metrics, spans},
@@ -64,12 +63,9 @@ impl Shared {
     ) -> Result<Task, Error> {
         let operation = request.operation();
         if !operation.submits {
-            let message = format!("{operation} does not create tasks");
-            return Err(Error::new(ErrorKind::Usage, message)
-                .with_advice("to poll a task, resume it")
-                .with_function("Client::task"));
+            return Err(creates_no_task(operation));
         }
-        let base = self.service.base_of(operation)?;
+        let base = self.service.base_of(operation)?.clone();
         self.settings.webhook.fill(&mut request);
         let (request, plan, origin) = self.prepare(request, origin).await?;
         let limit = self.settings.submit_deadline.unwrap_or(NO_LIMIT);
@@ -81,8 +77,12 @@ impl Shared {
             }
             slots => slots.as_ref().map(Slots::try_slot).transpose()?,
         };
-        let submission = self.submission(request, plan, slot, base.clone(), origin);
-        self.service.secrets.learn(&submission.request);
+        let journal = self.settings.journal.as_ref();
+        let intent = journal.map(|_| Intent::new(operation.name, self.service.clock.now(), origin));
+        let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
+        self.service.secrets.learn(&request);
+        let shared = Arc::clone(self);
+        let submission = Submission { shared, base, request, plan, slot, intent, in_flight };
         let (caller, mut outcome) = OutcomeReceiver::new(&self.submissions);
         tokio::spawn(submission.run(caller, span.clone()).instrument(span.clone()));
         match time::timeout_at(until, &mut outcome.receiver).await {
@@ -126,22 +126,12 @@ impl Shared {
             Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
         })
     }
+}
 
-    fn submission(
-        self: &Arc<Self>,
-        request: Request,
-        plan: Arc<BodyPlan>,
-        slot: Option<OwnedSemaphorePermit>,
-        base: Url,
-        origin: Origin,
-    ) -> Submission {
-        let journal = self.settings.journal.as_ref();
-        let now = || self.service.clock.now();
-        let intent = journal.map(|_| Intent::new(request.operation().name, now(), origin));
-        let intent_id = intent.as_ref().map(|intent| intent.id().to_owned());
-        let in_flight = InFlight::new(&self.submissions, request.asks_for_webhook(), intent_id);
-        Submission { shared: Arc::clone(self), base, request, plan, slot, intent, in_flight }
-    }
+fn creates_no_task(operation: &Operation) -> Error {
+    Error::new(ErrorKind::Usage, format!("{operation} does not create tasks"))
+        .with_advice("to poll a task, resume it")
+        .with_function("Client::task")
 }
 
 fn no_slot(limit: Duration) -> Error {

@@ -40,7 +40,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct WaitOptions {
-    deadline: Duration,
+    pub(crate) deadline: Duration,
     interval: Duration,
     max_interval: Duration,
 }
@@ -82,13 +82,6 @@ impl WaitOptions {
     pub fn max_interval(mut self, interval: Duration) -> Self {
         self.max_interval = interval;
         self
-    }
-}
-
-#[cfg(feature = "axum")]
-impl WaitOptions {
-    pub(crate) fn longest(&self) -> Duration {
-        self.deadline
     }
 }
 

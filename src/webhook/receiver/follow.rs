@@ -103,7 +103,7 @@ async fn confirm(
     claimed: Option<&TaskStatus>,
 ) -> Result<Confirmation, Error> {
     let started = Instant::now();
-    let left = || shared.wait_options.longest().saturating_sub(started.elapsed());
+    let left = || shared.wait_options.deadline.saturating_sub(started.elapsed());
     let (mut attempt, mut backoff) = (1, Backoff::of_retries());
     loop {
         let options = shared.wait_options.deadline(left());
