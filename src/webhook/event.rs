@@ -5,6 +5,7 @@ use std::{collections::HashMap, fmt};
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
+use sha2::{Digest as _, Sha256};
 
 use super::Rejection;
 use crate::{
@@ -31,9 +32,8 @@ const MAX_VALUE: usize = 1024;
 pub struct Event {
     task_id: Option<String>,
     status: Option<TaskStatus>,
-    message_id: Option<String>,
     body: Bytes,
-    fingerprint: Fingerprint,
+    pub(super) verified: Verified,
 }
 
 /// A hash of the message id or of the body, which is equal for repeated deliveries of the same
@@ -41,10 +41,18 @@ pub struct Event {
 pub(super) type Fingerprint = [u8; 32];
 
 /// The result of verifying a signature.
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Verified {
     /// The message id, if it was signed.
     pub(super) message_id: Option<String>,
     pub(super) fingerprint: Fingerprint,
+}
+
+impl Verified {
+    /// For a delivery of which neither the id nor the body is signed.
+    pub(super) fn by_body(body: &[u8]) -> Self {
+        Self { message_id: None, fingerprint: Sha256::digest(body).into() }
+    }
 }
 
 impl Event {
@@ -63,8 +71,7 @@ impl Event {
             None => find(&places, &ID_NAMES, id_text),
         };
         let status = find(&places, &["status"], |status| status.as_str().map(TaskStatus::from));
-        let Verified { message_id, fingerprint } = verified;
-        Ok(Self { task_id, status, message_id, body: Bytes::copy_from_slice(body), fingerprint })
+        Ok(Self { task_id, status, body: Bytes::copy_from_slice(body), verified })
     }
 
     /// Returns the id of the task, if the body contains one; see
@@ -82,7 +89,7 @@ impl Event {
     /// Returns the id of the message, which is the same for every delivery of it. Only Standard
     /// Webhooks sign one.
     pub fn message_id(&self) -> Option<&str> {
-        self.message_id.as_deref()
+        self.verified.message_id.as_deref()
     }
 
     /// Returns the JSON body as received. It may contain signed URLs, so do not log it.
@@ -97,11 +104,6 @@ impl Event {
     /// The body does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.body)
-    }
-
-    #[cfg(feature = "axum")]
-    pub(super) fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
     }
 }
 
@@ -151,7 +153,7 @@ impl fmt::Debug for Event {
         f.debug_struct("Event")
             .field("task_id", &self.task_id.as_ref().map(line))
             .field("claimed_status", &self.status)
-            .field("message_id", &self.message_id.as_ref().map(line))
+            .field("message_id", &self.verified.message_id.as_ref().map(line))
             .finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::header::{HeaderMap, HeaderName};
 
-use super::{Rejection, key::SIGNATURE};
+use super::{Rejection, event::Fingerprint};
 
 /// Returns the single value of a header as ASCII text.
 pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Rejection> {
@@ -31,7 +31,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// Decodes a signature. Returns `None` unless the text is in canonical form.
-    pub(super) fn decode(self, text: &str) -> Option<[u8; SIGNATURE]> {
+    pub(super) fn decode(self, text: &str) -> Option<Fingerprint> {
         match self {
             Self::Hex => from_hex(text),
             Self::Base64 => STANDARD.decode(text).ok()?.try_into().ok(),
@@ -39,21 +39,12 @@ impl Encoding {
     }
 }
 
-fn from_hex(text: &str) -> Option<[u8; SIGNATURE]> {
-    let mut bytes = [0; SIGNATURE];
-    if text.len() != 2 * SIGNATURE {
+fn from_hex(text: &str) -> Option<Fingerprint> {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if text.len() != 64 || !text.bytes().all(is_digit) {
         return None;
     }
-    for (byte, [high, low]) in bytes.iter_mut().zip(text.as_bytes().as_chunks().0) {
-        *byte = 16 * digit(*high)? + digit(*low)?;
-    }
-    Some(bytes)
-}
-
-fn digit(character: u8) -> Option<u8> {
-    match character {
-        b'0'..=b'9' => Some(character - b'0'),
-        b'a'..=b'f' => Some(character - b'a' + 10),
-        _ => None,
-    }
+    let (high, low) = text.split_at_checked(32)?;
+    let bytes = |digits| Some(u128::from_str_radix(digits, 16).ok()?.to_be_bytes());
+    [bytes(high)?, bytes(low)?].concat().try_into().ok()
 }

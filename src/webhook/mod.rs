@@ -32,13 +32,10 @@
 mod confirm;
 mod event;
 mod header;
-mod hmac_sha256;
-mod key;
 #[cfg(feature = "axum")]
 mod receiver;
 mod rejection;
-mod shared_secret;
-mod standard;
+mod scheme;
 mod verifier;
 
 pub use self::event::Event;

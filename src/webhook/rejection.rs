@@ -77,12 +77,8 @@ impl fmt::Display for Rejection {
                 write!(f, "sent {} s ago; the limit is {} s", age.as_secs(), limit.as_secs())
             }
             Self::FromFuture { ahead, limit } => {
-                write!(
-                    f,
-                    "sent {} s ahead of the local clock; the limit is {} s",
-                    ahead.as_secs(),
-                    limit.as_secs()
-                )
+                let (ahead, limit) = (ahead.as_secs(), limit.as_secs());
+                write!(f, "sent {ahead} s ahead of the local clock; the limit is {limit} s")
             }
             Self::TooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::NotJson => f.write_str("the body is not JSON"),
@@ -105,16 +101,12 @@ impl From<Rejection> for Error {
         };
         Error::new(kind, format!("{message}: {rejection}"))
             .with_advice(advice(&rejection))
-            .with_function(function(&rejection))
+            .with_function(match rejection {
+                Rejection::TooOld { .. } => Some("Verifier::max_age"),
+                Rejection::TooLarge { .. } => Some("Verifier::max_body_bytes"),
+                _ => None,
+            })
             .with_source(rejection)
-    }
-}
-
-fn function(rejection: &Rejection) -> Option<&'static str> {
-    match rejection {
-        Rejection::TooOld { .. } => Some("Verifier::max_age"),
-        Rejection::TooLarge { .. } => Some("Verifier::max_body_bytes"),
-        _ => None,
     }
 }
 

@@ -6,15 +6,11 @@ use std::{
 };
 
 use reqwest::header::{HeaderMap, HeaderName};
-use sha2::{Digest, Sha256};
 
 use super::{
     Encoding, Event, Rejection,
     event::Verified,
-    hmac_sha256::HmacSha256,
-    key::Key,
-    shared_secret::SharedSecret,
-    standard::{SECRET_PREFIX, Standard},
+    scheme::{Kind, SECRET_PREFIX, Scheme},
 };
 use crate::{WebhookSecret, transport::clock::WallClock};
 
@@ -42,18 +38,10 @@ const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 #[must_use]
 pub struct Verifier {
     scheme: Scheme,
-    secrets: usize,
-    max_body: usize,
+    pub(super) max_body: usize,
     task_id: Option<String>,
     clock: WallClock,
-    problem: Option<String>,
-}
-
-#[derive(Clone)]
-enum Scheme {
-    HmacSha256(HmacSha256),
-    SharedSecret(SharedSecret),
-    Standard(Standard),
+    problem: Option<&'static str>,
 }
 
 impl Verifier {
@@ -65,7 +53,7 @@ impl Verifier {
     /// These signatures have no timestamp, so deliveries can be replayed. Confirming a replayed
     /// event is safe.
     pub fn hmac_sha256(secret: impl Into<WebhookSecret>) -> Self {
-        Self::new(Scheme::HmacSha256(HmacSha256::new()), secret.into())
+        Self::new(Kind::HmacSha256, "sha256=", secret)
     }
 
     /// Creates a verifier for deliveries that contain the secret itself in a header,
@@ -74,7 +62,7 @@ impl Verifier {
     /// Anyone who reads one delivery can forge others, and the body is not protected. Use this
     /// scheme only if the service supports no other.
     pub fn shared_secret(secret: impl Into<WebhookSecret>) -> Self {
-        Self::new(Scheme::SharedSecret(SharedSecret::new()), secret.into())
+        Self::new(Kind::SharedSecret, "", secret)
     }
 
     /// Creates a verifier for [Standard Webhooks](https://www.standardwebhooks.com), with the
@@ -84,18 +72,21 @@ impl Verifier {
     /// A secret with the prefix `whsec_` is decoded as base64. Other text is used as the key
     /// itself, and also decoded if it is valid base64.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
-        Self::new(Scheme::Standard(Standard::new()), secret.into())
+        Self::new(Kind::Standard, "", secret)
     }
 
-    fn new(scheme: Scheme, secret: WebhookSecret) -> Self {
-        let verifier = Self {
-            scheme,
-            secrets: 0,
-            max_body: DEFAULT_MAX_BODY,
-            task_id: None,
-            clock: WallClock::default(),
-            problem: None,
+    fn new(kind: Kind, prefix: &str, secret: impl Into<WebhookSecret>) -> Self {
+        let scheme = Scheme {
+            kind,
+            secrets: Vec::new(),
+            header: HeaderName::from_static("x-webhook-signature"),
+            prefix: prefix.to_owned(),
+            encoding: Encoding::Hex,
+            max_age: Duration::from_secs(300),
         };
+        let clock = WallClock::default();
+        let verifier =
+            Self { scheme, max_body: DEFAULT_MAX_BODY, task_id: None, clock, problem: None };
         verifier.also_accept(secret)
     }
 
@@ -106,55 +97,36 @@ impl Verifier {
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
         let text = secret.reveal();
-        if text.strip_prefix(SECRET_PREFIX).unwrap_or(text).trim().is_empty() {
-            return self.unusable("a webhook secret is empty");
-        }
-        match &mut self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.keys.extend(Key::new(text.as_bytes())),
-            Scheme::SharedSecret(scheme) => scheme.add(text.as_bytes()),
-            Scheme::Standard(scheme) => scheme.add(text),
-        }
-        self.secrets += 1;
-        self
+        let is_blank = text.strip_prefix(SECRET_PREFIX).unwrap_or(text).trim().is_empty();
+        self.scheme.secrets.push(secret);
+        self.require(!is_blank, "a webhook secret is empty")
     }
 
     /// Sets the header with the signature or the secret. The default is `x-webhook-signature`.
     ///
     /// Standard Webhooks have fixed headers.
     pub fn header(mut self, name: &str) -> Self {
-        let Ok(name) = HeaderName::try_from(name) else {
-            return self.unusable("the name of the signature header is invalid");
-        };
-        match &mut self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.header = name,
-            Scheme::SharedSecret(scheme) => scheme.header = name,
-            Scheme::Standard(_) => {
-                return self.unusable("the headers of Standard Webhooks cannot be changed");
-            }
+        let can_change = self.scheme.kind != Kind::Standard;
+        match HeaderName::try_from(name) {
+            Ok(name) => self.scheme.header = name,
+            Err(_) => self = self.require(false, "the name of the signature header is invalid"),
         }
-        self
+        self.require(can_change, "the headers of Standard Webhooks cannot be changed")
     }
 
     /// Sets the text before the signature or the secret in the header. The default is `sha256=` for
     /// HMAC-SHA256, and empty for a shared secret.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        match &mut self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.prefix = prefix.into(),
-            Scheme::SharedSecret(scheme) => scheme.prefix = prefix.into(),
-            Scheme::Standard(_) => {
-                return self.unusable("the prefix of Standard Webhooks cannot be changed");
-            }
-        }
-        self
+        let can_change = self.scheme.kind != Kind::Standard;
+        self.scheme.prefix = prefix.into();
+        self.require(can_change, "the prefix of Standard Webhooks cannot be changed")
     }
 
     /// Sets the encoding of HMAC-SHA256 signatures. The default is [`Encoding::Hex`].
     pub fn encoding(mut self, encoding: Encoding) -> Self {
-        match &mut self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.encoding = encoding,
-            _ => return self.unusable("only HMAC-SHA256 signatures have an encoding setting"),
-        }
-        self
+        let can_change = self.scheme.kind == Kind::HmacSha256;
+        self.scheme.encoding = encoding;
+        self.require(can_change, "only HMAC-SHA256 signatures have an encoding setting")
     }
 
     /// Sets the maximum age of a delivery of Standard Webhooks, and how far its timestamp may be
@@ -162,11 +134,9 @@ impl Verifier {
     ///
     /// The other schemes do not sign a timestamp.
     pub fn max_age(mut self, age: Duration) -> Self {
-        match &mut self.scheme {
-            Scheme::Standard(scheme) => scheme.max_age = age,
-            _ => return self.unusable("only Standard Webhooks have a timestamp"),
-        }
-        self
+        let can_change = self.scheme.kind == Kind::Standard;
+        self.scheme.max_age = age;
+        self.require(can_change, "only Standard Webhooks have a timestamp")
     }
 
     /// Sets the maximum size of a body in bytes. The default is 1 MiB.
@@ -183,13 +153,10 @@ impl Verifier {
     pub fn task_id(mut self, pointer: impl Into<String>) -> Self {
         let pointer = pointer.into();
         let mut escapes = pointer.split('~').skip(1);
-        let is_escaped = escapes.all(|rest| rest.starts_with(['0', '1']));
-        if !pointer.starts_with('/') || !is_escaped {
-            return self
-                .unusable("the location of the task id is not a JSON pointer such as `/id`");
-        }
+        let is_pointer =
+            pointer.starts_with('/') && escapes.all(|rest| rest.starts_with(['0', '1']));
         self.task_id = Some(pointer);
-        self
+        self.require(is_pointer, "the location of the task id is not a JSON pointer such as `/id`")
     }
 
     /// Replaces the system's wall clock, for tests.
@@ -205,10 +172,7 @@ impl Verifier {
     /// [`Rejection::Settings`]: a secret is empty or blank, a header name or the location of the
     /// task id is invalid, or a setting does not apply to the scheme.
     pub fn check(&self) -> Result<(), Rejection> {
-        match &self.problem {
-            Some(problem) => Err(Rejection::Settings { problem: problem.clone() }),
-            None => Ok(()),
-        }
+        self.problem.map_or(Ok(()), |problem| Err(Rejection::Settings { problem: problem.into() }))
     }
 
     /// Verifies a delivery from its headers and its unmodified raw body.
@@ -221,11 +185,7 @@ impl Verifier {
         self.check()?;
         let body = body.as_ref();
         self.check_size(body)?;
-        let verified = match &self.scheme {
-            Scheme::HmacSha256(scheme) => scheme.verify(headers, body)?,
-            Scheme::SharedSecret(scheme) => scheme.verify(headers, body)?,
-            Scheme::Standard(scheme) => scheme.verify(headers, body, self.clock.now())?,
-        };
+        let verified = self.scheme.verify(headers, body, self.clock.now())?;
         Event::read(verified, body, self.task_id.as_deref())
     }
 
@@ -239,8 +199,7 @@ impl Verifier {
     pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         let body = body.as_ref();
         self.check_size(body)?;
-        let nothing = Verified { message_id: None, fingerprint: Sha256::digest(body).into() };
-        Event::read(nothing, body, self.task_id.as_deref())
+        Event::read(Verified::by_body(body), body, self.task_id.as_deref())
     }
 
     fn check_size(&self, body: &[u8]) -> Result<(), Rejection> {
@@ -251,14 +210,9 @@ impl Verifier {
         }
     }
 
-    #[cfg(feature = "axum")]
-    pub(super) fn largest_body(&self) -> usize {
-        self.max_body
-    }
-
     /// Keeps only the first problem, because later ones may be a consequence of it.
-    fn unusable(mut self, problem: &str) -> Self {
-        self.problem.get_or_insert_with(|| problem.to_owned());
+    fn require(mut self, is_met: bool, problem: &'static str) -> Self {
+        self.problem = self.problem.or((!is_met).then_some(problem));
         self
     }
 }
@@ -266,15 +220,15 @@ impl Verifier {
 /// Omits the secrets.
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, header) = match &self.scheme {
-            Scheme::HmacSha256(scheme) => ("hmac-sha256", Some(&scheme.header)),
-            Scheme::SharedSecret(scheme) => ("shared-secret", Some(&scheme.header)),
-            Scheme::Standard(_) => ("standard", None),
+        let (scheme, header) = match self.scheme.kind {
+            Kind::HmacSha256 => ("hmac-sha256", Some(&self.scheme.header)),
+            Kind::SharedSecret => ("shared-secret", Some(&self.scheme.header)),
+            Kind::Standard => ("standard", None),
         };
         f.debug_struct("Verifier")
             .field("scheme", &scheme)
             .field("header", &header)
-            .field("secrets", &self.secrets)
+            .field("secrets", &self.scheme.secrets.len())
             .finish_non_exhaustive()
     }
 }

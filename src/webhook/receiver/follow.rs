@@ -10,31 +10,25 @@ use tokio::{
 
 use super::Shared;
 use crate::{
-    Error, ErrorKind, Region, TaskRef, TaskStatus, Update, WaitOptions, retry::backoff::Backoff,
-    task::outcome,
+    Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions,
+    retry::backoff::Backoff, task::outcome,
 };
 
 /// The maximum number of polls of a task that the service reports as unknown after sending an event
 /// for it.
 const MAX_POLLS: u32 = 6;
 
-/// The result of confirming an event.
-struct Confirmation {
-    task: TaskRef,
-    update: Update,
-}
-
 /// Follows a task until there are no more events about it.
 pub(super) async fn follow(shared: Arc<Shared>, task_id: String) {
-    while let Some(events) = shared.memory.followers.take(&task_id) {
-        let claims = || events.iter().map(|event| event.claimed_status.as_ref());
+    while let Some(events) = shared.followers.take(&task_id) {
+        let claims = events.iter().map(|event| event.claimed_status.as_ref());
         // The claim that takes the longest to confirm confirms the others, too.
-        let claimed = claims()
-            .find(|claim| claim.is_none_or(|status| status.is_final() && !is_not_found(status)))
-            .or_else(|| claims().find(|claim| claim.is_some_and(is_not_found)))
-            .or_else(|| claims().next())
-            .flatten();
-        if follow_all(&shared, &task_id, claimed).await {
+        let claimed = claims.max_by_key(|claim| match claim {
+            Some(TaskStatus::TaskNotFound) => 1,
+            Some(status) if !status.is_final() => 0,
+            _ => 2,
+        });
+        if follow_all(&shared, &task_id, claimed.flatten()).await {
             events.into_iter().for_each(|event| event.in_progress.done());
         }
     }
@@ -67,22 +61,21 @@ async fn follow_one(
     task: Option<TaskRef>,
     claimed: Option<&TaskStatus>,
 ) -> bool {
-    let confirmation = match confirm(shared, task_id, task, claimed).await {
-        Ok(confirmation) => confirmation,
+    let (task, update) = match confirm(shared, task_id, task, claimed).await {
+        Ok(confirmed) => confirmed,
         Err(error) => {
             tracing::warn!(task_id, kind = ?error.kind(), %error, "could not confirm a webhook");
             return false;
         }
     };
-    let status = confirmation.update.status();
+    let status = update.status();
     tracing::debug!(task_id, %status, "webhook confirmed");
     if !status.is_final() {
         return true;
     }
-    let key = (confirmation.task.region(), task_id.to_owned());
-    let Some(in_progress) = shared.memory.tasks.begin(key) else { return true };
-    let outcome = outcome(confirmation.update, &confirmation.task);
-    match tokio::spawn((shared.handler)(outcome)).await {
+    let key = (task.region(), task_id.to_owned());
+    let Some(in_progress) = shared.tasks.begin(key) else { return true };
+    match tokio::spawn((shared.handler)(outcome(update, &task))).await {
         Ok(()) => in_progress.done(),
         Err(error) => {
             tracing::error!(task_id, %error, "the webhook handler panicked");
@@ -101,19 +94,19 @@ async fn confirm(
     task_id: &str,
     mut task: Option<TaskRef>,
     claimed: Option<&TaskStatus>,
-) -> Result<Confirmation, Error> {
+) -> Result<(TaskRef, Update), Error> {
     let started = Instant::now();
     let left = || shared.wait_options.deadline.saturating_sub(started.elapsed());
     let (mut attempt, mut backoff) = (1, Backoff::of_retries());
     loop {
         let options = shared.wait_options.deadline(left());
         let confirmed = match &task {
-            Some(task) => confirm_task(shared, task.clone(), claimed, options).await,
+            Some(task) => poll(shared.client.task(task.clone()), claimed, options).await,
             None => confirm_id(shared, task_id, claimed, options).await,
         };
         let may_lag = !claimed.is_some_and(is_not_found) && attempt < MAX_POLLS;
         let is_settled = match confirmed.as_ref().map_err(Error::kind) {
-            Ok(confirmation) => !(may_lag && is_unknown(&confirmation.update)),
+            Ok((_, update)) => !(may_lag && is_not_found(update.status())),
             Err(ErrorKind::TaskNotFound) => !may_lag,
             Err(kind) => kind == ErrorKind::KeyWithheld,
         };
@@ -130,64 +123,41 @@ async fn confirm(
     }
 }
 
-async fn confirm_task(
-    shared: &Shared,
-    task: TaskRef,
-    claimed: Option<&TaskStatus>,
-    options: WaitOptions,
-) -> Result<Confirmation, Error> {
-    let update = poll(shared, &task, claimed, options).await?;
-    Ok(Confirmation { task, update })
-}
-
 async fn confirm_id(
     shared: &Shared,
     task_id: &str,
     claimed: Option<&TaskStatus>,
     options: WaitOptions,
-) -> Result<Confirmation, Error> {
-    let client = &shared.client;
+) -> Result<(TaskRef, Update), Error> {
     // Another process submitted the task, so its region is unknown.
     for region in [Region::Global, Region::Regional] {
-        let Ok(task) = client.task_in(region, task_id) else { continue };
-        let task = task.reference().clone();
-        let confirmation = confirm_task(shared, task, claimed, options).await?;
-        if !is_unknown(&confirmation.update) {
-            return Ok(confirmation);
+        let Ok(task) = shared.client.task_in(region, task_id) else { continue };
+        let (task, update) = poll(task, claimed, options).await?;
+        if !is_not_found(update.status()) {
+            return Ok((task, update));
         }
     }
     Err(Error::new(ErrorKind::TaskNotFound, "the service does not know the task in the webhook"))
-}
-
-fn is_unknown(update: &Update) -> bool {
-    is_not_found(update.status())
 }
 
 fn is_not_found(status: &TaskStatus) -> bool {
     *status == TaskStatus::TaskNotFound
 }
 
-/// Returns the update that confirms the event: one with a final status, or any status if the event
-/// does not claim a final one. Polls may lag behind the event.
+/// Returns the task and the update that confirms the event: one with a final status, or any status
+/// if the event does not claim a final one. Polls may lag behind the event.
 async fn poll(
-    shared: &Shared,
-    task: &TaskRef,
+    task: Task,
     claimed: Option<&TaskStatus>,
     options: WaitOptions,
-) -> Result<Update, Error> {
+) -> Result<(TaskRef, Update), Error> {
     let claims_final = claimed.is_none_or(TaskStatus::is_final);
-    let task = shared.client.task(task.clone());
     let mut updates = task.updates(options);
-    loop {
-        match poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
-            Some(Ok(update)) if claims_final && !update.status().is_final() => {}
-            Some(update) => return update,
-            None => {
-                return Err(Error::new(
-                    ErrorKind::Response,
-                    "polling ended without a final status",
-                ));
-            }
+    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
+        let update = update?;
+        if update.status().is_final() || !claims_final {
+            return Ok((task.reference().clone(), update));
         }
     }
+    Err(Error::new(ErrorKind::Response, "polling ended without a final status"))
 }

@@ -8,26 +8,7 @@ use std::{
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{Region, TaskStatus, task::Recent, webhook::event::Fingerprint};
-
-pub(super) struct Memory {
-    /// Events that were confirmed and handled.
-    pub(super) events: Arc<Once<Fingerprint>>,
-    /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
-    /// of an event without a known task is made from the id.
-    pub(super) tasks: Arc<Once<(Option<Region>, String)>>,
-    pub(super) followers: Followers,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self {
-            events: Arc::new(Once::new()),
-            tasks: Arc::new(Once::new()),
-            followers: Followers::default(),
-        }
-    }
-}
+use crate::{TaskStatus, task::Recent, webhook::event::Fingerprint};
 
 /// An event that waits for confirmation.
 pub(super) struct PendingEvent {
@@ -45,12 +26,9 @@ impl Followers {
     /// Adds an event. Returns `true` if the task has no follower yet: the caller starts it.
     pub(super) fn add(&self, task_id: &str, event: PendingEvent) -> bool {
         let mut followers = self.lock();
-        if let Some(events) = followers.get_mut(task_id) {
-            events.push(event);
-            return false;
-        }
-        followers.insert(task_id.to_owned(), vec![event]);
-        true
+        let is_first = !followers.contains_key(task_id);
+        followers.entry(task_id.to_owned()).or_default().push(event);
+        is_first
     }
 
     /// Returns the events that have arrived since the last call, or `None` if there are none, which
@@ -79,8 +57,9 @@ struct Keys<K> {
 }
 
 impl<K: Hash + Eq + Clone> Once<K> {
-    fn new() -> Self {
-        Self(Mutex::new(Keys { in_progress: HashSet::new(), done: Recent::default() }))
+    pub(super) fn new() -> Arc<Self> {
+        let keys = Keys { in_progress: HashSet::new(), done: Recent::default() };
+        Arc::new(Self(Mutex::new(keys)))
     }
 
     /// Begins the execution for `key`, unless it is done or in progress.

@@ -4,14 +4,17 @@ mod follow;
 mod memory;
 mod request;
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, routing::post};
 use tokio::sync::Semaphore;
 
-use self::{memory::Memory, request::receive};
-use super::Verifier;
-use crate::{Client, Error, Picture, WaitOptions};
+use self::{
+    memory::{Followers, Once},
+    request::receive,
+};
+use super::{Verifier, event::Fingerprint};
+use crate::{Client, Error, Picture, Region, WaitOptions};
 
 /// The default maximum number of events waiting for confirmation.
 const DEFAULT_MAX_PENDING: usize = 1024;
@@ -61,6 +64,7 @@ type Handler =
 /// # Ok(app)
 /// # }
 /// ```
+#[derive(Debug)]
 #[must_use]
 pub struct Receiver {
     client: Client,
@@ -113,10 +117,12 @@ impl Receiver {
             verifier: self.verifier,
             wait_options: self.wait_options,
             pending: Arc::new(Semaphore::new(self.max_pending.min(Semaphore::MAX_PERMITS))),
-            memory: Memory::default(),
+            events: Once::new(),
+            tasks: Once::new(),
+            followers: Followers::default(),
             handler: Box::new(move |outcome| Box::pin(handler(outcome))),
         };
-        let body_limit = DefaultBodyLimit::max(shared.verifier.largest_body());
+        let body_limit = DefaultBodyLimit::max(shared.verifier.max_body);
         Ok(Router::new().route("/", post(receive)).layer(body_limit).with_state(Arc::new(shared)))
     }
 }
@@ -127,15 +133,11 @@ struct Shared {
     verifier: Verifier,
     wait_options: WaitOptions,
     pending: Arc<Semaphore>,
-    memory: Memory,
+    /// Events that were confirmed and handled.
+    events: Arc<Once<Fingerprint>>,
+    /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
+    /// of an event without a known task is made from the id.
+    tasks: Arc<Once<(Option<Region>, String)>>,
+    followers: Followers,
     handler: Handler,
-}
-
-impl fmt::Debug for Receiver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver")
-            .field("client", &self.client)
-            .field("verifier", &self.verifier)
-            .finish_non_exhaustive()
-    }
 }

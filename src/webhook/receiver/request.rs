@@ -27,7 +27,11 @@ pub(super) async fn receive(State(shared): State<Arc<Shared>>, request: Request)
         Ok(event) => accept(&shared, event),
         Err(rejection) => {
             tracing::warn!(%rejection, "webhook rejected");
-            status_of(&rejection)
+            match rejection {
+                Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                Rejection::NotJson => StatusCode::BAD_REQUEST,
+                _ => StatusCode::UNAUTHORIZED,
+            }
         }
     }
 }
@@ -37,7 +41,7 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
         tracing::warn!("webhook contains no task id; set its location with Verifier::task_id");
         return StatusCode::NO_CONTENT;
     };
-    let Some(in_progress) = shared.memory.events.begin(event.fingerprint()) else {
+    let Some(in_progress) = shared.events.begin(event.verified.fingerprint) else {
         tracing::debug!(task_id, "webhook already received");
         return StatusCode::NO_CONTENT;
     };
@@ -49,18 +53,10 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
     // Without the body: many large ones would exhaust memory.
     let claimed_status = event.claimed_status().cloned();
     let pending = PendingEvent { claimed_status, in_progress, _permit: permit };
-    let is_first = shared.memory.followers.add(task_id, pending);
+    let is_first = shared.followers.add(task_id, pending);
     shared.client.shared().waits.wake(task_id);
     if is_first {
         tokio::spawn(follow(Arc::clone(shared), task_id.to_owned()));
     }
     StatusCode::NO_CONTENT
-}
-
-fn status_of(rejection: &Rejection) -> StatusCode {
-    match rejection {
-        Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        Rejection::NotJson => StatusCode::BAD_REQUEST,
-        _ => StatusCode::UNAUTHORIZED,
-    }
 }

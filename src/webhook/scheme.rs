@@ -1,0 +1,184 @@
+//! The schemes of signatures.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{
+    Hmac, KeyInit, Mac,
+    digest::{CtOutput, Output},
+};
+use reqwest::header::{HeaderMap, HeaderName};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Encoding, Rejection,
+    event::{Fingerprint, Verified},
+    header::{malformed, only},
+};
+use crate::WebhookSecret;
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// The prefix of symmetric signatures. Other versions use keys that the SDK does not have.
+const VERSION: &str = "v1,";
+
+/// The prefix of a base64-encoded secret.
+pub(super) const SECRET_PREFIX: &str = "whsec_";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// HMAC-SHA256 of the raw body in a header.
+    HmacSha256,
+    /// The secret itself in a header.
+    SharedSecret,
+    /// Standard Webhooks (<https://www.standardwebhooks.com>), which sign the id, the timestamp and
+    /// the body.
+    Standard,
+}
+
+/// A scheme with its settings. Not every kind has all of them.
+#[derive(Clone)]
+pub(super) struct Scheme {
+    pub(super) kind: Kind,
+    pub(super) secrets: Vec<WebhookSecret>,
+    pub(super) header: HeaderName,
+    pub(super) prefix: String,
+    pub(super) encoding: Encoding,
+    pub(super) max_age: Duration,
+}
+
+impl Scheme {
+    /// Verifies a signature. Also verifies the age of the delivery if its time is signed.
+    pub(super) fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: SystemTime,
+    ) -> Result<Verified, Rejection> {
+        match self.kind {
+            Kind::HmacSha256 => self.verify_hmac_sha256(headers, body),
+            Kind::SharedSecret => self.verify_shared_secret(headers, body),
+            Kind::Standard => self.verify_standard(headers, body, now),
+        }
+    }
+
+    fn verify_hmac_sha256(&self, headers: &HeaderMap, body: &[u8]) -> Result<Verified, Rejection> {
+        let signature = self.encoding.decode(self.given(headers)?).ok_or_else(|| {
+            malformed(
+                &self.header,
+                match self.encoding {
+                    Encoding::Hex => "is not a signature of 64 lowercase hexadecimal digits",
+                    Encoding::Base64 => "is not a signature in base64 with padding",
+                },
+            )
+        })?;
+        let expected = self.secrets.iter().filter_map(|secret| sign(secret.reveal(), &[body]));
+        require_match(&self.header, expected, &[signature])?;
+        // The signature already is a hash of the body.
+        Ok(Verified { message_id: None, fingerprint: signature })
+    }
+
+    /// Compares secrets by their hashes, so that the duration does not reveal where they differ.
+    fn verify_shared_secret(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Verified, Rejection> {
+        let given = Sha256::digest(self.given(headers)?).into();
+        let expected = self.secrets.iter().map(|secret| Sha256::digest(secret.reveal()));
+        require_match(&self.header, expected, &[given])?;
+        Ok(Verified::by_body(body))
+    }
+
+    fn verify_standard(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: SystemTime,
+    ) -> Result<Verified, Rejection> {
+        let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
+        // If ids could contain dots, a different id, timestamp and body could have the same
+        // signature.
+        if id.is_empty() || id.contains('.') {
+            return Err(malformed(&ID, "is empty or contains a dot"));
+        }
+        let sent_at = parse_seconds(timestamp).ok_or_else(|| {
+            malformed(&TIMESTAMP, "is not a number of seconds since the Unix epoch")
+        })?;
+        let given = only(headers, &SIGNATURE)?;
+        let signatures: Vec<_> = given
+            .split(' ')
+            .filter_map(|signature| Encoding::Base64.decode(signature.strip_prefix(VERSION)?))
+            .collect();
+        if signatures.is_empty() {
+            return Err(malformed(&SIGNATURE, "has no signature of the form `v1,` and base64"));
+        }
+        let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
+        let keys = self.secrets.iter().flat_map(|secret| standard_keys(secret.reveal()));
+        require_match(&SIGNATURE, keys.filter_map(|key| sign(key, &signed)), &signatures)?;
+        self.check_age(sent_at, now)?;
+        Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
+    }
+
+    /// Returns the text after the prefix in the header.
+    fn given<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Rejection> {
+        only(headers, &self.header)?
+            .strip_prefix(&self.prefix)
+            .ok_or_else(|| malformed(&self.header, "does not start with the expected prefix"))
+    }
+
+    /// Checks the age of a delivery. Call it only after verifying the signature of the timestamp.
+    fn check_age(&self, sent_at: u64, now: SystemTime) -> Result<(), Rejection> {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let limit = self.max_age;
+        let (age, ahead) = (now.saturating_sub(sent_at), sent_at.saturating_sub(now));
+        if age > limit.as_secs() {
+            return Err(Rejection::TooOld { age: Duration::from_secs(age), limit });
+        }
+        if ahead > limit.as_secs() {
+            return Err(Rejection::FromFuture { ahead: Duration::from_secs(ahead), limit });
+        }
+        Ok(())
+    }
+}
+
+/// A secret with the prefix `whsec_` is base64. Other text is used as the key itself and, if it is
+/// valid base64, also decoded: the contract does not define which one the service uses.
+fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
+    let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
+    let prefixed = secret.strip_prefix(SECRET_PREFIX).and_then(decode);
+    let keys = match prefixed {
+        Some(key) => [Some(key), None],
+        None => [Some(secret.into()), decode(secret)],
+    };
+    keys.into_iter().flatten()
+}
+
+/// Signs the concatenation of the parts. Returns `None` if HMAC refuses the key, which never
+/// happens: it accepts keys of any length.
+fn sign(key: impl AsRef<[u8]>, parts: &[&[u8]]) -> Option<Output<Sha256>> {
+    let key = Hmac::<Sha256>::new_from_slice(key.as_ref()).ok()?;
+    Some(parts.iter().fold(key, Mac::chain_update).finalize().into_bytes())
+}
+
+/// Fails unless one of the given values is expected. Compares every pair in constant time, so the
+/// duration does not reveal which one matched.
+fn require_match(
+    header: &HeaderName,
+    expected: impl Iterator<Item = Output<Sha256>>,
+    given: &[Fingerprint],
+) -> Result<(), Rejection> {
+    let given: Vec<_> =
+        given.iter().map(|given| CtOutput::<Sha256>::new((*given).into())).collect();
+    let is_known = expected.map(CtOutput::new).fold(false, |found, expected| {
+        given.iter().fold(found, |found, given| found | (expected == *given))
+    });
+    if is_known { Ok(()) } else { Err(Rejection::Wrong { header: header.to_string() }) }
+}
+
+/// Accepts only digits: the text itself is signed, so no other form can be valid.
+fn parse_seconds(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
