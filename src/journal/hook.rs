@@ -2,7 +2,6 @@
 //! not lose the task of a paid submission.
 
 use std::{
-    any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -25,16 +24,14 @@ pub(crate) async fn call<'a, T>(
 ) -> Result<T, JournalError> {
     let calling = async {
         let mut future = pin!(caught(method)?);
-        poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
-            Ok(poll) => poll,
-            Err(panic) => Poll::Ready(Err(panic)),
+        poll_fn(|context| {
+            caught(|| future.as_mut().poll(context)).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
         })
         .await
     };
-    match time::timeout(LIMIT, calling).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(format!("the journal did not respond within {} s", LIMIT.as_secs()).into()),
-    }
+    time::timeout(LIMIT, calling).await.unwrap_or_else(|_| {
+        Err(format!("the journal did not respond within {} s", LIMIT.as_secs()).into())
+    })
 }
 
 /// Records what happened to a task. A failure of the journal is only logged: the record stays open,
@@ -50,12 +47,8 @@ pub(crate) async fn note(journal: Option<&dyn Journal>, task: &TaskRef, step: &S
 pub(crate) fn caught<T>(function: impl FnOnce() -> T) -> Result<T, JournalError> {
     // Nothing of the client is used again that a panic could leave half changed.
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| {
-        let message = format!("the journal panicked: {}", message_of(&*panic));
-        JournalError::from(message)
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        format!("the journal panicked: {text}").into()
     })
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }

@@ -37,6 +37,7 @@ mod record;
 
 use std::{error, fmt, pin::Pin, sync::Arc};
 
+pub(crate) use self::directory::is_at;
 pub use self::directory::{Directory, Disk, Listed};
 pub(crate) use self::hook::{call, caught, note};
 pub use self::record::{Intent, Origin, Record, State, Step};

@@ -282,8 +282,9 @@ impl Record {
             (State::Accepted | State::Ready, Step::Polled { status, at }) => {
                 self.polled(status, *at);
             }
+            // The URL should be valid, although the first one no longer is.
             (State::Accepted | State::Ready, Step::Refused { given_at })
-                if self.is_past_validity(*given_at) =>
+                if has_passed(self.ready_at, DELIVERY_VALIDITY, *given_at) =>
             {
                 self.state = State::Expired;
             }
@@ -303,12 +304,6 @@ impl Record {
         *self != before
     }
 
-    /// Whether a delivery URL that was given at this time should still be valid, although the first
-    /// one no longer is.
-    fn is_past_validity(&self, given_at: SystemTime) -> bool {
-        self.ready_at.is_some_and(|ready| has_passed(ready, DELIVERY_VALIDITY, given_at))
-    }
-
     fn polled(&mut self, status: &TaskStatus, at: SystemTime) {
         match status {
             TaskStatus::InProgress(_) => self.not_found_at = None,
@@ -320,7 +315,7 @@ impl Record {
             // The poll may have gone to a part of the service that does not know the task yet.
             TaskStatus::TaskNotFound => {
                 self.not_found_at = first(self.not_found_at, at);
-                if self.not_found_at.is_some_and(|since| has_passed(since, NOT_FOUND_PROOF, at)) {
+                if has_passed(self.not_found_at, NOT_FOUND_PROOF, at) {
                     self.state = State::Failed(status.clone());
                 }
             }
@@ -339,8 +334,8 @@ fn first(known: Option<u64>, at: SystemTime) -> Option<u64> {
 }
 
 /// Whether `at` is at least this long after a time in seconds since the Unix epoch.
-fn has_passed(since: u64, wait: Duration, at: SystemTime) -> bool {
-    at.duration_since(time(since)).is_ok_and(|passed| passed >= wait)
+fn has_passed(since: Option<u64>, wait: Duration, at: SystemTime) -> bool {
+    since.is_some_and(|since| at.duration_since(time(since)).is_ok_and(|passed| passed >= wait))
 }
 
 /// A file may contain any number of seconds.

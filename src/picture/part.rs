@@ -13,6 +13,8 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+use crate::journal::is_at;
+
 const PREFIX: &str = ".imagekiln-";
 const SUFFIX: &str = ".part";
 
@@ -28,7 +30,7 @@ pub(super) fn create(directory: &Path, private: bool) -> io::Result<NamedTempFil
         let file = new_file(directory, private)?;
         match file.as_file().try_lock() {
             // A sweep may have deleted the file before it was locked.
-            Ok(()) if is_at(file.as_file(), file.path()) => return Ok(file),
+            Ok(()) if is_at(file.as_file(), file.path()).unwrap_or(false) => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
             // Filesystems without locks have no sweeps.
             Err(TryLockError::Error(_)) => return Ok(file),
@@ -95,23 +97,7 @@ fn remove_if_unlocked(path: &Path) -> bool {
     let Ok(file) = File::options().read(true).write(true).open(path) else { return false };
     // The owner may have renamed the file since it was opened. The path is then missing or another
     // file.
-    file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
-}
-
-/// Whether `file` is the file at `path`.
-fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(open), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        (open.dev(), open.ino()) == (found.dev(), found.ino())
-    }
-    // Names are random, so no other file is expected to have the same name.
-    #[cfg(not(unix))]
-    {
-        let _ = open;
-        found.is_file()
-    }
+    file.try_lock().is_ok() && is_at(&file, path).unwrap_or(false) && fs::remove_file(path).is_ok()
 }
 
 #[cfg(test)]
@@ -139,7 +125,7 @@ mod tests {
                         for _ in 0..200 {
                             let file = create(directory.path(), true).unwrap();
                             thread::yield_now();
-                            assert!(is_at(file.as_file(), file.path()), "it was swept");
+                            assert!(is_at(file.as_file(), file.path()).unwrap(), "it was swept");
                         }
                     })
                 })
@@ -163,8 +149,8 @@ mod tests {
         fs::write(&part, "of another process").unwrap();
 
         opened.try_lock().unwrap();
-        assert!(!is_at(&opened, &part));
-        assert!(is_at(&opened, &directory.path().join("fox.png")));
+        assert!(!is_at(&opened, &part).unwrap());
+        assert!(is_at(&opened, &directory.path().join("fox.png")).unwrap());
     }
 
     #[test]

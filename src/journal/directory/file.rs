@@ -1,13 +1,13 @@
 //! The file of a log: written in place over zeros, so that a disk that fills up loses nothing.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::{disk::Disk, files::is_same_file};
+use super::{disk::Disk, files::is_at};
 
 /// How much space is written ahead at once, in bytes.
 const AHEAD: u64 = 256 * 1024;
@@ -54,11 +54,7 @@ impl LogFile {
         if self.is_broken {
             return Err(io::Error::other("an earlier write failed and could not be undone"));
         }
-        let is_same = fs::metadata(&self.path).and_then(|there| {
-            let here = self.file.metadata()?;
-            Ok(is_same_file(&there, &here))
-        });
-        match is_same {
+        match is_at(&self.file, &self.path) {
             Ok(true) => Ok(()),
             Ok(false) => Err(io::Error::other("the journal was replaced while it was open")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -115,14 +115,15 @@ pub(super) fn create_private(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-#[cfg(unix)]
-pub(super) fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-/// Windows does not remove or replace a file that is open.
-#[cfg(not(unix))]
-pub(super) fn is_same_file(_: &fs::Metadata, _: &fs::Metadata) -> bool {
-    true
+/// Whether the file at `path` is this open file.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (there, here) = (fs::metadata(path)?, file.metadata()?);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
+    }
+    // Windows does not remove or replace a file that is open.
+    #[cfg(not(unix))]
+    Ok(here.is_file() && there.is_file())
 }

@@ -49,9 +49,13 @@ impl Content {
         content
     }
 
-    /// Adds a record of another log, unless a later state of the same submission is known. Returns
-    /// its number.
-    pub(super) fn add(&mut self, mut number: u64, record: Record) -> u64 {
+    /// Returns the highest number of a submission, or 0.
+    pub(super) fn highest(&self) -> u64 {
+        self.records.last_key_value().map_or(0, |(number, _)| *number)
+    }
+
+    /// Adds a record of another log, unless a later state of the same submission is known.
+    pub(super) fn add(&mut self, mut number: u64, record: Record) {
         // The machine stopped before the number that was given last was durable.
         let is_other = |known: &Record| known.intent().id() != record.intent().id();
         while self.records.get(&number).is_some_and(is_other) {
@@ -61,7 +65,6 @@ impl Content {
         if self.records.get(&number).is_none_or(|known| age(known) <= age(&record)) {
             self.records.insert(number, record);
         }
-        number
     }
 }
 

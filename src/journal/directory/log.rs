@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
@@ -18,7 +19,7 @@ use crate::journal::{Intent, Record, State, Step};
 
 /// The space in bytes for the acceptance of a submission, beside what its intent takes: a task with
 /// a long polling URL. A longer one may fail if the disk is full.
-const ROOM: u64 = 4 * 1024;
+const ROOM: usize = 4 * 1024;
 
 /// The minimum number of lines for compaction.
 const MIN_LINES: usize = 1_000;
@@ -51,7 +52,6 @@ pub(super) struct Log {
     directory: PathBuf,
     disk: Arc<dyn Disk>,
     file: LogFile,
-    lines: usize,
     content: Content,
     /// The numbers of the records by the ids of their submissions.
     numbers: HashMap<String, u64>,
@@ -60,19 +60,10 @@ pub(super) struct Log {
     floor: u64,
     /// The number of closed records that are kept.
     closed: usize,
-    /// The number of records whose acceptance needs space.
-    unknown: usize,
     /// The number of lines at which a compaction may be worthwhile.
     worthwhile: usize,
     /// Held until the log is dropped, or the process ends.
     _lock: File,
-}
-
-/// A record after a change, and its line.
-struct Changed {
-    number: u64,
-    record: Record,
-    line: Vec<u8>,
 }
 
 impl Log {
@@ -86,53 +77,35 @@ impl Log {
         let (index, lock) = (1..)
             .find_map(|index| free(&directory, index, &all).transpose())
             .ok_or(io::ErrorKind::QuotaExceeded)??;
-        let (file, text) = LogFile::open(log_path(&directory, index), Arc::clone(&disk))?;
+        let (mut file, text) = LogFile::open(log_path(&directory, index), Arc::clone(&disk))?;
+        let content = Content::read(&text);
+        if !content.unreadable.is_empty() {
+            let (lines, path) = (content.unreadable.len(), file.path().display());
+            tracing::warn!(lines, %path, "kept lines of the journal that could not be read");
+        }
+        file.cut(content.length as u64)?;
         let mut log = Self {
             file,
-            lines: 0,
-            content: Content::default(),
-            numbers: HashMap::new(),
+            numbers: content.records.iter().map(by_submission).collect(),
+            content,
             next: Numbers::open(&directory, Arc::clone(&disk))?,
-            floor: all.records.last_key_value().map_or(0, |(number, _)| *number),
+            floor: all.highest(),
             closed,
-            unknown: 0,
             worthwhile: MIN_LINES,
             _lock: lock,
             disk,
             directory,
         };
-        log.read(&text)?;
         log.disk.sync_names(&log.directory)?;
         // Another process may have included a record, and closed it.
-        let records = all.records.into_iter();
-        let known = records.filter(|(_, record)| log.numbers.contains_key(record.intent().id()));
-        let known: Vec<_> = known.collect();
-        if let Err(error) = log.add(known, Vec::new()) {
+        let is_known = |record: &Record| log.numbers.contains_key(record.intent().id());
+        let records = all.records.into_iter().filter(|(_, record)| is_known(record)).collect();
+        if let Err(error) = log.add(records, Vec::new()) {
             // The disk may be full. What is left to do costs nothing to find out again.
             tracing::warn!(%error, "could not bring a log of the journal up to date");
         }
         log.compact_if_worthwhile()?;
         Ok(log)
-    }
-
-    /// Reads the file, and cuts what follows its last complete line.
-    fn read(&mut self, text: &[u8]) -> io::Result<()> {
-        let content = Content::read(text);
-        if !content.unreadable.is_empty() {
-            let (lines, path) = (content.unreadable.len(), self.file.path().display());
-            tracing::warn!(lines, %path, "kept lines of the journal that could not be read");
-        }
-        self.file.cut(content.length as u64)?;
-        self.lines = content.lines;
-        self.content = content;
-        self.count();
-        Ok(())
-    }
-
-    /// Derives what is known about the records from all of them.
-    fn count(&mut self) {
-        self.numbers = self.content.records.iter().map(by_submission).collect();
-        self.unknown = self.content.records.values().filter(|record| is_unknown(record)).count();
     }
 
     /// Returns the records by their numbers.
@@ -143,55 +116,74 @@ impl Log {
     /// Writes changes with one flush. If that fails, each is written alone, so that one does not
     /// fail because of another.
     pub(super) fn write(&mut self, changes: Vec<Change>) -> Vec<io::Result<()>> {
-        let numbers = match self.give_numbers(&changes) {
-            Ok(numbers) => numbers,
-            Err(error) => return changes.iter().map(|_| Err(again(&error))).collect(),
-        };
-        if self.write_together(&changes, &numbers).is_ok() {
-            return changes.iter().map(|_| Ok(())).collect();
-        }
-        let alone = changes.iter().zip(&numbers);
-        alone
-            .map(|(change, number)| {
-                self.write_together(std::slice::from_ref(change), std::slice::from_ref(number))
-            })
-            .collect()
-    }
-
-    /// Returns a number for each intent, and 0 for the other changes.
-    fn give_numbers(&mut self, changes: &[Change]) -> io::Result<Vec<u64>> {
         let is_new = |change: &Change| matches!(change, Change::Intend(_));
         let count = changes.iter().filter(|change| is_new(change)).count() as u64;
-        let mut next = match count {
-            0 => 0,
-            count => self.next.give(count, self.floor)?,
+        let first = if count == 0 { Ok(0) } else { self.next.give(count, self.floor) };
+        let mut number = match first {
+            Ok(number) => number,
+            Err(error) => return changes.iter().map(|_| Err(again(&error))).collect(),
         };
-        let numbers = changes.iter().map(|change| {
-            let number = if is_new(change) { next } else { 0 };
-            next += u64::from(is_new(change));
-            number
+        if self.write_together(&changes, number).is_ok() {
+            return changes.iter().map(|_| Ok(())).collect();
+        }
+        let written = changes.iter().map(|change| {
+            let written = self.write_together(slice::from_ref(change), number);
+            number += u64::from(is_new(change));
+            written
         });
-        Ok(numbers.collect())
+        written.collect()
     }
 
-    fn write_together(&mut self, changes: &[Change], numbers: &[u64]) -> io::Result<()> {
-        let changed = self.apply(changes, numbers)?;
-        if changed.is_empty() {
+    /// Writes changes with one flush. The intents get numbers from `number` on.
+    fn write_together(&mut self, changes: &[Change], mut number: u64) -> io::Result<()> {
+        let mut changed: BTreeMap<u64, Record> = BTreeMap::new();
+        for change in changes {
+            match change {
+                Change::Intend(intent) => {
+                    changed.insert(number, Record::new(intent.clone()));
+                    number += 1;
+                }
+                Change::Advance(submission, step) => {
+                    let Some(number) = self.numbers.get(submission) else {
+                        // A closed record may have been removed. A task must not be.
+                        match step {
+                            Step::Accepted(_) => return Err(missing()),
+                            _ => continue,
+                        }
+                    };
+                    let known = changed.get(number).or(self.content.records.get(number));
+                    if let Some(mut record) = known.cloned()
+                        && record.advance(step)
+                    {
+                        changed.insert(*number, record);
+                    }
+                }
+            }
+        }
+        self.append(changed, Vec::new())
+    }
+
+    /// Writes changed records, and lines of another log, with one flush.
+    fn append(
+        &mut self,
+        changed: BTreeMap<u64, Record>,
+        unreadable: Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        let mut lines = unreadable.clone();
+        for (number, record) in &changed {
+            lines.push(line(*number, record)?);
+        }
+        if lines.is_empty() {
             return Ok(());
         }
         self.file.must_be_there()?;
-        let lines: Vec<u8> =
-            changed.iter().flat_map(|changed| changed.line.iter().copied()).collect();
-        // Only an acceptance may take the space that is kept for acceptances.
-        let needs_room = changed.iter().any(|changed| changed.record.state() != &State::Accepted);
-        self.write_ahead(lines.len() as u64, &changed, needs_room)?;
-        self.file.append(&lines)?;
-        self.lines += changed.len();
-        self.unknown = self.unknown_with(&changed);
-        for Changed { number, record, .. } in changed {
-            self.numbers.insert(record.intent().id().to_owned(), number);
-            self.content.records.insert(number, record);
-        }
+        let text = lines.concat();
+        self.file.write_ahead((text.len() + self.room(&changed, &lines)) as u64)?;
+        self.file.append(&text)?;
+        self.numbers.extend(changed.iter().map(by_submission));
+        self.content.records.extend(changed);
+        self.content.unreadable.extend(unreadable);
+        self.content.lines += lines.len();
         if let Err(error) = self.compact_if_worthwhile() {
             // The changes are durable.
             tracing::warn!(%error, "could not compact the journal");
@@ -199,65 +191,19 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the records that the changes change.
-    fn apply(&self, changes: &[Change], numbers: &[u64]) -> io::Result<Vec<Changed>> {
-        let mut staged: BTreeMap<u64, Record> = BTreeMap::new();
-        for (change, new) in changes.iter().zip(numbers) {
-            match change {
-                Change::Intend(intent) => {
-                    staged.insert(*new, Record::new(intent.clone()));
-                }
-                Change::Advance(submission, step) => {
-                    let known = self.numbers.get(submission).copied();
-                    let number = known.or_else(|| {
-                        let mut staged = staged.iter();
-                        staged
-                            .find(|(_, record)| record.intent().id() == submission)
-                            .map(|(n, _)| *n)
-                    });
-                    let Some(number) = number else {
-                        // A closed record may have been removed. A task must not be.
-                        match step {
-                            Step::Accepted(_) => return Err(missing()),
-                            _ => continue,
-                        }
-                    };
-                    let known = staged.get(&number).or_else(|| self.content.records.get(&number));
-                    let Some(mut record) = known.cloned() else { return Err(missing()) };
-                    if record.advance(step) {
-                        staged.insert(number, record);
-                    }
-                }
-            }
+    /// Returns the space in bytes to keep behind `lines` for the acceptances of all submissions
+    /// that are unknown after a change. Only acceptances may take it.
+    fn room(&self, changed: &BTreeMap<u64, Record>, lines: &[Vec<u8>]) -> usize {
+        let known = &self.content.records;
+        let is_acceptance = |(number, record): (&u64, &Record)| {
+            record.state() == &State::Accepted && known.contains_key(number)
+        };
+        if lines.len() == changed.len() && changed.iter().all(is_acceptance) {
+            return 0;
         }
-        let changed = staged
-            .into_iter()
-            .map(|(number, record)| Ok(Changed { line: line(number, &record)?, number, record }));
-        changed.collect()
-    }
-
-    /// Makes sure that there are zeros for `length` bytes, and for the acceptance of each open
-    /// submission, which `changed` may add.
-    fn write_ahead(
-        &mut self,
-        length: u64,
-        changed: &[Changed],
-        needs_room: bool,
-    ) -> io::Result<()> {
-        let mut wanted = length;
-        if needs_room {
-            let longest = changed.iter().map(|changed| changed.line.len()).max().unwrap_or(0);
-            wanted += self.unknown_with(changed) as u64 * (ROOM + longest as u64);
-        }
-        self.file.write_ahead(wanted)
-    }
-
-    /// Returns the number of records whose acceptance needs space after a change.
-    fn unknown_with(&self, changed: &[Changed]) -> usize {
-        let before = changed.iter().filter_map(|one| self.content.records.get(&one.number));
-        let before = before.filter(|record| is_unknown(record)).count();
-        let after = changed.iter().filter(|one| is_unknown(&one.record)).count();
-        self.unknown + after - before
+        let others = known.iter().filter(|(number, _)| !changed.contains_key(number));
+        let unknown = others.chain(changed).filter(|(_, record)| is_unknown(record)).count();
+        unknown * (ROOM + lines.iter().map(Vec::len).max().unwrap_or_default())
     }
 
     /// Moves the records of processes that have ended to this log.
@@ -273,7 +219,7 @@ impl Log {
                 continue;
             }
             let Content { records, unreadable, .. } = Content::read(&text);
-            self.add(records, unreadable)?;
+            self.add(records.into_iter().collect(), unreadable)?;
             // They are durable in this log.
             file.cut(0)?;
         }
@@ -283,44 +229,24 @@ impl Log {
     /// Adds records of another store. Later submissions get higher numbers.
     pub(super) fn include(&mut self, records: Vec<(u64, Record)>) -> io::Result<()> {
         self.add(records, Vec::new())?;
-        let highest = self.content.records.last_key_value().map_or(0, |(number, _)| *number);
-        self.next.give(0, highest).map(drop)
+        self.next.give(0, self.content.highest()).map(drop)
     }
 
-    fn add(
-        &mut self,
-        records: impl IntoIterator<Item = (u64, Record)>,
-        unreadable: Vec<Vec<u8>>,
-    ) -> io::Result<()> {
-        self.file.must_be_there()?;
-        let mut lines = unreadable.concat();
+    fn add(&mut self, records: Vec<(u64, Record)>, unreadable: Vec<Vec<u8>>) -> io::Result<()> {
         let mut content = Content { records: self.content.records.clone(), ..Content::default() };
-        let mut count = unreadable.len();
         for (number, record) in records {
-            let number = content.add(number, record);
-            if let Some(record) = content.records.get(&number)
-                && self.content.records.get(&number) != Some(record)
-            {
-                lines.extend(line(number, record)?);
-                count += 1;
-            }
+            content.add(number, record);
         }
-        if lines.is_empty() {
-            return Ok(());
-        }
-        self.write_ahead(lines.len() as u64, &[], true)?;
-        self.file.append(&lines)?;
-        self.lines += count;
-        self.content.records = content.records;
-        self.content.unreadable.extend(unreadable);
-        self.count();
-        self.compact_if_worthwhile()
+        let known = &self.content.records;
+        let is_changed = |(number, record): &(u64, Record)| known.get(number) != Some(record);
+        let changed = content.records.into_iter().filter(is_changed).collect();
+        self.append(changed, unreadable)
     }
 
     /// Replaces the file by a copy without the closed records that are not kept, if that makes it
     /// much smaller.
     fn compact_if_worthwhile(&mut self) -> io::Result<()> {
-        if self.lines < self.worthwhile {
+        if self.content.lines < self.worthwhile {
             return Ok(());
         }
         let closed = self.records().filter(|(_, record)| record.state().is_closed());
@@ -332,7 +258,7 @@ impl Log {
         }
         let kept = self.content.records.len() + self.content.unreadable.len();
         self.worthwhile = MIN_LINES.max(4 * kept);
-        if self.lines < self.worthwhile {
+        if self.content.lines < self.worthwhile {
             return Ok(());
         }
         let mut text = self.content.unreadable.concat();
@@ -340,7 +266,7 @@ impl Log {
             text.extend(line(*number, record)?);
         }
         self.file.replace(&text)?;
-        self.lines = kept;
+        self.content.lines = kept;
         Ok(())
     }
 }

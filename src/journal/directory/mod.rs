@@ -17,6 +17,7 @@ use tokio::{
     task::{spawn_blocking, yield_now},
 };
 
+pub(crate) use self::files::is_at;
 pub use self::{disk::Disk, log::Listed};
 use self::{
     disk::System,
@@ -119,11 +120,14 @@ impl Directory {
     pub async fn records(&self) -> Result<Vec<Listed>, Error> {
         let records = self.run(|log| {
             log.take_over()?;
-            Ok(log.records().rev().map(|(number, record)| (*number, record.clone())).collect())
+            let listed = |(number, record): (&u64, &Record)| Listed {
+                number: *number,
+                record: record.clone(),
+                is_in_use: true,
+            };
+            Ok(log.records().rev().map(listed).collect())
         });
-        let records: Vec<(u64, Record)> = records.await.map_err(|error| self.unusable(error))?;
-        let listed = |(number, record)| Listed { number, record, is_in_use: true };
-        Ok(records.into_iter().map(listed).collect())
+        records.await.map_err(|error| unusable(self.path(), error))
     }
 
     /// Adds records of another store, or of another process that has the directory open, so that
@@ -133,7 +137,7 @@ impl Directory {
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be written.
     pub async fn include(&self, records: Vec<(u64, Record)>) -> Result<(), Error> {
-        self.run(|log| log.include(records)).await.map_err(|error| self.unusable(error))
+        self.run(|log| log.include(records)).await.map_err(|error| unusable(self.path(), error))
     }
 
     /// Writes a change, together with those that other tasks are waiting for.
@@ -159,10 +163,6 @@ impl Directory {
         let inner = Arc::clone(&self.0);
         let action = move || action(&mut locked(&inner.log));
         spawn_blocking(action).await?
-    }
-
-    fn unusable(&self, error: io::Error) -> Error {
-        unusable(self.path(), error)
     }
 }
 
