@@ -1,6 +1,6 @@
 //! The attempts to download a picture.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, time::Duration};
 
 use tokio::time::{self, Instant};
 
@@ -12,6 +12,7 @@ use crate::{
     Error,
     journal::{self, Step},
     retry::backoff::{Backoff, LONGEST_RETRY},
+    telemetry::spans,
     transport::middleware::{Purpose, Retry},
 };
 
@@ -21,8 +22,11 @@ const MAX_ATTEMPTS: u32 = 4;
 /// How long the client polls for the current delivery URL after each refusal.
 const FRESH_URL_LIMIT: Duration = Duration::from_secs(30);
 
+/// Sends the request of an attempt, and waits for the response.
+pub(super) type Opening = Pin<Box<dyn Future<Output = Result<Download, DownloadFailure>> + Send>>;
+
 /// Counts the attempts, and polls for the current delivery URL after a refusal.
-pub(super) struct Attempts {
+struct Attempts {
     picture: Picture,
     made: u32,
     most: u32,
@@ -32,47 +36,35 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    pub(super) fn of(picture: &Picture) -> Self {
-        let downloads = picture.downloads();
-        Self {
-            picture: picture.clone(),
-            made: 0,
-            backoff: Backoff::of_retries(),
-            most: MAX_ATTEMPTS.min(downloads.service.retry.attempts),
-            until: Instant::now() + downloads.settings.deadline,
-        }
-    }
-
-    /// Returns the picture with the delivery URL for the next attempt.
-    pub(super) fn picture(&self) -> &Picture {
-        &self.picture
-    }
-
-    /// Sends the request of the next attempt and waits for the response.
-    pub(super) async fn open(&self) -> Result<Download, DownloadFailure> {
-        self.picture.open(self.made, self.until).await
-    }
-
     /// Waits until the next attempt is due. Returns the error if there is none.
-    pub(super) async fn again_after(&mut self, failure: DownloadFailure) -> Result<(), Error> {
+    async fn again_after(&mut self, failure: DownloadFailure) -> Result<(), Error> {
         self.made += 1;
         let is_last = self.made >= self.most || self.left().is_zero();
-        if let DownloadFailure::NeedsFreshUrl(_) = &failure {
-            let Picture { task, polled_at, .. } = &self.picture;
-            let step = Step::Refused { given_at: *polled_at };
-            journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
-        }
         let (error, is_refusal) = match failure {
-            DownloadFailure::NeedsFreshUrl(error) if !is_last => (error, true),
-            DownloadFailure::Transient(error) if !is_last => (error, false),
-            failure => return Err(failure.into_error()),
+            DownloadFailure::NeedsFreshUrl(error) => {
+                let Picture { task, polled_at, .. } = &self.picture;
+                let step = Step::Refused { given_at: *polled_at };
+                journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
+                (error, true)
+            }
+            DownloadFailure::Transient(error) => (error, false),
+            DownloadFailure::Permanent(error) => return Err(error),
         };
+        if is_last {
+            return Err(error);
+        }
         // The retries that all downloads share protect a host that is overloaded. Without one, the
         // pause is the longest; giving up could lose a paid picture.
         let has_retry = is_refusal || self.picture.downloads().retries.take();
         self.pause(&error, has_retry).await;
         if is_refusal {
-            self.picture = self.picture.at_current_url(self.left()).await;
+            // Some services sign a URL for each poll. A poll that fails says nothing about the
+            // picture, so the URL stays as it is.
+            let Picture { source, task, ready_since, .. } = self.picture.clone();
+            let waiting = source.again(task, ready_since, self.left().min(FRESH_URL_LIMIT));
+            if let Ok(picture) = waiting.await {
+                self.picture = picture;
+            }
         }
         if self.left().is_zero() { Err(error) } else { Ok(()) }
     }
@@ -105,11 +97,28 @@ impl Attempts {
 }
 
 impl Picture {
-    /// Polls the task for its current delivery URL. Some services sign one for each poll. If the
-    /// poll fails, that says nothing about the picture, so the URL stays as it is.
-    async fn at_current_url(&self, left: Duration) -> Picture {
-        let (source, limit) = (Arc::clone(&self.source), left.min(FRESH_URL_LIMIT));
-        let waiting = source.again(self.task.clone(), self.ready_since, limit);
-        waiting.await.unwrap_or_else(|_| self.clone())
+    /// Makes attempts in a span of their own, until one succeeds.
+    pub(super) async fn attempt<T, F>(&self, attempt: impl Fn(Opening) -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, DownloadFailure>>,
+    {
+        let downloads = self.downloads();
+        let mut attempts = Attempts {
+            picture: self.clone(),
+            made: 0,
+            most: MAX_ATTEMPTS.min(downloads.service.retry.attempts),
+            backoff: Backoff::of_retries(),
+            until: Instant::now() + downloads.settings.deadline,
+        };
+        let attempting = async {
+            loop {
+                let opening = attempts.picture.clone().open(attempts.made, attempts.until);
+                match attempt(Box::pin(opening)).await {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(failure) => attempts.again_after(failure).await?,
+                }
+            }
+        };
+        spans::run_download(&self.task, attempting).await
     }
 }

@@ -101,66 +101,47 @@ impl SaveOptions {
     }
 }
 
-/// A path at which a picture can be saved.
-pub(super) struct Destination {
-    path: PathBuf,
-    directory: PathBuf,
-    overwrite: bool,
-    permissions: Option<Permissions>,
+/// Where a picture is saved.
+#[derive(Clone)]
+pub(super) enum Target {
+    /// At this path.
+    File(PathBuf),
+    /// In a new file in this directory, with the extension of the downloaded format.
+    In(PathBuf),
 }
 
 /// A temporary file next to its destination. Dropping it deletes the file.
 pub(super) struct Part {
-    destination: Destination,
+    target: Target,
+    overwrite: bool,
+    permissions: Option<Permissions>,
     file: NamedTempFile,
 }
 
-impl Destination {
-    /// Resolves links, and refuses destinations that must not be replaced.
-    pub(super) fn find(path: &Path, options: &SaveOptions) -> io::Result<Self> {
-        let path = if options.follow_symlinks { resolved(path)? } else { path.to_owned() };
-        if path.file_name().is_none() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
-        }
-        let existing = match fs::symlink_metadata(&path) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        if let Some(metadata) = &existing {
-            // A rename would replace a device or a pipe instead of writing to it.
-            if !metadata.is_file() && !metadata.is_symlink() {
-                return Err(io::Error::other("the path is not a regular file"));
-            }
-            if !options.overwrite {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-        }
-        let kept = existing.filter(fs::Metadata::is_file).map(|metadata| metadata.permissions());
-        Ok(Self {
-            directory: directory_of(&path).to_owned(),
-            path,
-            overwrite: options.overwrite,
-            permissions: options.permissions.clone().or(kept),
-        })
-    }
-
-    /// A destination for a new file in this directory, which gets its name at the end.
-    pub(super) fn within(path: PathBuf) -> Self {
-        let directory = directory_of(&path.join("picture")).to_owned();
-        Self { path, directory, overwrite: false, permissions: None }
-    }
-
-    /// Creates the temporary file.
-    pub(super) fn start(self, swept: &Swept) -> io::Result<Part> {
-        swept.sweep_once(&self.directory);
-        // The file is private until its permissions are set, unless they are the default ones.
-        let file = part::create(&self.directory, self.permissions.is_some())?;
-        Ok(Part { destination: self, file })
-    }
-}
-
 impl Part {
+    /// Creates the temporary file. Refuses destinations that must not be replaced.
+    pub(super) fn create(target: Target, options: SaveOptions, swept: &Swept) -> io::Result<Self> {
+        let SaveOptions { overwrite, permissions, .. } = options;
+        let (target, directory, permissions) = match target {
+            Target::File(path) => {
+                let path = if options.follow_symlinks { resolved(&path)? } else { path };
+                let replaced = replaced(&path, overwrite)?;
+                let kept = replaced.filter(fs::Metadata::is_file);
+                let permissions = permissions.or(kept.map(|metadata| metadata.permissions()));
+                let directory = directory_of(&path).to_owned();
+                (Target::File(path), directory, permissions)
+            }
+            Target::In(path) => {
+                let directory = directory_of(&path.join("picture")).to_owned();
+                (Target::In(path), directory, permissions)
+            }
+        };
+        swept.sweep_once(&directory);
+        // The file is private until its permissions are set, unless they are the default ones.
+        let file = part::create(&directory, permissions.is_some())?;
+        Ok(Self { target, overwrite, permissions, file })
+    }
+
     /// Writes chunks until the channel closes, and returns their SHA-256 digest if it is wanted.
     /// The channel also closes if the download fails or its future is dropped; only a complete
     /// download continues with [`finish`](Self::finish).
@@ -179,47 +160,74 @@ impl Part {
         Ok(digest.map(hex))
     }
 
-    /// Flushes the file and renames it to its destination.
-    pub(super) fn finish(self) -> io::Result<()> {
-        let Destination { path, directory, overwrite, permissions } = self.destination;
+    /// Flushes the file, renames it to its destination, and returns its path. In a directory, the
+    /// file gets one of these names.
+    pub(super) fn finish(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
+        let Self { target, overwrite, permissions, file } = self;
         if let Some(permissions) = permissions
             // Some filesystems have fixed permissions and refuse to change them.
-            && self.file.as_file().metadata()?.permissions() != permissions
+            && file.as_file().metadata()?.permissions() != permissions
         {
-            self.file.as_file().set_permissions(permissions)?;
+            file.as_file().set_permissions(permissions)?;
         }
-        self.file.as_file().sync_all()?;
-        // The file stays locked until after the rename.
-        let persisted =
-            if overwrite { self.file.persist(&path) } else { persist_new(self.file, &path) };
-        let _file = persisted.map_err(|error| error.error)?;
-        flush_directory(&directory)
-    }
-
-    /// Flushes the file and renames it to the first of these names that no other file has. Returns
-    /// its path. A file with the same content is a copy of the picture, and is kept instead.
-    pub(super) fn finish_as(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
-        let Self { destination: Destination { path, directory, .. }, mut file } = self;
         file.as_file().sync_all()?;
-        for name in names {
-            let path = path.join(name);
-            match persist_new(file, &path) {
-                // The file stays locked until after the rename.
-                Ok(_file) => {}
-                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                    file = error.file;
-                    // A file that cannot be read is that of another user.
-                    if !is_copy(&path, file.as_file_mut()).unwrap_or(false) {
-                        continue;
-                    }
-                }
-                Err(error) => return Err(error.error),
-            }
-            flush_directory(&directory)?;
-            return Ok(path);
+        // The file stays locked until after the rename.
+        let path = match target {
+            Target::File(path) if overwrite => file.persist(&path).map(|_| path)?,
+            Target::File(path) => persist_new(file, &path).map(|_| path)?,
+            Target::In(directory) => persist_as(file, &directory, names)?,
+        };
+        // The directory contains the name of the file. A writable one may not be readable.
+        if cfg!(unix)
+            && let Ok(directory) = File::open(directory_of(&path))
+        {
+            directory.sync_all()?;
         }
-        Err(io::ErrorKind::AlreadyExists.into())
+        Ok(path)
     }
+}
+
+/// Returns what is at the path of a new file, if it may be replaced.
+fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
+    if path.file_name().is_none() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
+    }
+    match fs::symlink_metadata(path) {
+        // A rename would replace a device or a pipe instead of writing to it.
+        Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => {
+            Err(io::Error::other("the path is not a regular file"))
+        }
+        Ok(_) if !overwrite => Err(io::ErrorKind::AlreadyExists.into()),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames a file to the first of these names that no other file has. Returns its path. A file with
+/// the same content is a copy of the picture, and is kept instead.
+fn persist_as(
+    mut file: NamedTempFile,
+    directory: &Path,
+    names: impl Iterator<Item = String>,
+) -> io::Result<PathBuf> {
+    for name in names {
+        let path = directory.join(name);
+        match persist_new(file, &path) {
+            Ok(_) => return Ok(path),
+            Err(PersistError { error, file: part })
+                if error.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                file = part;
+                // A file that cannot be read is that of another user.
+                if is_copy(&path, file.as_file_mut()).unwrap_or(false) {
+                    return Ok(path);
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Renames a file, but never over another one. Some filesystems, such as mounted buckets, support
@@ -241,17 +249,6 @@ fn persist_reserved(file: NamedTempFile, path: &Path) -> Result<File, PersistErr
         }),
         Err(error) => Err(PersistError { error, file }),
     }
-}
-
-/// Flushes a directory, because it contains the name of a new file.
-fn flush_directory(directory: &Path) -> io::Result<()> {
-    // A writable directory may not be readable.
-    if cfg!(unix)
-        && let Ok(directory) = File::open(directory)
-    {
-        directory.sync_all()?;
-    }
-    Ok(())
 }
 
 /// Whether the file at `path` has the same content as `part`.

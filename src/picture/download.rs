@@ -54,7 +54,7 @@ pub(super) struct Download {
     connection: Connection,
     response: Response,
     checker: Checker,
-    received: u64,
+    pub(super) received: u64,
     pace: Pace,
 }
 
@@ -62,7 +62,7 @@ impl Picture {
     /// Sends the request and waits for the response. `attempts` is the number of failed attempts
     /// before this one.
     pub(super) async fn open(
-        &self,
+        self,
         attempts: u32,
         until: Instant,
     ) -> Result<Download, DownloadFailure> {
@@ -76,27 +76,18 @@ impl Picture {
         // Sent without the key: the signature in the URL grants access.
         let rules = &self.downloads().rules;
         let fetching = download::get(service, rules, &self.task, url, attempts, pace.deadline());
-        let fetched = fetching.await.map_err(|error| self.not_fetched(error))?;
-        self.accept(fetched, pace).await
-    }
-
-    /// Reads the status and the declared length of the response.
-    pub(super) async fn accept(
-        &self,
-        fetched: Fetched,
-        pace: Pace,
-    ) -> Result<Download, DownloadFailure> {
-        let Fetched { url, connection, response } = fetched;
+        let Fetched { url, connection, response } =
+            fetching.await.map_err(|error| self.not_fetched(error))?;
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
         let download = Download {
-            picture: self.clone(),
+            pace: Pace::new(service.silence, until),
+            picture: self,
             url,
             connection,
             checker: Checker::default(),
             received: 0,
-            pace: pace.restarted(),
             response,
         };
         download.check_size(download.response.content_length().unwrap_or(0))?;
@@ -112,27 +103,27 @@ impl Picture {
     }
 
     fn not_fetched(&self, error: DownloadError) -> DownloadFailure {
-        match error {
+        DownloadFailure::Transient(match error {
             DownloadError::Refused(refusal) => {
                 let message = format!("the delivery URL was refused: {refusal}");
-                DownloadFailure::Permanent(
+                return DownloadFailure::Permanent(
                     Error::new(ErrorKind::AddressRefused, message)
                         .with_advice(refusal.advice())
                         .with_function(refusal.function())
                         .with_task(&self.task),
-                )
+                );
             }
             DownloadError::TooManyRedirects => {
-                DownloadFailure::Transient(self.failed("too many redirects from the delivery URL"))
+                self.failed("too many redirects from the delivery URL")
             }
             DownloadError::Silent => {
                 let silence = self.downloads().service.silence.as_secs();
-                DownloadFailure::Transient(self.failed(format!("no response within {silence} s")))
+                self.failed(format!("no response within {silence} s"))
             }
-            DownloadError::Http(error) => DownloadFailure::Transient(
-                self.failed("could not send the request").with_source(error.without_url()),
-            ),
-        }
+            DownloadError::Http(error) => {
+                self.failed("could not send the request").with_source(error.without_url())
+            }
+        })
     }
 }
 
@@ -155,11 +146,9 @@ impl Download {
             Err(_) => {
                 self.picture.downloads().service.connections.abandon(&self.url, &self.connection);
                 let arrived = self.received;
-                self.failed(if self.pace.is_over() {
-                    format!(
-                        "the download took longer than {} s ({arrived} bytes received)",
-                        self.deadline()
-                    )
+                self.failed(if Instant::now() >= self.pace.until {
+                    let limit = self.picture.downloads().settings.deadline.as_secs_f32();
+                    format!("the download took longer than {limit} s ({arrived} bytes received)")
                 } else {
                     format!("the download stalled ({arrived} bytes received)")
                 })
@@ -198,15 +187,6 @@ impl Download {
         self.checker.kind()
     }
 
-    pub(super) fn received(&self) -> u64 {
-        self.received
-    }
-
-    /// Returns the time limit in seconds.
-    fn deadline(&self) -> f32 {
-        self.picture.downloads().settings.deadline.as_secs_f32()
-    }
-
     fn check_size(&self, bytes: u64) -> Result<(), DownloadFailure> {
         let limit = self.picture.downloads().settings.max_picture_bytes;
         if bytes <= limit {
@@ -229,7 +209,7 @@ impl Download {
 
 impl Picture {
     /// Returns the failure for a response with a status code other than 200.
-    pub(super) async fn refused(&self, response: Response) -> DownloadFailure {
+    async fn refused(&self, response: Response) -> DownloadFailure {
         let status = response.status();
         let is_refusal = match status {
             StatusCode::UNAUTHORIZED
@@ -239,50 +219,47 @@ impl Picture {
             StatusCode::BAD_REQUEST => says_expired(response).await,
             _ => false,
         };
+        let code = status.as_u16();
+        let failed = |validity: &str| {
+            self.failed(format!("the delivery URL returned status code {status}{validity}"))
+        };
         if !is_refusal {
-            let error = self.failed(format!("the delivery URL returned status code {status}"));
-            return DownloadFailure::Transient(error.with_status(status.as_u16()));
+            return DownloadFailure::Transient(failed("").with_status(code));
         }
-        let refused = if self.was_polled_late() { Self::expired } else { Self::refused_early };
-        DownloadFailure::NeedsFreshUrl(refused(self, status))
-    }
-
-    /// Whether the poll that returned the URL was sent after the end of the validity. Only the
-    /// refusal of such a URL proves that the picture has expired: delivery hosts also refuse valid
-    /// URLs now and then, and a later poll may return a new URL.
-    fn was_polled_late(&self) -> bool {
+        // Only the refusal of a URL that a poll returned after the end of the validity proves that
+        // the picture has expired: delivery hosts also refuse valid URLs now and then, and a later
+        // poll may return a new URL.
         let age = self.polled_at.duration_since(self.ready_since);
-        age.is_ok_and(|age| age >= DELIVERY_VALIDITY)
+        let error = if age.is_ok_and(|age| age >= DELIVERY_VALIDITY) {
+            self.expired(code)
+        } else {
+            let advice = "the picture is billed and ready; wait for the task again, and fetch the \
+                          picture from the delivery URL that the poll returns";
+            failed(&self.validity()).with_advice(advice).with_function("Task::wait")
+        };
+        DownloadFailure::NeedsFreshUrl(error.with_status(code))
     }
 
-    fn expired(&self, status: StatusCode) -> Error {
+    fn expired(&self, code: u16) -> Error {
+        let address = &self.address;
         let message = format!(
-            "the delivery URL {} has expired ({}), and polling returned no valid one",
-            self.address,
-            status.as_u16()
+            "the delivery URL {address} has expired ({code}), and polling returned no valid one"
         );
         Error::new(ErrorKind::Expired, message)
             .with_advice("delivery URLs are valid for ten minutes; ask the service for the picture")
-            .with_status(status.as_u16())
             .with_task(&self.task)
     }
 
-    fn refused_early(&self, status: StatusCode) -> Error {
+    /// Says until when the delivery URL should be valid.
+    fn validity(&self) -> String {
         let end = self.expires_at();
-        let validity = match (self.downloads().service.clock.now() < end, date(end)) {
+        match (self.downloads().service.clock.now() < end, date(end)) {
             (true, Some(end)) => format!(", although it should be valid until {end}"),
             (false, Some(end)) => {
                 format!("; it was valid until {end}, and no later poll succeeded")
             }
             (_, None) => String::new(),
-        };
-        self.failed(format!("the delivery URL returned status code {status}{validity}"))
-            .with_advice(
-                "the picture is billed and ready; wait for the task again, and fetch the picture \
-                 from the delivery URL that the poll returns",
-            )
-            .with_function("Task::wait")
-            .with_status(status.as_u16())
+        }
     }
 }
 
@@ -310,7 +287,7 @@ async fn says_expired(mut response: Response) -> bool {
 }
 
 /// Detects stalled downloads, including those from servers that send a byte now and then.
-pub(super) struct Pace {
+struct Pace {
     silence: Duration,
     window_ends: Instant,
     missing: u64,
@@ -320,14 +297,9 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(silence: Duration, until: Instant) -> Self {
+    fn new(silence: Duration, until: Instant) -> Self {
         let now = Instant::now();
         Self { silence, window_ends: now + silence, missing: MIN_PROGRESS, paused_at: now, until }
-    }
-
-    /// Starts a new window in the same attempt.
-    fn restarted(self) -> Self {
-        Self::new(self.silence, self.until)
     }
 
     /// Excludes the time that the reader took since the last chunk.
@@ -342,11 +314,6 @@ impl Pace {
             self.window_ends = self.paused_at + self.silence;
             self.missing = MIN_PROGRESS;
         }
-    }
-
-    /// Whether the deadline of the download has passed.
-    fn is_over(&self) -> bool {
-        Instant::now() >= self.until
     }
 
     fn deadline(&self) -> Instant {

@@ -13,14 +13,12 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 
-use self::attempts::Attempts;
 pub use self::destination::SaveOptions;
-use self::download::DownloadFailure;
 pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
 use self::part::Swept;
 pub use self::save::Saved;
 pub use self::stream::PictureStream;
-use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef, telemetry::spans};
+use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef};
 
 /// The size in bytes from which a buffer grows by the same amount each time.
 const MOST_DOUBLED: usize = 64 * 1024 * 1024;
@@ -130,32 +128,22 @@ impl Picture {
     }
 
     async fn fetch(&self, check: bool) -> Result<Bytes, Error> {
-        let mut attempts = Attempts::of(self);
-        let fetching = async {
-            loop {
-                match attempts.picture().fetch_once(check, &attempts).await {
-                    Ok(bytes) => return Ok(bytes),
-                    Err(failure) => attempts.again_after(failure).await?,
+        let fetching = self.attempt(|opening| async move {
+            let mut download = opening.await?;
+            let mut bytes = Vec::new();
+            while let Some(chunk) = download.next().await? {
+                // Doubling a large buffer would take up to twice the memory of the picture.
+                if bytes.capacity() - bytes.len() < chunk.len() && bytes.len() > MOST_DOUBLED {
+                    bytes.reserve_exact(chunk.len().max(MOST_DOUBLED));
                 }
+                bytes.extend_from_slice(&chunk);
             }
-        };
-        spans::run_download(&self.task, fetching).await
-    }
-
-    async fn fetch_once(&self, check: bool, attempts: &Attempts) -> Result<Bytes, DownloadFailure> {
-        let mut download = attempts.open().await?;
-        let mut bytes = Vec::new();
-        while let Some(chunk) = download.next().await? {
-            // Doubling a large buffer would take up to twice the memory of the picture.
-            if bytes.capacity() - bytes.len() < chunk.len() && bytes.len() > MOST_DOUBLED {
-                bytes.reserve_exact(chunk.len().max(MOST_DOUBLED));
+            if check {
+                download.check()?;
             }
-            bytes.extend_from_slice(&chunk);
-        }
-        if check {
-            download.check()?;
-        }
-        Ok(bytes.into())
+            Ok(bytes.into())
+        });
+        fetching.await
     }
 }
 

@@ -1,7 +1,5 @@
 //! Derives file names for a picture from its task.
 
-use std::iter;
-
 use crate::TaskRef;
 
 /// The maximum lengths of the operation and the id. With the rest of a name, they fit in the 255
@@ -24,11 +22,11 @@ pub(super) fn file_stems(task: &TaskRef) -> impl Iterator<Item = String> + Send 
     let is_unchanged = plain_operation == operation && plain_id == id && !id.is_empty();
     let stem = format!("{plain_operation}-{plain_id}");
     let hashed = format!("{stem}-{}", task.identity().digest());
-    let numbered = {
-        let hashed = hashed.clone();
-        (2..=MAX_NAMES).map(move |number| format!("{hashed}-{number}"))
-    };
-    is_unchanged.then_some(stem).into_iter().chain(iter::once(hashed)).chain(numbered)
+    let numbered = (1..=MAX_NAMES).map(move |number| match number {
+        1 => hashed.clone(),
+        _ => format!("{hashed}-{number}"),
+    });
+    is_unchanged.then_some(stem).into_iter().chain(numbered)
 }
 
 fn plain(text: &str, longest: usize) -> String {

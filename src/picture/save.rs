@@ -13,15 +13,15 @@ use tokio::{sync::mpsc, task};
 
 use super::{
     Picture,
-    attempts::Attempts,
-    destination::{Destination, SaveOptions},
+    attempts::Opening,
+    destination::{Part, SaveOptions, Target},
     download::{Download, DownloadFailure},
     name::file_stems,
 };
 use crate::{
     Error, ErrorKind, FileKind,
     journal::{self, Step},
-    telemetry::{metrics, spans},
+    telemetry::metrics,
 };
 
 /// The number of chunks between the network and the disk. One blocking writer with a short channel
@@ -54,15 +54,6 @@ impl Saved {
         let named = extension.and_then(FileKind::of_extension);
         self.kind.zip(named).is_some_and(|(kind, named)| kind != named)
     }
-}
-
-/// The destination of a save.
-#[derive(Clone)]
-enum Target {
-    /// This path.
-    File(PathBuf),
-    /// A file in this directory, with the extension of the downloaded format.
-    In(PathBuf),
 }
 
 impl Picture {
@@ -132,16 +123,8 @@ impl Picture {
     }
 
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
-        let mut attempts = Attempts::of(self);
-        let saving = async {
-            loop {
-                match attempts.picture().save_once(target, options, &attempts).await {
-                    Ok(saved) => return Ok(saved),
-                    Err(failure) => attempts.again_after(failure).await?,
-                }
-            }
-        };
-        let saved = spans::run_download(&self.task, saving).await?;
+        let saving = self.attempt(|opening| self.save_once(target, options, opening));
+        let saved = saving.await?;
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         if saved.has_wrong_extension() {
             tracing::warn!(
@@ -166,26 +149,21 @@ impl Picture {
         &self,
         target: &Target,
         options: &SaveOptions,
-        attempts: &Attempts,
+        opening: Opening,
     ) -> Result<Saved, DownloadFailure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
         // Before the download, so that an unwritable destination costs no download.
-        let mut part = blocking({
+        let starting = blocking({
             let source = Arc::clone(&self.source);
             let (target, options) = (target.clone(), options.clone());
-            let destination = move || match target {
-                Target::File(path) => Destination::find(&path, &options),
-                Target::In(directory) => Ok(Destination::within(directory)),
-            };
-            move || destination()?.start(&source.downloads().swept)
-        })
-        .await
-        .map_err(unwritable)?;
-        let mut download = attempts.open().await?;
+            move || Part::create(target, options, &source.downloads().swept)
+        });
+        let mut part = starting.await.map_err(unwritable)?;
+        let mut download = opening.await?;
         let (chunks, received) = mpsc::channel(AHEAD);
-        let is_recorded = options.closes_record && self.downloads().journal.is_some();
-        let with_digest = options.sha256 || is_recorded;
+        let with_digest =
+            options.sha256 || (options.closes_record && self.downloads().journal.is_some());
         let writing =
             blocking(move || part.write(received, with_digest).map(|digest| (part, digest)));
         let downloaded = send_chunks(&mut download, chunks).await;
@@ -198,13 +176,8 @@ impl Picture {
             Some(kind) => format!("{stem}.{}", kind.extension()),
             None => stem,
         });
-        let target = target.clone();
-        let finishing = blocking(move || match target {
-            Target::File(path) => part.finish().map(|()| path),
-            Target::In(_) => part.finish_as(names),
-        });
-        let path = finishing.await.map_err(unwritable)?;
-        Ok(Saved { path, kind, bytes: download.received(), sha256 })
+        let path = blocking(move || part.finish(names)).await.map_err(unwritable)?;
+        Ok(Saved { path, kind, bytes: download.received, sha256 })
     }
 
     fn unwritable(&self, path: &Path, error: io::Error) -> DownloadFailure {

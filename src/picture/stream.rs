@@ -1,9 +1,9 @@
 //! A picture as a stream of bytes.
 
 use std::{
-    fmt,
+    fmt, future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
@@ -11,13 +11,12 @@ use futures_core::Stream;
 
 use super::{
     Picture,
-    attempts::Attempts,
     download::{Download, DownloadFailure},
 };
-use crate::{Error, FileKind, TaskRef, telemetry::spans};
+use crate::{Error, FileKind, TaskRef};
 
-type NextChunk =
-    Pin<Box<dyn Future<Output = (Download, Result<Option<Bytes>, DownloadFailure>)> + Send>>;
+/// The next chunk, and the download of those that follow. `None` after the last one.
+type Next = Result<Option<(Bytes, Download)>, DownloadFailure>;
 
 /// The bytes of a picture as a stream, returned by [`Picture::stream`].
 ///
@@ -27,8 +26,7 @@ type NextChunk =
 pub struct PictureStream {
     task: TaskRef,
     kind: Option<FileKind>,
-    first: Option<Bytes>,
-    step: Option<NextChunk>,
+    step: Option<Pin<Box<dyn Future<Output = Next> + Send>>>,
 }
 
 impl Picture {
@@ -53,31 +51,11 @@ impl Picture {
     /// The same errors as [`bytes`](Self::bytes), from this method or as the last item of the
     /// stream.
     pub async fn stream(&self) -> Result<PictureStream, Error> {
-        let mut attempts = Attempts::of(self);
-        let beginning = async {
-            loop {
-                match attempts.picture().begin(&attempts).await {
-                    Ok(begun) => return Ok(begun),
-                    Err(failure) => attempts.again_after(failure).await?,
-                }
-            }
-        };
-        let (download, first) = spans::run_download(&self.task, beginning).await?;
-        Ok(PictureStream {
-            task: self.task.clone(),
-            kind: download.kind(),
-            first: Some(first),
-            step: Some(next(download)),
-        })
-    }
-
-    /// Starts a download and returns it with its first bytes.
-    async fn begin(&self, attempts: &Attempts) -> Result<(Download, Bytes), DownloadFailure> {
-        let mut download = attempts.open().await?;
-        match download.next().await? {
-            Some(first) => Ok((download, first)),
-            None => Err(DownloadFailure::Transient(self.failed("the response is empty"))),
-        }
+        let beginning = self.attempt(|opening| async { next(opening.await?).await });
+        let first = beginning.await?;
+        let kind = first.as_ref().and_then(|(_, download)| download.kind());
+        let step = Some(Box::pin(future::ready(Ok(first))) as _);
+        Ok(PictureStream { task: self.task.clone(), kind, step })
     }
 }
 
@@ -88,35 +66,29 @@ impl PictureStream {
     }
 }
 
-fn next(mut download: Download) -> NextChunk {
-    Box::pin(async move {
-        let chunk = download.next().await;
-        (download, chunk)
-    })
+/// At the end, checks that the picture is complete.
+async fn next(mut download: Download) -> Next {
+    match download.next().await? {
+        Some(chunk) => Ok(Some((chunk, download))),
+        None => download.check().map(|_| None),
+    }
 }
 
 impl Stream for PictureStream {
     type Item = Result<Bytes, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(first)));
-        }
         let Some(step) = self.step.as_mut() else { return Poll::Ready(None) };
-        let Poll::Ready((download, chunk)) = step.as_mut().poll(cx) else { return Poll::Pending };
+        let next_chunk = ready!(step.as_mut().poll(cx));
         self.step = None;
-        let failure = match chunk {
-            Ok(Some(chunk)) => {
-                self.step = Some(next(download));
-                return Poll::Ready(Some(Ok(chunk)));
+        Poll::Ready(match next_chunk {
+            Ok(Some((chunk, download))) => {
+                self.step = Some(Box::pin(next(download)));
+                Some(Ok(chunk))
             }
-            Ok(None) => match download.check() {
-                Ok(_) => return Poll::Ready(None),
-                Err(failure) => failure,
-            },
-            Err(failure) => failure,
-        };
-        Poll::Ready(Some(Err(failure.into_error())))
+            Ok(None) => None,
+            Err(failure) => Some(Err(failure.into_error())),
+        })
     }
 }
 
