@@ -3,15 +3,12 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 
 use url::Url;
 
-use super::{
-    ClientBuilder,
-    check::{bounded, parse_hosts},
-    invalid_setting,
-};
+use super::{ClientBuilder, check::parse_hosts, invalid_setting};
 use crate::{
     Error,
     picture::Downloads,
@@ -29,9 +26,15 @@ use crate::{
     },
 };
 
+/// The default maximum time to establish a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The default maximum time without data.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
+
 impl ClientBuilder {
     /// Returns what the clients of these settings share.
-    pub(crate) fn shared(mut self) -> Result<Shared, Error> {
+    pub(crate) fn shared(self) -> Result<Shared, Error> {
         self.check_limits()?;
         let key = self.key()?;
         let (base_url, regional_url) = self.bases()?;
@@ -55,16 +58,13 @@ impl ClientBuilder {
             default_headers,
             connections,
             key_origins: KeyOrigins::new(bases, polling_hosts, self.allow_http),
-            silence: bounded(transport.silence_timeout),
+            silence: transport.silence_timeout.unwrap_or(SILENCE_TIMEOUT),
             retry: transport.retry,
             random: Random::new(transport.random_seed),
             clock: transport.clock,
             middlewares: Middlewares::new(transport.middlewares),
             recorder: transport.recorder,
         });
-        self.tasks.submit_deadline = self.tasks.submit_deadline.map(bounded);
-        self.tasks.poll_deadline = bounded(self.tasks.poll_deadline);
-        self.downloads.deadline = bounded(self.downloads.deadline);
         let journal = self.tasks.journal.clone();
         let downloads = Downloads::new(Arc::clone(&service), journal, self.downloads, rules);
         Ok(Shared::new(service, self.tasks, downloads))
@@ -86,21 +86,22 @@ impl ClientBuilder {
         let (proxy, proxy_url) = self.proxy_settings()?.unzip();
         let http = HttpSettings {
             tls,
-            connect_timeout: bounded(transport.connect_timeout),
+            connect_timeout: transport.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
             user_agent: self.user_agent()?,
             proxy,
             customize: transport.customize.clone(),
         };
-        let silence = bounded(transport.silence_timeout);
+        let silence = transport.silence_timeout.unwrap_or(SILENCE_TIMEOUT);
         let make = move || Routes::new(|| http.builder(), proxy_url.as_ref());
         // reqwest panics without a TLS provider, which the features of another crate can cause.
-        match catch_unwind(AssertUnwindSafe(|| Connections::new(silence, make))) {
-            Ok(connections) => connections.map_err(|error| unusable_http().with_source(error)),
-            Err(_) => Err(unusable_http().with_advice(
+        let made = catch_unwind(AssertUnwindSafe(|| Connections::new(silence, make)));
+        let connections = made.map_err(|_| {
+            unusable_http().with_advice(
                 "enable the feature `rustls` or `native-tls` of the crate imagekiln, or install a \
                  provider for rustls",
-            )),
-        }
+            )
+        })?;
+        connections.map_err(|error| unusable_http().with_source(error))
     }
 }
 

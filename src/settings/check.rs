@@ -41,11 +41,11 @@ impl ClientBuilder {
         let timeouts = [
             self.transport.connect_timeout,
             self.transport.silence_timeout,
-            self.tasks.submit_deadline.unwrap_or(Duration::MAX),
-            self.tasks.poll_deadline,
-            self.downloads.deadline,
+            self.tasks.submit_deadline,
+            Some(self.tasks.poll_deadline),
+            Some(self.downloads.deadline),
         ];
-        if timeouts.iter().any(Duration::is_zero) {
+        if timeouts.iter().flatten().any(Duration::is_zero) {
             return Err(invalid_setting(
                 "a timeout of 0 would fail every request, including submissions that may be billed",
             )
@@ -59,13 +59,9 @@ impl ClientBuilder {
             .api_key
             .as_ref()
             .ok_or_else(|| missing("the API key", "ClientBuilder::api_key", API_KEY_VARIABLE))?;
-        ApiKey::new(key.reveal()).ok_or_else(|| {
-            invalid_setting(
-                "the API key is empty or contains characters that are not allowed in a header",
-            )
-            .with_advice(CORRECT_IT)
-            .with_setting(API_KEY_VARIABLE)
-        })
+        let problem =
+            "the API key is empty or contains characters that are not allowed in a header";
+        ApiKey::new(key.reveal()).ok_or_else(|| incorrect(problem, API_KEY_VARIABLE))
     }
 
     /// Returns the base URL, and the regional base URL if it is set.
@@ -74,39 +70,36 @@ impl ClientBuilder {
             .base_url
             .as_deref()
             .ok_or_else(|| missing("the base URL", "ClientBuilder::base_url", BASE_URL_VARIABLE))?;
-        let base = parse_base(base, BASE_URL_VARIABLE, self.allow_http)?;
-        let parse = |url| parse_base(url, REGIONAL_BASE_URL_VARIABLE, self.allow_http);
-        Ok((base, self.regional_base_url.as_deref().map(parse).transpose()?))
+        let parse = |url, variable| {
+            parse_base(url, self.allow_http).map_err(|error| error.with_setting(variable))
+        };
+        let base = parse(base, BASE_URL_VARIABLE)?;
+        let regional = self.regional_base_url.as_deref();
+        let regional = regional.map(|url| parse(url, REGIONAL_BASE_URL_VARIABLE)).transpose()?;
+        Ok((base, regional))
     }
 
     pub(super) fn prefix(&self) -> Result<String, Error> {
         let prefix = self.model_prefix.as_deref().unwrap_or(NEUTRAL_PREFIX);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if !prefix.is_empty() && prefix.chars().all(is_plain) {
-            Ok(prefix.to_owned())
-        } else {
-            Err(invalid_setting("the model prefix may contain only letters, digits, `-` and `_`")
-                .with_advice(CORRECT_IT)
-                .with_setting(MODEL_PREFIX_VARIABLE))
+        if prefix.is_empty() || !prefix.chars().all(is_plain) {
+            let problem = "the model prefix may contain only letters, digits, `-` and `_`";
+            return Err(incorrect(problem, MODEL_PREFIX_VARIABLE));
         }
+        Ok(prefix.to_owned())
     }
 
     pub(super) fn check_webhook(&self) -> Result<(), Error> {
         let Some(address) = &self.tasks.webhook.url else { return Ok(()) };
-        let is_usable = address
-            .parse()
-            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            && address.reveal().chars().count() <= LONGEST_WEBHOOK_URL;
-        if is_usable {
-            Ok(())
-        } else {
-            Err(invalid_setting(format!(
+        let is_too_long = address.reveal().chars().count() > LONGEST_WEBHOOK_URL;
+        if is_too_long || web_url::check(address.reveal()).is_err() {
+            let problem = format!(
                 "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
                  characters"
-            ))
-            .with_advice(CORRECT_IT)
-            .with_setting(WEBHOOK_URL_VARIABLE))
+            );
+            return Err(incorrect(problem, WEBHOOK_URL_VARIABLE));
         }
+        Ok(())
     }
 
     /// Returns the headers of every submission and poll.
@@ -134,16 +127,16 @@ impl ClientBuilder {
         Ok(headers)
     }
 
-    pub(super) fn user_agent(&self) -> Result<String, Error> {
-        let own = concat!("imagekiln/", env!("CARGO_PKG_VERSION"));
-        let Some(suffix) = &self.transport.user_agent_suffix else { return Ok(own.to_owned()) };
-        let user_agent = format!("{own} {suffix}");
-        match HeaderValue::from_str(&user_agent) {
-            Ok(_) => Ok(user_agent),
-            Err(_) => Err(invalid_setting(
-                "the user agent suffix contains characters that are not allowed in a header",
-            )),
+    pub(super) fn user_agent(&self) -> Result<HeaderValue, Error> {
+        let mut user_agent = concat!("imagekiln/", env!("CARGO_PKG_VERSION")).to_owned();
+        if let Some(suffix) = &self.transport.user_agent_suffix {
+            user_agent.extend([" ", suffix]);
         }
+        HeaderValue::try_from(user_agent).map_err(|_| {
+            invalid_setting(
+                "the user agent suffix contains characters that are not allowed in a header",
+            )
+        })
     }
 
     /// Returns the proxy and its URL.
@@ -163,11 +156,7 @@ pub(super) fn bounded(duration: Duration) -> Duration {
     duration.min(LONGEST)
 }
 
-fn parse_base(text: &str, variable: &'static str, allow_http: bool) -> Result<Url, Error> {
-    parse_url(text, allow_http).map_err(|error| error.with_setting(variable))
-}
-
-fn parse_url(text: &str, allow_http: bool) -> Result<Url, Error> {
+fn parse_base(text: &str, allow_http: bool) -> Result<Url, Error> {
     let unusable =
         |what: &str| invalid_setting(format!("the base URL {what}")).with_advice(CORRECT_IT);
     if let Some(url) = with_scheme(text.trim()) {
@@ -226,6 +215,10 @@ pub(super) fn parse_hosts(
         })
     };
     texts.iter().map(parse).collect()
+}
+
+fn incorrect(problem: impl Into<String>, variable: &'static str) -> Error {
+    invalid_setting(problem).with_advice(CORRECT_IT).with_setting(variable)
 }
 
 fn missing(what: &str, setter: &'static str, variable: &'static str) -> Error {

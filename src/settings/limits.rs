@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::ClientBuilder;
+use super::{ClientBuilder, check::bounded};
 use crate::journal::Journal;
 
 impl ClientBuilder {
@@ -61,7 +61,7 @@ impl ClientBuilder {
     /// says whether anything was sent. If the service accepts the task later,
     /// [`Client::drain`](crate::Client::drain) returns it.
     pub fn submit_deadline(mut self, deadline: Duration) -> Self {
-        self.tasks.submit_deadline = Some(deadline);
+        self.tasks.submit_deadline = Some(bounded(deadline));
         self
     }
 
@@ -70,13 +70,13 @@ impl ClientBuilder {
     /// A longer poll fails, and the client sends the next one. The deadline of the whole wait is
     /// part of [`WaitOptions`](crate::WaitOptions).
     pub fn poll_deadline(mut self, deadline: Duration) -> Self {
-        self.tasks.poll_deadline = deadline;
+        self.tasks.poll_deadline = bounded(deadline);
         self
     }
 
     /// Sets the maximum duration of a download with all retries. The default is one hour.
     pub fn download_deadline(mut self, deadline: Duration) -> Self {
-        self.downloads.deadline = deadline;
+        self.downloads.deadline = bounded(deadline);
         self
     }
 }

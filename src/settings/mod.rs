@@ -28,9 +28,8 @@ use crate::{
 /// The settings of a [`Client`](crate::Client).
 ///
 /// The API key and the base URL are required. All other settings have defaults.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use]
-#[derive(Default)]
 pub struct ClientBuilder {
     api_key: Option<Secret<String>>,
     base_url: Option<String>,
@@ -45,10 +44,10 @@ pub struct ClientBuilder {
 }
 
 /// The settings of HTTP requests.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct TransportSettings {
-    connect_timeout: Duration,
-    silence_timeout: Duration,
+    connect_timeout: Option<Duration>,
+    silence_timeout: Option<Duration>,
     retry: RetryPolicy,
     proxy: Option<Address>,
     user_agent_suffix: Option<String>,
@@ -59,24 +58,6 @@ struct TransportSettings {
     customize: Option<Customize>,
     random_seed: Option<u64>,
     clock: WallClock,
-}
-
-impl Default for TransportSettings {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            silence_timeout: Duration::from_secs(60),
-            retry: RetryPolicy::default(),
-            proxy: None,
-            user_agent_suffix: None,
-            default_headers: Vec::new(),
-            middlewares: Vec::new(),
-            recorder: None,
-            customize: None,
-            random_seed: None,
-            clock: WallClock::default(),
-        }
-    }
 }
 
 /// Returns an error for a setting that is missing or invalid.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::ClientBuilder;
+use super::{ClientBuilder, check::bounded};
 use crate::{
     Address, RetryPolicy, Secret,
     transport::{clock::WallClock, middleware::Middleware, recording::Recorder},
@@ -14,7 +14,7 @@ use crate::{
 impl ClientBuilder {
     /// Sets the maximum time to establish a connection. The default is 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.connect_timeout = timeout;
+        self.transport.connect_timeout = Some(bounded(timeout));
         self
     }
 
@@ -23,7 +23,7 @@ impl ClientBuilder {
     ///
     /// There is no limit on the total time, which would fail large uploads.
     pub fn silence_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.silence_timeout = timeout;
+        self.transport.silence_timeout = Some(bounded(timeout));
         self
     }
 

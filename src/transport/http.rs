@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{ClientBuilder, Proxy, redirect};
+use reqwest::{ClientBuilder, Proxy, header::HeaderValue, redirect};
 
 use super::tls::Tls;
 
@@ -23,7 +23,7 @@ pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + 
 pub(crate) struct HttpSettings {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
-    pub(crate) user_agent: String,
+    pub(crate) user_agent: HeaderValue,
     /// Replaces the proxies from the environment.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) customize: Option<Customize>,
@@ -32,7 +32,7 @@ pub(crate) struct HttpSettings {
 impl HttpSettings {
     pub(crate) fn builder(&self) -> ClientBuilder {
         let builder = reqwest::Client::builder()
-            .user_agent(&self.user_agent)
+            .user_agent(self.user_agent.clone())
             .connect_timeout(self.connect_timeout)
             .http2_initial_stream_window_size(STREAM_WINDOW)
             .http2_initial_connection_window_size(CONNECTION_WINDOW)
