@@ -16,12 +16,12 @@ const MOST_CAUSES: usize = 10;
 
 /// Returns what failed, on one bounded line.
 pub(super) fn message(error: &Error) -> String {
-    one_line(&error.0.message, LONGEST_MESSAGE)
+    one_line(&error.details.message, LONGEST_MESSAGE)
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { advice, context, violations, .. } = &*self.0;
+        let Details { advice, context, violations, .. } = &*self.details;
         let Advice { text: advice, function, setting } = advice;
         let Context { task, request_id, .. } = context;
         f.write_str(&message(self))?;
@@ -57,11 +57,11 @@ impl fmt::Debug for Error {
         if f.alternate() {
             return f
                 .debug_struct("Error")
-                .field("kind", &self.0.kind)
+                .field("kind", &self.kind)
                 .field("message", &message(self))
-                .field("status", &self.0.context.status)
-                .field("task", &self.0.context.task)
-                .field("billing_unknown", &self.0.billing_unknown)
+                .field("status", &self.details.context.status)
+                .field("task", &self.details.context.task)
+                .field("billing_unknown", &self.details.billing_unknown)
                 .finish_non_exhaustive();
         }
         fmt::Display::fmt(self, f)?;

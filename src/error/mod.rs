@@ -21,10 +21,13 @@ type Source = Box<dyn error::Error + Send + Sync>;
 /// whether the submission was billed.
 ///
 /// [`source()`]: std::error::Error::source
-pub struct Error(Box<Details>);
-
-struct Details {
+pub struct Error {
     kind: ErrorKind,
+    details: Box<Details>,
+}
+
+#[derive(Default)]
+struct Details {
     message: String,
     advice: Advice,
     context: Context,
@@ -57,85 +60,74 @@ struct Context {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Details {
-            kind,
-            message: message.into(),
-            advice: Advice::default(),
-            context: Context::default(),
-            violations: Vec::new(),
-            response: None,
-            billing_unknown: false,
-            end: None,
-            withheld_host: None,
-            refusal: None,
-            source: None,
-        }))
+        let details = Details { message: message.into(), ..Details::default() };
+        Self { kind, details: Box::new(details) }
     }
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice.text = Some(advice.into());
-        self.0.advice.function = None;
+        self.details.advice.text = Some(advice.into());
+        self.details.advice.function = None;
         self
     }
 
     /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
     pub(crate) fn with_function(mut self, function: impl Into<Option<&'static str>>) -> Self {
-        self.0.advice.function = function.into();
+        self.details.advice.function = function.into();
         self
     }
 
     pub(crate) fn with_setting(mut self, variable: &'static str) -> Self {
-        self.0.advice.setting = Some(variable);
+        self.details.advice.setting = Some(variable);
         self
     }
 
     pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
-        self.0.context.operation = Some(operation);
+        self.details.context.operation = Some(operation);
         self
     }
 
     pub(crate) fn with_task(mut self, task: &TaskRef) -> Self {
-        self.0.context.task = Some(task.clone());
+        self.details.context.task = Some(task.clone());
         self
     }
 
     pub(crate) fn with_status(mut self, status: u16) -> Self {
-        self.0.context.status = Some(status);
+        self.details.context.status = Some(status);
         self
     }
 
     pub(crate) fn with_request_id(mut self, request_id: Option<String>) -> Self {
-        self.0.context.request_id = request_id;
+        self.details.context.request_id = request_id;
         self
     }
 
     pub(crate) fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
-        self.0.context.retry_after = retry_after;
+        self.details.context.retry_after = retry_after;
         self
     }
 
     pub(crate) fn with_violations(mut self, violations: Vec<Violation>) -> Self {
-        self.0.violations = violations;
+        self.details.violations = violations;
         self
     }
 
     pub(crate) fn with_response(mut self, response: Option<HttpValidationError>) -> Self {
-        self.0.response = response;
+        self.details.response = response;
         self
     }
 
     pub(crate) fn with_billing_unknown(mut self) -> Self {
-        self.0.billing_unknown = true;
+        self.details.billing_unknown = true;
         self
     }
 
     pub(crate) fn with_end(mut self, end: WaitEnd) -> Self {
-        self.0.end = Some(end);
+        self.details.end = Some(end);
         self
     }
 
     pub(crate) fn with_withheld_host(mut self, host: String) -> Self {
-        self.0.withheld_host = Some(host);
+        self.details.withheld_host = Some(host);
         self
     }
 
@@ -144,24 +136,24 @@ impl Error {
     pub(crate) fn refused(reason: Source) -> Self {
         let mut error =
             Self::new(ErrorKind::Refused, format!("the journal refused the submission: {reason}"));
-        error.0.refusal = Some(reason);
+        error.details.refusal = Some(reason);
         error
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
-        self.0.source = Some(source.into());
+        self.details.source = Some(source.into());
         self
     }
 
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
-        self.0.kind
+        self.kind
     }
 
     /// Returns what is known about the cost of the submission.
     pub fn billing(&self) -> Billing<'_> {
-        match &self.0.context.task {
-            _ if self.0.billing_unknown => Billing::Unknown,
+        match &self.details.context.task {
+            _ if self.details.billing_unknown => Billing::Unknown,
             Some(task) => Billing::Accepted(task),
             None => Billing::NotBilled,
         }
@@ -171,7 +163,7 @@ impl Error {
     /// accepted and billed a submission without the client knowing its task. The client did not
     /// send it again.
     pub fn may_have_been_billed(&self) -> bool {
-        self.0.billing_unknown
+        self.details.billing_unknown
     }
 
     /// Returns the task that the error is about, if there is one.
@@ -180,44 +172,44 @@ impl Error {
     /// If [`may_have_been_billed()`](Self::may_have_been_billed) returns `true`, the task is only a
     /// candidate: the id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
-        self.0.context.task.as_ref()
+        self.details.context.task.as_ref()
     }
 
     /// Returns the name of the operation, such as `gen-2-pro`.
     pub fn operation_name(&self) -> Option<&str> {
-        self.0.context.operation.or_else(|| self.0.context.task.as_ref()?.operation())
+        self.details.context.operation.or_else(|| self.details.context.task.as_ref()?.operation())
     }
 
     /// Returns the HTTP status code of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
-        self.0.context.status
+        self.details.context.status
     }
 
     /// Returns the id that the service gave the request (`x-request-id`), if it sent one. The
     /// support of the service can look up the request by it.
     pub fn request_id(&self) -> Option<&str> {
-        self.0.context.request_id.as_deref()
+        self.details.context.request_id.as_deref()
     }
 
     /// Returns how long the service asked the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.0.context.retry_after
+        self.details.context.retry_after
     }
 
     /// Returns the violations of the contract. Empty for other kinds of errors.
     pub fn violations(&self) -> &[Violation] {
-        &self.0.violations
+        &self.details.violations
     }
 
     /// Returns the complete response of the service to an invalid request. `None` if the SDK found
     /// the violations before sending.
     pub fn response(&self) -> Option<&HttpValidationError> {
-        self.0.response.as_ref()
+        self.details.response.as_ref()
     }
 
     /// Returns how the wait ended, for an error of a wait.
     pub fn wait_end(&self) -> Option<&WaitEnd> {
-        self.0.end.as_ref()
+        self.details.end.as_ref()
     }
 
     /// Returns what failed, on one line of at most 1000 characters, without the violations and the
@@ -232,7 +224,7 @@ impl Error {
     /// SDK. `Display` ends with it, [`function()`](Self::function) and
     /// [`setting()`](Self::setting).
     pub fn advice(&self) -> Option<&str> {
-        self.0.advice.text.as_deref()
+        self.details.advice.text.as_deref()
     }
 
     /// Returns the function of the SDK that does what [`advice()`](Self::advice) says, if there is
@@ -241,7 +233,7 @@ impl Error {
     /// It is for the developers of the program. A program with settings of its own can name the
     /// matching setting instead, as `kiln` does with `--allow-polling-host`.
     pub fn function(&self) -> Option<&'static str> {
-        self.0.advice.function
+        self.details.advice.function
     }
 
     /// Returns the environment variable of the setting that is missing or invalid, for example
@@ -249,7 +241,7 @@ impl Error {
     ///
     /// A program that reads the setting from elsewhere can say where.
     pub fn setting(&self) -> Option<&'static str> {
-        self.0.advice.setting
+        self.details.advice.setting
     }
 
     /// Returns `true` if submitting the request again cannot be billed twice, because the first
@@ -263,14 +255,14 @@ impl Error {
     ///
     /// This does not mean that submitting again is [safe](Self::is_safe_to_repeat).
     pub fn is_transient(&self) -> bool {
-        match self.kind() {
+        match self.kind {
+            ErrorKind::Service | ErrorKind::Response => {
+                self.status().is_none_or(|status| !(300..500).contains(&status))
+            }
             ErrorKind::Network
             | ErrorKind::RateLimited
             | ErrorKind::Deadline
             | ErrorKind::Download => true,
-            ErrorKind::Service | ErrorKind::Response => {
-                self.0.context.status.is_none_or(|status| !(300..500).contains(&status))
-            }
             _ => false,
         }
     }
@@ -278,18 +270,18 @@ impl Error {
     /// Returns why the journal refused the submission, for the kind
     /// [`Refused`](ErrorKind::Refused). The journal of the program knows its type.
     pub fn refusal(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
-        self.0.refusal.as_deref()
+        self.details.refusal.as_deref()
     }
 
     /// Returns the host that is not allowed to receive the key, with its port if it has one, for
     /// the kind [`KeyWithheld`](ErrorKind::KeyWithheld).
     pub fn withheld_host(&self) -> Option<&str> {
-        self.0.withheld_host.as_deref()
+        self.details.withheld_host.as_deref()
     }
 }
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.0.source.as_deref().map(|source| source as &(dyn error::Error + 'static))
+        self.details.source.as_deref().map(|source| source as &(dyn error::Error + 'static))
     }
 }
