@@ -30,11 +30,16 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Decodes a signature. Returns `None` unless the text is in canonical form.
-    pub(super) fn decode(self, text: &str) -> Option<Fingerprint> {
+    /// Decodes a signature. Fails with the problem unless the text is in canonical form.
+    pub(super) fn decode(self, text: &str) -> Result<Fingerprint, &'static str> {
         match self {
-            Self::Hex => from_hex(text),
-            Self::Base64 => STANDARD.decode(text).ok()?.try_into().ok(),
+            Self::Hex => {
+                from_hex(text).ok_or("is not a signature of 64 lowercase hexadecimal digits")
+            }
+            Self::Base64 => {
+                let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+                bytes.ok_or("is not a signature in base64 with padding")
+            }
         }
     }
 }
