@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use super::{disk::Disk, files::is_at};
+use super::{
+    disk::Disk,
+    files::{if_present, is_at},
+};
 
 /// How much space is written ahead at once, in bytes.
 const AHEAD: u64 = 256 * 1024;
@@ -54,13 +57,13 @@ impl LogFile {
         if self.is_broken {
             return Err(io::Error::other("an earlier write failed and could not be undone"));
         }
-        match is_at(&self.file, &self.path) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(io::Error::other("the journal was replaced while it was open")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(io::Error::new(error.kind(), "the journal was removed while it was open"))
+        match if_present(is_at(&self.file, &self.path))? {
+            Some(true) => Ok(()),
+            Some(false) => Err(io::Error::other("the journal was replaced while it was open")),
+            None => {
+                let message = "the journal was removed while it was open";
+                Err(io::Error::new(io::ErrorKind::NotFound, message))
             }
-            Err(error) => Err(error),
         }
     }
 

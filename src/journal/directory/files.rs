@@ -49,11 +49,7 @@ impl Numbers {
 
 /// Returns the numbers of the logs in a directory, which may not exist.
 pub(super) fn indices(directory: &Path) -> io::Result<Vec<u32>> {
-    let files = match fs::read_dir(directory) {
-        Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+    let Some(files) = if_present(fs::read_dir(directory))? else { return Ok(Vec::new()) };
     let mut indices = Vec::new();
     for file in files {
         let name = file?.file_name();
@@ -78,32 +74,38 @@ pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
     let path = lock_path(directory, index);
     let file = private().write(true).create(true).truncate(false).open(path)?;
     for _ in 0..LOCK_ATTEMPTS {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-            Err(TryLockError::Error(error)) => return Err(without_locks(&error)),
+        if succeeded(file.try_lock())? {
+            return Ok(Some(file));
         }
+        std::thread::yield_now();
     }
     Ok(None)
 }
 
 /// Whether a process has the log. Creates nothing.
 pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
-    let lock = match File::open(lock_path(directory, index)) {
-        Ok(file) => file.try_lock_shared(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    match lock {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(without_locks(&error)),
+    let Some(file) = if_present(File::open(lock_path(directory, index)))? else { return Ok(false) };
+    Ok(!succeeded(file.try_lock_shared())?)
+}
+
+/// Whether an attempt to lock a file succeeded. Fails if its file system has no locks.
+fn succeeded(attempt: Result<(), TryLockError>) -> io::Result<bool> {
+    match attempt {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => {
+            let message = format!("the file system does not lock files: {error}");
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+        }
     }
 }
 
-fn without_locks(error: &io::Error) -> io::Error {
-    let message = format!("the file system does not lock files: {error}");
-    io::Error::new(io::ErrorKind::Unsupported, message)
+/// Returns `None` if the file does not exist.
+pub(super) fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// Creates a directory that other users cannot read, and those above it.
@@ -125,5 +127,7 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
     // Windows does not remove or replace a file that is open.
     #[cfg(not(unix))]
-    Ok(here.is_file() && there.is_file())
+    {
+        Ok(here.is_file() && there.is_file())
+    }
 }

@@ -12,7 +12,7 @@ use std::{
 use super::{
     disk::Disk,
     file::LogFile,
-    files::{Numbers, create_private, indices, is_locked, lock, log_path},
+    files::{Numbers, create_private, if_present, indices, is_locked, lock, log_path},
     lines::{Content, line},
 };
 use crate::journal::{Intent, Record, State, Step};
@@ -121,7 +121,10 @@ impl Log {
         let first = if count == 0 { Ok(0) } else { self.next.give(count, self.floor) };
         let mut number = match first {
             Ok(number) => number,
-            Err(error) => return changes.iter().map(|_| Err(again(&error))).collect(),
+            Err(error) => {
+                let again = |_| Err(io::Error::new(error.kind(), error.to_string()));
+                return changes.iter().map(again).collect();
+            }
         };
         if self.write_together(&changes, number).is_ok() {
             return changes.iter().map(|_| Ok(())).collect();
@@ -146,10 +149,11 @@ impl Log {
                 Change::Advance(submission, step) => {
                     let Some(number) = self.numbers.get(submission) else {
                         // A closed record may have been removed. A task must not be.
-                        match step {
-                            Step::Accepted(_) => return Err(missing()),
-                            _ => continue,
+                        if let Step::Accepted(_) = step {
+                            let message = "the journal does not contain the submission";
+                            return Err(io::Error::new(io::ErrorKind::NotFound, message));
                         }
+                        continue;
                     };
                     let known = changed.get(number).or(self.content.records.get(number));
                     if let Some(mut record) = known.cloned()
@@ -202,7 +206,8 @@ impl Log {
             return 0;
         }
         let others = known.iter().filter(|(number, _)| !changed.contains_key(number));
-        let unknown = others.chain(changed).filter(|(_, record)| is_unknown(record)).count();
+        let is_unknown = |(_, record): &(&u64, &Record)| record.state() == &State::Unknown;
+        let unknown = others.chain(changed).filter(is_unknown).count();
         unknown * (ROOM + lines.iter().map(Vec::len).max().unwrap_or_default())
     }
 
@@ -233,6 +238,8 @@ impl Log {
     }
 
     fn add(&mut self, records: Vec<(u64, Record)>, unreadable: Vec<Vec<u8>>) -> io::Result<()> {
+        // Even if nothing is written: the caller may remove what this log already has.
+        self.file.must_be_there()?;
         let mut content = Content { records: self.content.records.clone(), ..Content::default() };
         for (number, record) in records {
             content.add(number, record);
@@ -314,25 +321,10 @@ fn free(directory: &Path, index: u32, all: &Content) -> io::Result<Option<(u32, 
 }
 
 fn read_log(directory: &Path, index: u32) -> io::Result<Content> {
-    match fs::read(log_path(directory, index)) {
-        Ok(text) => Ok(Content::read(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_unknown(record: &Record) -> bool {
-    record.state() == &State::Unknown
+    let text = if_present(fs::read(log_path(directory, index)))?;
+    Ok(Content::read(&text.unwrap_or_default()))
 }
 
 fn by_submission((number, record): (&u64, &Record)) -> (String, u64) {
     (record.intent().id().to_owned(), *number)
-}
-
-fn missing() -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, "the journal does not contain the submission")
-}
-
-fn again(error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), error.to_string())
 }
