@@ -47,7 +47,6 @@ impl ClientBuilder {
         let bases: Vec<Url> = std::iter::once(&base_url).chain(&regional_url).cloned().collect();
         let connections = self.connections(bases.iter().any(|base| base.scheme() == "https"))?;
         let rules = DeliveryRules::new(&bases, delivery_hosts);
-        let transport = self.transport;
         let secrets = Secrets::new(&key, &default_headers, self.tasks.webhook.secret.as_ref());
         let service = Arc::new(Service {
             key,
@@ -58,12 +57,12 @@ impl ClientBuilder {
             default_headers,
             connections,
             key_origins: KeyOrigins::new(bases, polling_hosts, self.allow_http),
-            silence: transport.silence_timeout.unwrap_or(SILENCE_TIMEOUT),
-            retry: transport.retry,
-            random: Random::new(transport.random_seed),
-            clock: transport.clock,
-            middlewares: Middlewares::new(transport.middlewares),
-            recorder: transport.recorder,
+            silence: self.silence_timeout.unwrap_or(SILENCE_TIMEOUT),
+            retry: self.retry,
+            random: Random::new(self.random_seed),
+            clock: self.clock,
+            middlewares: Middlewares::new(self.middlewares),
+            recorder: self.recorder,
         });
         let journal = self.tasks.journal.clone();
         let downloads = Downloads::new(Arc::clone(&service), journal, self.downloads, rules);
@@ -71,8 +70,7 @@ impl ClientBuilder {
     }
 
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
-        let transport = &self.transport;
-        if base_is_https && !tls::IS_BUILT_IN && transport.customize.is_none() {
+        if base_is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
             return Err(invalid_setting(
                 "the base URL uses https, but this program was built without TLS",
             )
@@ -86,12 +84,12 @@ impl ClientBuilder {
         let (proxy, proxy_url) = self.proxy_settings()?.unzip();
         let http = HttpSettings {
             tls,
-            connect_timeout: transport.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
+            connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
             user_agent: self.user_agent()?,
             proxy,
-            customize: transport.customize.clone(),
+            customize: self.customize.clone(),
         };
-        let silence = transport.silence_timeout.unwrap_or(SILENCE_TIMEOUT);
+        let silence = self.silence_timeout.unwrap_or(SILENCE_TIMEOUT);
         let make = move || Routes::new(|| http.builder(), proxy_url.as_ref());
         // reqwest panics without a TLS provider, which the features of another crate can cause.
         let made = catch_unwind(AssertUnwindSafe(|| Connections::new(silence, make)));

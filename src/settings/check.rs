@@ -39,8 +39,8 @@ impl ClientBuilder {
                 .with_advice("set it to 1 or more"));
         }
         let timeouts = [
-            self.transport.connect_timeout,
-            self.transport.silence_timeout,
+            self.connect_timeout,
+            self.silence_timeout,
             self.tasks.submit_deadline,
             Some(self.tasks.poll_deadline),
             Some(self.downloads.deadline),
@@ -105,7 +105,7 @@ impl ClientBuilder {
     /// Returns the headers of every submission and poll.
     pub(super) fn default_headers(&self) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
-        for (name, value) in &self.transport.default_headers {
+        for (name, value) in &self.default_headers {
             let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
             let reserved = |name: &HeaderName| RESERVED_HEADERS.contains(&name.as_str());
             let Some(name) = parsed.filter(|name| !reserved(name)) else {
@@ -129,7 +129,7 @@ impl ClientBuilder {
 
     pub(super) fn user_agent(&self) -> Result<HeaderValue, Error> {
         let mut user_agent = concat!("imagekiln/", env!("CARGO_PKG_VERSION")).to_owned();
-        if let Some(suffix) = &self.transport.user_agent_suffix {
+        if let Some(suffix) = &self.user_agent_suffix {
             user_agent.extend([" ", suffix]);
         }
         HeaderValue::try_from(user_agent).map_err(|_| {
@@ -141,7 +141,7 @@ impl ClientBuilder {
 
     /// Returns the proxy and its URL.
     pub(super) fn proxy_settings(&self) -> Result<Option<(Proxy, Url)>, Error> {
-        let Some(address) = &self.transport.proxy else { return Ok(None) };
+        let Some(address) = &self.proxy else { return Ok(None) };
         let unusable = |problem: &str| invalid_setting(format!("the proxy URL {problem}"));
         web_url::check(address.reveal()).map_err(unusable)?;
         let url = address.parse().map_err(|_| unusable("must be a URL"))?;

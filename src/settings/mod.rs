@@ -40,12 +40,6 @@ pub struct ClientBuilder {
     allow_http: bool,
     tasks: TaskSettings,
     downloads: DownloadSettings,
-    transport: TransportSettings,
-}
-
-/// The settings of HTTP requests.
-#[derive(Clone, Default)]
-struct TransportSettings {
     connect_timeout: Option<Duration>,
     silence_timeout: Option<Duration>,
     retry: RetryPolicy,
@@ -71,7 +65,7 @@ impl fmt::Debug for ClientBuilder {
         let printable =
             |hosts: &[String]| -> Vec<_> { hosts.iter().map(|host| printable(host)).collect() };
         let address = |text: &Option<String>| text.as_deref().map(Address::from);
-        let headers = self.transport.default_headers.iter().map(|(name, _)| name);
+        let headers = self.default_headers.iter().map(|(name, _)| name);
         f.debug_struct("ClientBuilder")
             .field("api_key", &self.api_key)
             .field("base_url", &address(&self.base_url))
@@ -81,7 +75,7 @@ impl fmt::Debug for ClientBuilder {
             .field("polling_hosts", &printable(&self.polling_hosts))
             .field("delivery_hosts", &printable(&self.delivery_hosts))
             .field("allow_http", &self.allow_http)
-            .field("proxy", &self.transport.proxy)
+            .field("proxy", &self.proxy)
             .field("default_headers", &headers.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }

@@ -14,7 +14,7 @@ use crate::{
 impl ClientBuilder {
     /// Sets the maximum time to establish a connection. The default is 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.connect_timeout = Some(bounded(timeout));
+        self.connect_timeout = Some(bounded(timeout));
         self
     }
 
@@ -23,13 +23,13 @@ impl ClientBuilder {
     ///
     /// There is no limit on the total time, which would fail large uploads.
     pub fn silence_timeout(mut self, timeout: Duration) -> Self {
-        self.transport.silence_timeout = Some(bounded(timeout));
+        self.silence_timeout = Some(bounded(timeout));
         self
     }
 
     /// Sets the retry policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.transport.retry = policy;
+        self.retry = policy;
         self
     }
 
@@ -39,7 +39,7 @@ impl ClientBuilder {
     /// The URL may contain a user and a password. Requests to the loopback interface do not use the
     /// proxy.
     pub fn proxy(mut self, url: impl Into<Address>) -> Self {
-        self.transport.proxy = Some(url.into());
+        self.proxy = Some(url.into());
         self
     }
 
@@ -51,14 +51,14 @@ impl ClientBuilder {
     /// [`build`](Self::build) refuses names that the SDK or HTTP itself sets, such as `x-key`,
     /// `content-type` and `host`.
     pub fn default_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.transport.default_headers.push((name.into(), Secret::from(value)));
+        self.default_headers.push((name.into(), Secret::from(value)));
         self
     }
 
     /// Sets the text after `imagekiln/VERSION` in the `User-Agent` header, for example the name and
     /// version of the program: `my-program/1.2`.
     pub fn user_agent_suffix(mut self, suffix: impl Into<String>) -> Self {
-        self.transport.user_agent_suffix = Some(suffix.into());
+        self.user_agent_suffix = Some(suffix.into());
         self
     }
 
@@ -67,7 +67,7 @@ impl ClientBuilder {
     /// Middlewares are called in the order in which they were added; `after` is called in reverse
     /// order.
     pub fn middleware(mut self, middleware: impl Middleware + 'static) -> Self {
-        self.transport.middlewares.push(Arc::new(middleware));
+        self.middlewares.push(Arc::new(middleware));
         self
     }
 
@@ -75,7 +75,7 @@ impl ClientBuilder {
     ///
     /// There is no recorder by default. Another call replaces the recorder.
     pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Self {
-        self.transport.recorder = Some(Arc::new(recorder));
+        self.recorder = Some(Arc::new(recorder));
         self
     }
 
@@ -89,14 +89,14 @@ impl ClientBuilder {
     where
         F: Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
     {
-        self.transport.customize = Some(Arc::new(customize));
+        self.customize = Some(Arc::new(customize));
         self
     }
 
     /// Seeds the jitter of delays, for reproducible tests. By default, the seed comes from the
     /// system.
     pub fn random_seed(mut self, seed: u64) -> Self {
-        self.transport.random_seed = Some(seed);
+        self.random_seed = Some(seed);
         self
     }
 
@@ -105,7 +105,7 @@ impl ClientBuilder {
     /// It affects only `expires_at` of a picture and dates in `Retry-After`. Delays and deadlines
     /// use tokio's clock.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.transport.clock = WallClock::new(now);
+        self.clock = WallClock::new(now);
         self
     }
 }
