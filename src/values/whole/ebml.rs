@@ -35,7 +35,10 @@ const IN_CLUSTER: &[u32] = &[0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, VOID, C
 #[derive(Default)]
 pub(super) struct Ebml {
     level: Level,
-    state: EbmlState,
+    /// The id of the element whose size is read.
+    id: Option<u32>,
+    /// The first byte of the id or of the size, if others follow.
+    first: Option<u8>,
     has_cluster: bool,
 }
 
@@ -50,56 +53,43 @@ enum Level {
     Cluster,
 }
 
-#[derive(Default, Clone, Copy)]
-enum EbmlState {
-    #[default]
-    Start,
-    Id,
-    IdRest {
-        first: u8,
-    },
-    Size {
-        id: u32,
-    },
-    SizeRest {
-        id: u32,
-        first: u8,
-    },
-    AfterSegment,
-}
-
 impl Format for Ebml {
+    fn start(&self) -> Next {
+        self.element_after(0)
+    }
+
     fn step(&mut self, field: &[u8]) -> Next {
-        match (self.state, field) {
-            (EbmlState::Start, _) => self.next_element(0),
-            (EbmlState::AfterSegment, _) => Next::End(Extent::Complete),
-            (EbmlState::Id, [first]) => match first.leading_zeros() {
-                0 => self.id((*first).into()),
-                more @ 1..4 => {
-                    self.state = EbmlState::IdRest { first: *first };
-                    Next::Read { skip: 0, length: more as usize, extent: self.extent() }
-                }
-                _ => self.unknown(),
-            },
-            (EbmlState::IdRest { first }, rest) => {
-                self.id(rest.iter().fold(first.into(), |id, byte| id << 8 | u32::from(*byte)))
+        let (first, rest) = match (self.first.take(), field) {
+            (Some(first), rest) => (first, rest),
+            (None, [first, rest @ ..]) => (*first, rest),
+            (None, []) => return Next::end(Extent::Damaged),
+        };
+        // As many bytes follow the first one as it has leading zeros.
+        let following = first.leading_zeros() as usize;
+        match self.id {
+            None if following > 3 => self.unknown(),
+            Some(_) if following > 7 => Next::end(Extent::Damaged),
+            id if following > rest.len() => {
+                self.first = Some(first);
+                let extent = if id.is_some() { Extent::Partial } else { self.extent() };
+                Next::Read { skip: 0, length: following, extent }
             }
-            (EbmlState::Size { id }, [first]) => match first.leading_zeros() {
-                0 => self.size(id, *first, &[]),
-                more @ 1..8 => {
-                    self.state = EbmlState::SizeRest { id, first: *first };
-                    Next::read(more as usize)
-                }
-                _ => Next::damaged(),
-            },
-            (EbmlState::SizeRest { id, first }, rest) => self.size(id, first, rest),
-            _ => Next::damaged(),
+            None => self.known_id(joined(first.into(), rest) as u32),
+            Some(id) => {
+                self.id = None;
+                self.known_size(id, first, rest)
+            }
         }
     }
 }
 
+/// Returns the number of these bytes in big-endian order.
+fn joined(first: u64, rest: &[u8]) -> u64 {
+    rest.iter().fold(first, |number, byte| number << 8 | u64::from(*byte))
+}
+
 impl Ebml {
-    fn id(&mut self, id: u32) -> Next {
+    fn known_id(&mut self, id: u32) -> Next {
         let in_segment = IN_SEGMENT.contains(&id);
         let known = match self.level {
             Level::Document => matches!(id, HEADER | SEGMENT | VOID | CHECKSUM),
@@ -109,48 +99,42 @@ impl Ebml {
         if !known {
             return self.unknown();
         }
-        self.state = EbmlState::Size { id };
-        Next::read(1)
+        self.id = Some(id);
+        Next::read(0, 1)
     }
 
     /// Handles bytes that are not an element. They are trailing bytes if the segment can have
     /// ended.
     fn unknown(&self) -> Next {
-        Next::End(if self.has_cluster { Extent::Open } else { Extent::Damaged })
+        Next::end(if self.has_cluster { Extent::Open } else { Extent::Damaged })
     }
 
-    fn size(&mut self, id: u32, first: u8, rest: &[u8]) -> Next {
+    fn known_size(&mut self, id: u32, first: u8, rest: &[u8]) -> Next {
         // The bits after the leading one. If all are set, the size is unknown.
         let mask = u8::MAX.checked_shr(first.leading_zeros() + 1).unwrap_or(0);
         let is_unknown = first & mask == mask && rest.iter().all(|byte| *byte == u8::MAX);
-        let size =
-            rest.iter().fold(u64::from(first & mask), |size, byte| size << 8 | u64::from(*byte));
+        let size = joined((first & mask).into(), rest);
         match (id, is_unknown) {
-            (SEGMENT, false) if size == 0 => Next::damaged(),
-            (SEGMENT, false) => {
-                self.state = EbmlState::AfterSegment;
-                Next::skip(size, 0)
-            }
+            (SEGMENT, false) if size == 0 => Next::end(Extent::Damaged),
+            (SEGMENT, false) => Next::End { skip: size, extent: Extent::Complete },
             (SEGMENT, true) => {
                 self.level = Level::Segment;
-                self.next_element(0)
+                self.element_after(0)
             }
             (CLUSTER, true) => {
                 self.level = Level::Cluster;
-                self.state = EbmlState::Id;
                 // The cluster cannot be empty.
-                Next::read(1)
+                Next::read(0, 1)
             }
-            (_, true) => Next::damaged(),
+            (_, true) => Next::end(Extent::Damaged),
             (_, false) => {
                 self.has_cluster |= id == CLUSTER || self.level == Level::Cluster;
-                self.next_element(size)
+                self.element_after(size)
             }
         }
     }
 
-    fn next_element(&mut self, skip: u64) -> Next {
-        self.state = EbmlState::Id;
+    fn element_after(&self, skip: u64) -> Next {
         Next::Read { skip, length: 1, extent: self.extent() }
     }
 

@@ -24,7 +24,8 @@ const TOP_LEVEL: &[&BoxType] = &[
 
 #[derive(Default)]
 pub(super) struct Iso {
-    state: IsoState,
+    /// The type of the box whose 64-bit size is read.
+    large: Option<BoxType>,
     /// Which boxes have started.
     ftyp: bool,
     moov: bool,
@@ -32,29 +33,23 @@ pub(super) struct Iso {
     mdat: bool,
 }
 
-#[derive(Default)]
-enum IsoState {
-    #[default]
-    Start,
-    Head,
-    LargeSize(BoxType),
-}
-
 impl Format for Iso {
+    fn start(&self) -> Next {
+        Next::read(0, HEAD)
+    }
+
     fn step(&mut self, field: &[u8]) -> Next {
-        if matches!(self.state, IsoState::Start) {
-            self.state = IsoState::Head;
-            return Next::read(HEAD);
-        }
-        let Some((first, second)) = field.split_first_chunk::<4>() else { return Next::damaged() };
-        let Ok(second) = BoxType::try_from(second) else { return Next::damaged() };
+        let halves = field.split_first_chunk::<4>();
+        let Some((first, Ok(second))) = halves.map(|(a, b)| (a, BoxType::try_from(b))) else {
+            return Next::end(Extent::Damaged);
+        };
         let size = u32::from_be_bytes(*first);
-        match self.state {
-            IsoState::LargeSize(kind) => {
+        match self.large.take() {
+            Some(kind) => {
                 let size = u64::from(size) << 32 | u64::from(u32::from_be_bytes(second));
                 self.known_size(kind, size.checked_sub((HEAD + LARGE_SIZE) as u64))
             }
-            IsoState::Start | IsoState::Head => self.head(second, size),
+            None => self.head(second, size),
         }
     }
 }
@@ -62,17 +57,17 @@ impl Format for Iso {
 impl Iso {
     fn head(&mut self, kind: BoxType, size: u32) -> Next {
         if self.is_whole() && !TOP_LEVEL.contains(&&kind) {
-            return Next::End(self.extent());
+            return Next::end(self.extent());
         }
         match size {
             // The box extends to the end of the file.
             0 => {
                 self.begin(kind);
-                Next::End(if self.is_whole() { Extent::Open } else { Extent::Partial })
+                Next::end(if self.is_whole() { Extent::Open } else { Extent::Partial })
             }
             1 => {
-                self.state = IsoState::LargeSize(kind);
-                Next::read(LARGE_SIZE)
+                self.large = Some(kind);
+                Next::read(0, LARGE_SIZE)
             }
             size => self.known_size(kind, u64::from(size).checked_sub(HEAD as u64)),
         }
@@ -81,14 +76,8 @@ impl Iso {
     /// Handles a box with this many bytes of contents. `None` means that its size is smaller than
     /// its header.
     fn known_size(&mut self, kind: BoxType, contents: Option<u64>) -> Next {
-        let Some(contents) = contents else { return Next::damaged() };
+        let Some(skip) = contents else { return Next::end(Extent::Damaged) };
         self.begin(kind);
-        self.next_box(contents)
-    }
-
-    /// Continues with the header of the box after `skip` bytes.
-    fn next_box(&mut self, skip: u64) -> Next {
-        self.state = IsoState::Head;
         Next::Read { skip, length: HEAD, extent: self.extent() }
     }
 

@@ -18,61 +18,35 @@ const START_OF_SCAN: u8 = 0xda;
 
 #[derive(Default)]
 pub(super) struct Jpeg {
-    state: JpegState,
     has_scan: bool,
 }
 
-#[derive(Default)]
-enum JpegState {
-    #[default]
-    Start,
-    Code,
-    Length,
-    Segment,
-}
-
 impl Format for Jpeg {
+    fn start(&self) -> Next {
+        find_marker(2)
+    }
+
     fn step(&mut self, field: &[u8]) -> Next {
-        match (&self.state, field) {
-            (JpegState::Start, _) => {
-                self.state = JpegState::Segment;
-                Next::skip(2, 0)
+        match field {
+            // Any number of fill bytes may precede the code.
+            [MARKER] => Next::read(0, 1),
+            [STUFFED | TEMPORARY | FIRST_RESTART..=LAST_RESTART] => find_marker(0),
+            [END_OF_IMAGE] if self.has_scan => Next::end(Extent::Complete),
+            [START_OF_IMAGE | END_OF_IMAGE] => Next::end(Extent::Damaged),
+            [code] => {
+                self.has_scan |= *code == START_OF_SCAN;
+                Next::read(0, 2)
             }
-            // Decoders also skip stray bytes between segments.
-            (JpegState::Segment, _) => self.find_marker(),
-            (JpegState::Code, [code]) => self.marker(*code),
-            (JpegState::Length, [high, low]) => {
-                match u16::from_be_bytes([*high, *low]).checked_sub(2) {
-                    Some(length) => {
-                        self.state = JpegState::Segment;
-                        Next::skip(length.into(), 0)
-                    }
-                    None => Next::damaged(),
-                }
-            }
-            _ => Next::damaged(),
+            [high, low] => match u16::from_be_bytes([*high, *low]).checked_sub(2) {
+                Some(length) => find_marker(length.into()),
+                None => Next::end(Extent::Damaged),
+            },
+            _ => Next::end(Extent::Damaged),
         }
     }
 }
 
-impl Jpeg {
-    fn find_marker(&mut self) -> Next {
-        self.state = JpegState::Code;
-        Next::Find { byte: MARKER, length: 1 }
-    }
-
-    fn marker(&mut self, code: u8) -> Next {
-        match code {
-            // Any number of fill bytes may precede the code.
-            MARKER => Next::read(1),
-            STUFFED | TEMPORARY | FIRST_RESTART..=LAST_RESTART => self.find_marker(),
-            END_OF_IMAGE if self.has_scan => Next::End(Extent::Complete),
-            START_OF_IMAGE | END_OF_IMAGE => Next::damaged(),
-            code => {
-                self.has_scan |= code == START_OF_SCAN;
-                self.state = JpegState::Length;
-                Next::read(2)
-            }
-        }
-    }
+/// Continues with the code of the next marker. Decoders also skip stray bytes between segments.
+fn find_marker(skip: u64) -> Next {
+    Next::Find { skip, byte: MARKER, length: 1 }
 }

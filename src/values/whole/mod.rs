@@ -78,7 +78,7 @@ fn format_of(kind: FileKind) -> Option<Box<dyn Format + Send>> {
     Some(match kind {
         FileKind::Jpeg => Box::new(jpeg::Jpeg::default()),
         FileKind::Png => Box::new(png::Png::default()),
-        FileKind::Webp => Box::new(webp::Webp::default()),
+        FileKind::Webp => Box::new(webp::Webp),
         FileKind::Mp4 => Box::new(iso::Iso::default()),
         FileKind::Webm => Box::new(ebml::Ebml::default()),
         FileKind::Gif | FileKind::Avif | FileKind::Heif => return None,

@@ -15,51 +15,31 @@ const LONGEST_CHUNK: u32 = (1 << 31) - 1;
 
 #[derive(Default)]
 pub(super) struct Png {
-    state: PngState,
+    has_header: bool,
     has_data: bool,
 }
 
-#[derive(Default)]
-enum PngState {
-    #[default]
-    Signature,
-    FirstChunk,
-    Chunk,
-    AfterLast,
-}
-
 impl Format for Png {
-    fn step(&mut self, field: &[u8]) -> Next {
-        match self.state {
-            PngState::Signature => {
-                self.state = PngState::FirstChunk;
-                Next::skip(SIGNATURE, CHUNK_HEAD)
-            }
-            PngState::AfterLast => Next::End(Extent::Complete),
-            PngState::FirstChunk | PngState::Chunk => self.chunk(field),
-        }
+    fn start(&self) -> Next {
+        Next::read(SIGNATURE, CHUNK_HEAD)
     }
-}
 
-impl Png {
-    fn chunk(&mut self, head: &[u8]) -> Next {
-        let Some((length, name)) = head.split_first_chunk() else { return Next::damaged() };
+    fn step(&mut self, head: &[u8]) -> Next {
+        let Some((length, name)) = head.split_first_chunk() else {
+            return Next::end(Extent::Damaged);
+        };
         let length = u32::from_be_bytes(*length);
-        let must_be_first = matches!(self.state, PngState::FirstChunk);
         let is_valid = length <= LONGEST_CHUNK
             && name.iter().all(u8::is_ascii_alphabetic)
-            && must_be_first == (name == b"IHDR")
+            && self.has_header != (name == b"IHDR")
             && (name != b"IEND" || self.has_data);
-        if !is_valid {
-            return Next::damaged();
-        }
+        self.has_header = true;
         self.has_data |= name == b"IDAT";
         let skip = u64::from(length) + CHECKSUM;
-        if name == b"IEND" {
-            self.state = PngState::AfterLast;
-            return Next::skip(skip, 0);
+        match name {
+            _ if !is_valid => Next::end(Extent::Damaged),
+            b"IEND" => Next::End { skip, extent: Extent::Complete },
+            _ => Next::read(skip, CHUNK_HEAD),
         }
-        self.state = PngState::Chunk;
-        Next::skip(skip, CHUNK_HEAD)
     }
 }

@@ -6,39 +6,34 @@ use super::Extent;
 /// The longest field that a format reads at once.
 const LONGEST_FIELD: usize = 16;
 
-/// The next bytes that a format needs.
+/// The next bytes that a format needs, after `skip` bytes that do not matter.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Skip `skip` bytes, then read a field of `length` bytes. `extent` applies from the end of the
-    /// skipped bytes until the field has arrived.
+    /// Read a field of `length` bytes, at least one. `extent` applies from the end of the skipped
+    /// bytes until the field has arrived.
     Read { skip: u64, length: usize, extent: Extent },
     /// Skip up to and including the next byte with this value, then read a field of `length` bytes.
-    Find { byte: u8, length: usize },
-    /// The rest does not matter.
-    End(Extent),
+    Find { skip: u64, byte: u8, length: usize },
+    /// Nothing: the rest does not matter.
+    End { skip: u64, extent: Extent },
 }
 
 impl Next {
     /// Reads a field in the middle of the picture.
-    pub(super) fn read(length: usize) -> Self {
-        Self::skip(0, length)
-    }
-
-    pub(super) fn skip(skip: u64, length: usize) -> Self {
+    pub(super) fn read(skip: u64, length: usize) -> Self {
         Self::Read { skip, length, extent: Extent::Partial }
     }
 
-    pub(super) fn damaged() -> Self {
-        Self::End(Extent::Damaged)
+    pub(super) fn end(extent: Extent) -> Self {
+        Self::End { skip: 0, extent }
     }
 }
 
 /// The structure of a file format.
 pub(super) trait Format {
-    /// Takes the field that the previous step requested, and returns the next step. The first call
-    /// gets an empty field.
-    ///
-    /// Two consecutive steps must not both skip and read nothing; the scan would not end.
+    fn start(&self) -> Next;
+
+    /// Takes the field that the previous step requested, and returns the next step.
     fn step(&mut self, field: &[u8]) -> Next;
 }
 
@@ -51,29 +46,30 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    pub(super) fn new(mut format: Box<dyn Format + Send>) -> Self {
-        let next = format.step(&[]);
-        Self { format, next, field: [0; LONGEST_FIELD], filled: 0 }
+    pub(super) fn new(format: Box<dyn Format + Send>) -> Self {
+        Self { next: format.start(), format, field: [0; LONGEST_FIELD], filled: 0 }
     }
 
     pub(super) fn feed(&mut self, mut chunk: &[u8]) {
         loop {
-            match &mut self.next {
-                Next::End(_) => return,
-                Next::Find { byte, length } => {
+            let (Next::Read { skip, .. } | Next::Find { skip, .. } | Next::End { skip, .. }) =
+                &mut self.next;
+            let skipped = chunk.len().min(usize::try_from(*skip).unwrap_or(usize::MAX));
+            chunk = chunk.get(skipped..).unwrap_or_default();
+            *skip -= skipped as u64;
+            if *skip > 0 {
+                return;
+            }
+            match &self.next {
+                Next::End { .. } => return,
+                Next::Find { byte, length, .. } => {
                     let Some(at) = chunk.iter().position(|candidate| candidate == byte) else {
                         return;
                     };
                     chunk = chunk.get(at + 1..).unwrap_or_default();
-                    self.next = Next::read(*length);
+                    self.next = Next::read(0, *length);
                 }
-                Next::Read { skip, length, .. } => {
-                    let skipped = chunk.len().min(usize::try_from(*skip).unwrap_or(usize::MAX));
-                    chunk = chunk.get(skipped..).unwrap_or_default();
-                    *skip -= skipped as u64;
-                    if *skip > 0 {
-                        return;
-                    }
+                Next::Read { length, .. } => {
                     let missing = *length - self.filled;
                     let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
                     let room = self.field.iter_mut().skip(self.filled);
@@ -93,8 +89,8 @@ impl Scanner {
 
     pub(super) fn extent(&self) -> Extent {
         match self.next {
-            Next::Read { skip: 0, extent, .. } | Next::End(extent) => extent,
-            Next::Read { .. } | Next::Find { .. } => Extent::Partial,
+            Next::Read { skip: 0, extent, .. } | Next::End { skip: 0, extent } => extent,
+            _ => Extent::Partial,
         }
     }
 }

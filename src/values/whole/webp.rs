@@ -5,40 +5,22 @@ use super::{
     scan::{Format, Next},
 };
 
-/// `RIFF`, the length of the rest, and `WEBP`.
-const HEADER: usize = 12;
-/// The length of a file with `WEBP` and one empty chunk.
+/// The length of `RIFF`.
+const NAME: u64 = 4;
+/// The length of a file with `WEBP` and one empty chunk, after the length itself.
 const SHORTEST: u32 = 12;
 
-#[derive(Default)]
-pub(super) struct Webp {
-    state: WebpState,
-}
-
-#[derive(Default)]
-enum WebpState {
-    #[default]
-    Start,
-    Header,
-    End,
-}
+pub(super) struct Webp;
 
 impl Format for Webp {
-    fn step(&mut self, field: &[u8]) -> Next {
-        match (&self.state, field) {
-            (WebpState::Start, _) => {
-                self.state = WebpState::Header;
-                Next::read(HEADER)
-            }
-            (WebpState::Header, [_, _, _, _, a, b, c, d, ..]) => {
-                let length = u32::from_le_bytes([*a, *b, *c, *d]);
-                if length < SHORTEST {
-                    return Next::damaged();
-                }
-                self.state = WebpState::End;
-                Next::skip(u64::from(length - 4), 0)
-            }
-            _ => Next::End(Extent::Complete),
+    fn start(&self) -> Next {
+        Next::read(NAME, size_of::<u32>())
+    }
+
+    fn step(&mut self, length: &[u8]) -> Next {
+        match length.try_into().map_or(0, u32::from_le_bytes) {
+            length @ SHORTEST.. => Next::End { skip: length.into(), extent: Extent::Complete },
+            _ => Next::end(Extent::Damaged),
         }
     }
 }
