@@ -9,7 +9,7 @@ use super::{
     images::{Images, Place},
     operation::{FieldKind, Operation},
 };
-use crate::{ImageInput, ImageSource, IntoJson, Violation};
+use crate::{ImageInput, ImageSource, IntoJson, Violation, values::Fault};
 
 /// The amount of text to validate and serialize within an async task; about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
@@ -147,7 +147,7 @@ impl Request {
     }
 
     /// Sets a field. Text where the contract has an image is one.
-    pub(super) fn set(&mut self, name: String, value: Result<Value, String>) {
+    pub(super) fn set(&mut self, name: String, value: Result<Value, Fault>) {
         let kind = self.operation.field(&name).map_or(&FieldKind::Json, |field| &field.kind);
         match value {
             Ok(value) => self.insert(name, |images, place| {
@@ -157,7 +157,7 @@ impl Request {
                 });
                 value
             }),
-            Err(fault) => self.faults.push(Violation::of_field(&name, "value_error", fault)),
+            Err(Fault(fault)) => self.faults.push(Violation::of_field(&name, "value_error", fault)),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) fn file_stems(task: &TaskRef) -> impl Iterator<Item = String> + Send 
     let (plain_operation, plain_id) = (plain(operation, LONGEST_OPERATION), plain(id, LONGEST_ID));
     let is_unchanged = plain_operation == operation && plain_id == id && !id.is_empty();
     let stem = format!("{plain_operation}-{plain_id}");
-    let hashed = format!("{stem}-{}", task.identity().digest());
+    let hashed = format!("{stem}-{}", task.digest());
     let numbered = (1..=MAX_NAMES).map(move |number| match number {
         1 => hashed.clone(),
         _ => format!("{hashed}-{number}"),

@@ -28,20 +28,8 @@ impl Address {
     }
 }
 
-impl From<String> for Address {
-    fn from(address: String) -> Self {
-        Self(address)
-    }
-}
-
-impl From<&str> for Address {
-    fn from(address: &str) -> Self {
-        Self(address.to_owned())
-    }
-}
-
-impl From<Url> for Address {
-    fn from(address: Url) -> Self {
+impl<T: Into<String>> From<T> for Address {
+    fn from(address: T) -> Self {
         Self(address.into())
     }
 }

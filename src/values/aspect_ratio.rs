@@ -23,9 +23,7 @@ pub struct AspectRatio {
 
 /// The error returned when text is not an aspect ratio.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AspectRatioError {
-    text: String,
-}
+pub struct AspectRatioError(String);
 
 impl AspectRatio {
     /// Returns the width side of the ratio.
@@ -66,7 +64,7 @@ impl FromStr for AspectRatio {
         };
         text.split_once(':')
             .and_then(|(width, height)| Some(Self { width: side(width)?, height: side(height)? }))
-            .ok_or_else(|| AspectRatioError { text: text.to_owned() })
+            .ok_or_else(|| AspectRatioError(text.to_owned()))
     }
 }
 
@@ -90,11 +88,7 @@ impl<'de> Deserialize<'de> for AspectRatio {
 
 impl fmt::Display for AspectRatioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is not an aspect ratio; write two whole numbers, for example 16:9",
-            self.text
-        )
+        write!(f, "`{}` is not an aspect ratio; write two whole numbers, for example 16:9", self.0)
     }
 }
 

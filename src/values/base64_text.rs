@@ -1,47 +1,37 @@
 //! The base64 encoder, and checks of text that the caller declares to be base64.
 
-use std::sync::LazyLock;
-
 use base64::{
     Engine,
     engine::{DecodePaddingMode, GeneralPurposeConfig},
 };
 use bytes::Bytes;
 
-use self::codec::Codec;
+pub(crate) use self::codec::STANDARD;
+use self::codec::{Codec, URL_SAFE};
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod codec {
-    use base64::engine::Simd;
+    use std::sync::LazyLock;
 
-    pub(super) type Codec = Simd;
+    use super::LENIENT;
 
-    pub(super) fn standard() -> Codec {
-        Simd::standard(super::LENIENT)
-    }
+    pub(crate) type Codec = base64::engine::Simd;
 
-    pub(super) fn url_safe() -> Codec {
-        Simd::url_safe(super::LENIENT)
-    }
+    pub(crate) static STANDARD: LazyLock<Codec> = LazyLock::new(|| Codec::standard(LENIENT));
+    pub(super) static URL_SAFE: LazyLock<Codec> = LazyLock::new(|| Codec::url_safe(LENIENT));
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod codec {
-    use base64::{alphabet, engine::GeneralPurpose};
+    use base64::alphabet;
 
-    pub(super) type Codec = GeneralPurpose;
+    use super::LENIENT;
 
-    pub(super) fn standard() -> Codec {
-        GeneralPurpose::new(&alphabet::STANDARD, super::LENIENT)
-    }
+    pub(crate) type Codec = base64::engine::GeneralPurpose;
 
-    pub(super) fn url_safe() -> Codec {
-        GeneralPurpose::new(&alphabet::URL_SAFE, super::LENIENT)
-    }
+    pub(crate) static STANDARD: Codec = Codec::new(&alphabet::STANDARD, LENIENT);
+    pub(super) static URL_SAFE: Codec = Codec::new(&alphabet::URL_SAFE, LENIENT);
 }
-
-pub(crate) static STANDARD: LazyLock<Codec> = LazyLock::new(codec::standard);
-static URL_SAFE: LazyLock<Codec> = LazyLock::new(codec::url_safe);
 
 /// The beginning of a `data:` URL, in any case.
 const DATA_URL: &[u8] = b"data:";
@@ -118,7 +108,7 @@ fn is_valid(text: &[u8]) -> bool {
     })
 }
 
-fn is_data_url(text: &[u8]) -> bool {
+pub(super) fn is_data_url(text: &[u8]) -> bool {
     text.get(..DATA_URL.len()).is_some_and(|head| head.eq_ignore_ascii_case(DATA_URL))
 }
 

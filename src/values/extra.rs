@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::IntoJson;
+use super::{Fault, IntoJson};
 
 /// Fields that the contract does not define. They are sent as set, and kept as received.
 ///
@@ -35,13 +35,13 @@ impl Extra {
     }
 
     /// Returns the value of the field `name`, or records a violation of it.
-    pub(crate) fn checked<T>(&mut self, name: &str, value: Result<T, String>) -> Option<T> {
+    pub(crate) fn checked<T>(&mut self, name: &str, value: Result<T, Fault>) -> Option<T> {
         match value {
             Ok(value) => {
                 self.faults.remove(name);
                 Some(value)
             }
-            Err(fault) => {
+            Err(Fault(fault)) => {
                 self.faults.insert(name.to_owned(), fault);
                 None
             }
@@ -51,13 +51,9 @@ impl Extra {
     /// Records a violation of the field `name` if there are more reference images than fields for
     /// them.
     pub(crate) fn limit_references(&mut self, name: &str, most: usize, too_many: usize) {
-        self.faults.remove(name);
-        if too_many > 0 {
-            let given = most + too_many;
-            let fault =
-                format!("is the first of {given} reference images; at most {most} are allowed");
-            self.faults.insert(name.to_owned(), fault);
-        }
+        let given = most + too_many;
+        let fault = format!("is the first of {given} reference images; at most {most} are allowed");
+        self.checked(name, if too_many > 0 { Err(Fault(fault)) } else { Ok(()) });
     }
 
     /// Returns the fields, and the violations of those that could not be set.

@@ -28,6 +28,10 @@ pub enum FileKind {
     Gif,
 }
 
+use FileKind::{Avif, Gif, Heif, Jpeg, Mp4, Png, Webm, Webp};
+
+const ALL: [FileKind; 8] = [Jpeg, Png, Webp, Avif, Heif, Mp4, Webm, Gif];
+
 impl FileKind {
     /// Detects the format from the first bytes of a file. Looks at no more than 64 bytes.
     ///
@@ -66,18 +70,23 @@ impl FileKind {
         }
     }
 
+    /// The name, the media type, the usual file extension, and other extensions.
+    fn facts(self) -> (&'static str, &'static str, &'static str, &'static [&'static str]) {
+        match self {
+            Self::Jpeg => ("JPEG", "image/jpeg", "jpg", &["jpeg", "jpe", "jfif"]),
+            Self::Png => ("PNG", "image/png", "png", &[]),
+            Self::Webp => ("WebP", "image/webp", "webp", &[]),
+            Self::Avif => ("AVIF", "image/avif", "avif", &[]),
+            Self::Heif => ("HEIF", "image/heif", "heif", &["heic"]),
+            Self::Mp4 => ("MP4", "video/mp4", "mp4", &["m4v", "mov"]),
+            Self::Webm => ("WebM", "video/webm", "webm", &["mkv"]),
+            Self::Gif => ("GIF", "image/gif", "gif", &[]),
+        }
+    }
+
     /// Returns the usual file extension, without the dot.
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpg",
-            Self::Png => "png",
-            Self::Webp => "webp",
-            Self::Avif => "avif",
-            Self::Heif => "heif",
-            Self::Mp4 => "mp4",
-            Self::Webm => "webm",
-            Self::Gif => "gif",
-        }
+        self.facts().2
     }
 
     /// Returns the format that a file extension stands for, in upper or lower case.
@@ -87,31 +96,15 @@ impl FileKind {
     /// assert_eq!(imagekiln::FileKind::of_extension("txt"), None);
     /// ```
     pub fn of_extension(extension: &str) -> Option<Self> {
-        Some(match extension.to_ascii_lowercase().as_str() {
-            "jpg" | "jpeg" | "jpe" | "jfif" => Self::Jpeg,
-            "png" => Self::Png,
-            "webp" => Self::Webp,
-            "avif" => Self::Avif,
-            "heif" | "heic" => Self::Heif,
-            "mp4" | "m4v" | "mov" => Self::Mp4,
-            "webm" | "mkv" => Self::Webm,
-            "gif" => Self::Gif,
-            _ => return None,
+        ALL.into_iter().find(|kind| {
+            let (_, _, usual, others) = kind.facts();
+            [&[usual], others].concat().iter().any(|known| known.eq_ignore_ascii_case(extension))
         })
     }
 
     /// Returns the media type, for example for a `Content-Type` header.
     pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Webp => "image/webp",
-            Self::Avif => "image/avif",
-            Self::Heif => "image/heif",
-            Self::Mp4 => "video/mp4",
-            Self::Webm => "video/webm",
-            Self::Gif => "image/gif",
-        }
+        self.facts().1
     }
 }
 
@@ -121,16 +114,7 @@ fn is_heif_brand(brand: &[u8]) -> bool {
 
 impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Jpeg => "JPEG",
-            Self::Png => "PNG",
-            Self::Webp => "WebP",
-            Self::Avif => "AVIF",
-            Self::Heif => "HEIF",
-            Self::Mp4 => "MP4",
-            Self::Webm => "WebM",
-            Self::Gif => "GIF",
-        })
+        f.write_str(self.facts().0)
     }
 }
 

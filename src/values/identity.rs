@@ -4,30 +4,22 @@ use sha2::{Digest, Sha256};
 
 use super::{Region, TaskRef};
 
-/// The identity of a task. An id alone is not one: it may occur in both regions, and a faulty
-/// service may return it twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Identity<'a> {
-    region: Option<Region>,
-    polling_url: &'a str,
-    id: &'a str,
-}
-
 impl TaskRef {
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        Identity { region: self.region(), polling_url: self.polling_url().reveal(), id: self.id() }
+    /// Returns the identity of the task. An id alone is not one: it may occur in both regions, and
+    /// a faulty service may return it twice.
+    pub(crate) fn identity(&self) -> (Option<Region>, &str, &str) {
+        (self.region(), self.polling_url().reveal(), self.id())
     }
-}
 
-impl Identity<'_> {
     /// Returns a short text that differs for different identities, for the names of files.
     pub(crate) fn digest(&self) -> String {
-        let region = match self.region {
+        let (region, polling_url, id) = self.identity();
+        let region = match region {
             None => "",
             Some(Region::Global) => "global",
             Some(Region::Regional) => "regional",
         };
-        short_hash(&[region, self.polling_url, self.id])
+        short_hash(&[region, polling_url, id])
     }
 }
 
@@ -68,7 +60,7 @@ mod tests {
             task("lt1", "http://localhost/pol"),
         ];
         assert_eq!(tasks.iter().map(TaskRef::identity).collect::<HashSet<_>>().len(), tasks.len());
-        let digests: HashSet<_> = tasks.iter().map(|task| task.identity().digest()).collect();
+        let digests: HashSet<_> = tasks.iter().map(TaskRef::digest).collect();
         assert_eq!(digests.len(), tasks.len());
         assert!(digests.iter().all(|digest| digest.len() == 16));
 

@@ -10,7 +10,7 @@ use std::{
 /// Identifies the state of a file, to detect changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    length: u64,
+    pub(crate) length: u64,
     /// `None` on file systems without modification times.
     modified: Option<SystemTime>,
     /// The device and the inode.
@@ -20,24 +20,15 @@ pub(crate) struct Fingerprint {
 
 impl Fingerprint {
     pub(crate) fn of(file: &File) -> io::Result<Self> {
-        file.metadata().map(|metadata| Self::from(&metadata))
-    }
-
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
-}
-
-impl From<&Metadata> for Fingerprint {
-    fn from(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt;
-        Self {
+        let metadata = file.metadata()?;
+        Ok(Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
             #[cfg(unix)]
             identity: (metadata.dev(), metadata.ino()),
-        }
+        })
     }
 }
 

@@ -11,7 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 use url::Url;
 
-use super::{Address, base64_text, web_url};
+use super::{
+    Address,
+    base64_text::{self, is_data_url},
+    web_url::{self, is_url},
+};
 
 /// An image in a request: a file, bytes, base64 text, or a URL.
 ///
@@ -36,10 +40,8 @@ use super::{Address, base64_text, web_url};
 ///     .input_image_2("https://example.com/moon.jpg");
 /// ```
 #[derive(Clone, PartialEq)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(with = "String"))]
 pub struct ImageInput(ImageSource);
-
-/// The schemes of URLs that the service fetches.
-const WEB: [&str; 2] = ["http://", "https://"];
 
 /// The source of the bytes of an [`ImageInput`].
 #[derive(Clone, PartialEq)]
@@ -104,20 +106,18 @@ impl ImageInput {
     /// The text is not such a URL, or the payload of a `data:` URL is not base64.
     pub fn try_url(text: impl Into<String>) -> Result<Self, ImageUrlError> {
         let text = text.into();
-        if starts_with(&text, &["data:"]) {
+        if is_data_url(text.as_bytes()) {
             return if base64_text::is_base64(text.as_bytes()) {
                 Ok(Self::base64(text))
             } else {
                 Err(ImageUrlError("must be `data:TYPE;base64,` followed by base64"))
             };
         }
-        if !starts_with(&text, &WEB) {
+        if !is_url(&text) {
             return Err(ImageUrlError("must be an http, https or data: URL"));
         }
-        match web_url::check(&text) {
-            Ok(()) => Ok(Self::url(text)),
-            Err(problem) => Err(ImageUrlError(problem)),
-        }
+        web_url::check(&text).map_err(ImageUrlError)?;
+        Ok(Self::url(text))
     }
 
     pub(crate) fn is_path(&self) -> bool {
@@ -126,19 +126,13 @@ impl ImageInput {
 
     /// Interprets the text of an image field as a URL or as base64.
     pub(crate) fn from_text(text: String) -> Self {
-        if starts_with(&text, &WEB) { Self::url(text) } else { Self::base64(text) }
+        if is_url(&text) { Self::url(text) } else { Self::base64(text) }
     }
 
     /// Returns the source of the image.
     pub fn source(&self) -> &ImageSource {
         &self.0
     }
-}
-
-fn starts_with(text: &str, schemes: &[&str]) -> bool {
-    schemes.iter().any(|scheme| {
-        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })
 }
 
 /// The error returned when text is not the URL of an image; see [`ImageInput::try_url`].
@@ -157,45 +151,32 @@ impl error::Error for ImageUrlError {}
 /// a `Path` for a local file, and [`ImageInput::base64`] for base64.
 impl From<String> for ImageInput {
     fn from(text: String) -> Self {
-        if starts_with(&text, &["data:"]) { Self::base64(text) } else { Self::url(text) }
+        if is_data_url(text.as_bytes()) { Self::base64(text) } else { Self::url(text) }
     }
 }
 
-/// Converts text like `From<String>`.
-impl From<&str> for ImageInput {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
+/// Implements `From` for each of these types.
+macro_rules! from {
+    ($($(#[$documentation:meta])* $type:ty => $convert:expr;)+) => {
+        $(
+            $(#[$documentation])*
+            impl From<$type> for ImageInput {
+                fn from(value: $type) -> Self {
+                    $convert(value)
+                }
+            }
+        )+
+    };
 }
 
-impl From<PathBuf> for ImageInput {
-    fn from(path: PathBuf) -> Self {
-        Self::path(path)
-    }
-}
-
-impl From<&Path> for ImageInput {
-    fn from(path: &Path) -> Self {
-        Self::path(path)
-    }
-}
-
-impl From<Bytes> for ImageInput {
-    fn from(bytes: Bytes) -> Self {
-        Self::bytes(bytes)
-    }
-}
-
-impl From<Vec<u8>> for ImageInput {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::bytes(bytes)
-    }
-}
-
-impl From<Url> for ImageInput {
-    fn from(url: Url) -> Self {
-        Self::url(url)
-    }
+from! {
+    /// Converts text like `From<String>`.
+    &str => |text: &str| Self::from(text.to_owned());
+    PathBuf => Self::path;
+    &Path => Self::path;
+    Bytes => Self::bytes;
+    Vec<u8> => Self::bytes;
+    Url => Self::url;
 }
 
 impl fmt::Debug for ImageSource {
@@ -233,23 +214,18 @@ enum Stored {
 /// `{"bytes": ...}` with base64 for bytes. Does not read files.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let plain = |text: &str| Self::from_text(text.to_owned()) == *self;
         let stored = match &self.0 {
             ImageSource::Path(path) => Stored::Path(path.clone()),
             ImageSource::Bytes(bytes) => Stored::Bytes(base64_text::STANDARD.encode(bytes)),
-            ImageSource::Base64(text) => {
-                let text = String::from_utf8_lossy(text);
-                if plain(&text) {
-                    return serializer.serialize_str(&text);
-                }
-                Stored::Base64(text.into_owned())
-            }
-            ImageSource::Url(url) if plain(url.reveal()) => {
-                return serializer.serialize_str(url.reveal());
-            }
+            ImageSource::Base64(text) => Stored::Base64(String::from_utf8_lossy(text).into()),
             ImageSource::Url(url) => Stored::Url(url.reveal().to_owned()),
         };
-        stored.serialize(serializer)
+        match stored {
+            Stored::Base64(text) | Stored::Url(text) if Self::from_text(text.clone()) == *self => {
+                serializer.serialize_str(&text)
+            }
+            stored => stored.serialize(serializer),
+        }
     }
 }
 
@@ -262,10 +238,10 @@ impl ImageInput {
         let expected = "must be text, or an object with one of `path`, `bytes`, `base64`, `url`";
         match serde_json::from_value(value).map_err(|_| expected)? {
             Stored::Path(path) => Ok(Self::path(path)),
-            Stored::Bytes(text) => match base64_text::STANDARD.decode(text) {
-                Ok(bytes) => Ok(Self::bytes(bytes)),
-                Err(error) => Err(format!("has `bytes` that are not base64: {error}")),
-            },
+            Stored::Bytes(text) => base64_text::STANDARD
+                .decode(text)
+                .map(Self::bytes)
+                .map_err(|error| format!("has `bytes` that are not base64: {error}")),
             Stored::Base64(text) => Ok(Self::base64(text)),
             Stored::Url(url) => Ok(Self::url(url)),
         }
@@ -285,16 +261,5 @@ impl<'de> Deserialize<'de> for ImageInput {
             )),
             _ => Ok(image),
         }
-    }
-}
-
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for ImageInput {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ImageInput".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
     }
 }

@@ -1,15 +1,15 @@
 //! The values that fields can be set to, and their conversions.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 use serde_json::{Map, Number, Value};
 
-use self::sealed::Sealed;
-use super::{AspectRatio, AspectRatioError};
+use super::AspectRatio;
 
-mod sealed {
-    pub trait Sealed {}
-}
+/// What is wrong with a value that a field cannot represent. Only this crate can name this type, so
+/// it seals the traits below.
+#[derive(Debug, PartialEq)]
+pub struct Fault(pub(crate) String);
 
 /// A value that a field can be set to: text, a number, a Boolean, `null` (`()` or `None`), a list
 /// of these, or any [`serde_json::Value`].
@@ -19,87 +19,10 @@ mod sealed {
 /// `json!(f64::NAN)`, is not detected.
 ///
 /// This trait is sealed. For other types, pass the result of [`serde_json::to_value`].
-pub trait IntoJson: Sealed {
+pub trait IntoJson {
     /// Returns the JSON value, or what is wrong with the value.
     #[doc(hidden)]
-    fn into_json(self) -> Result<Value, String>;
-}
-
-macro_rules! always_json {
-    ($($type:ty),* $(,)?) => {
-        $(
-            impl Sealed for $type {}
-
-            impl IntoJson for $type {
-                fn into_json(self) -> Result<Value, String> {
-                    Ok(self.into())
-                }
-            }
-        )*
-    };
-}
-
-always_json!(bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
-always_json!(&str, String, Cow<'_, str>, Value, Number, Map<String, Value>, ());
-
-macro_rules! finite {
-    ($($type:ty),*) => {
-        $(
-            impl Sealed for $type {}
-
-            impl IntoJson for $type {
-                fn into_json(self) -> Result<Value, String> {
-                    if self.is_finite() {
-                        Ok(self.into())
-                    } else {
-                        Err(format!("is {self}; must be a finite number"))
-                    }
-                }
-            }
-        )*
-    };
-}
-
-finite!(f32, f64);
-
-impl Sealed for &String {}
-
-impl IntoJson for &String {
-    fn into_json(self) -> Result<Value, String> {
-        self.as_str().into_json()
-    }
-}
-
-impl<T: IntoJson> Sealed for Option<T> {}
-
-impl<T: IntoJson> IntoJson for Option<T> {
-    fn into_json(self) -> Result<Value, String> {
-        self.map_or(Ok(Value::Null), IntoJson::into_json)
-    }
-}
-
-impl<T: IntoJson> Sealed for Vec<T> {}
-
-impl<T: IntoJson> IntoJson for Vec<T> {
-    fn into_json(self) -> Result<Value, String> {
-        list(self)
-    }
-}
-
-impl<T: IntoJson, const N: usize> Sealed for [T; N] {}
-
-impl<T: IntoJson, const N: usize> IntoJson for [T; N] {
-    fn into_json(self) -> Result<Value, String> {
-        list(self)
-    }
-}
-
-impl<T: IntoJson + Clone> Sealed for &[T] {}
-
-impl<T: IntoJson + Clone> IntoJson for &[T] {
-    fn into_json(self) -> Result<Value, String> {
-        list(self.iter().cloned())
-    }
+    fn into_json(self) -> Result<Value, Fault>;
 }
 
 /// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for
@@ -108,67 +31,85 @@ impl<T: IntoJson + Clone> IntoJson for &[T] {
 /// A value that the field cannot represent is a violation of the request. It is never truncated.
 ///
 /// This trait is sealed.
-pub trait IntoField<T>: Sealed {
+pub trait IntoField<T> {
     /// Returns the value of the field, or what is wrong with this one.
     #[doc(hidden)]
-    fn into_field(self) -> Result<T, String>;
+    fn into_field(self) -> Result<T, Fault>;
 }
 
-macro_rules! integers {
-    ($($type:ty),*) => {
-        $(
-            impl IntoField<i64> for $type {
-                fn into_field(self) -> Result<i64, String> {
-                    self.try_into().map_err(|_| format!("is {self}; must be a 64-bit integer"))
+/// Implements a conversion for each of these types.
+macro_rules! convert {
+    ($trait:path, $method:ident -> $target:ty;
+    $($($type:ty),+ => |$value:ident| $result:expr;)+) => {
+        $($(
+            impl $trait for $type {
+                fn $method(self) -> Result<$target, Fault> {
+                    let $value = self;
+                    $result
                 }
             }
-        )*
+        )+)+
     };
 }
 
-integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+convert! {
+    IntoJson, into_json -> Value;
+    bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize => |value| Ok(value.into());
+    &str, String, Cow<'_, str>, Number, Map<String, Value>, () => |value| Ok(value.into());
+    Value => |value| Ok(value);
+    &String => |text| text.as_str().into_json();
+    f32, f64 => |number| if number.is_finite() {
+        Ok(number.into())
+    } else {
+        Err(Fault(format!("is {number}; must be a finite number")))
+    };
+}
 
-impl Sealed for i128 {}
+convert! {
+    IntoField<i64>, into_field -> i64;
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| integer(value);
+}
 
-impl Sealed for u128 {}
+convert! {
+    IntoField<AspectRatio>, into_field -> AspectRatio;
+    AspectRatio => |ratio| Ok(ratio);
+    (u32, u32) => |sides| Ok(sides.into());
+    &str => |text| text.parse::<AspectRatio>().map_err(|error| Fault(error.to_string()));
+    String, &String => |text| text.as_str().into_field();
+}
 
-impl Sealed for AspectRatio {}
-
-impl IntoField<AspectRatio> for AspectRatio {
-    fn into_field(self) -> Result<AspectRatio, String> {
-        Ok(self)
+impl<T: IntoJson> IntoJson for Option<T> {
+    fn into_json(self) -> Result<Value, Fault> {
+        self.map_or(Ok(Value::Null), IntoJson::into_json)
     }
 }
 
-impl Sealed for (u32, u32) {}
-
-impl IntoField<AspectRatio> for (u32, u32) {
-    fn into_field(self) -> Result<AspectRatio, String> {
-        Ok(self.into())
+impl<T: IntoJson> IntoJson for Vec<T> {
+    fn into_json(self) -> Result<Value, Fault> {
+        list(self)
     }
 }
 
-impl IntoField<AspectRatio> for &str {
-    fn into_field(self) -> Result<AspectRatio, String> {
-        self.parse().map_err(|error: AspectRatioError| error.to_string())
+impl<T: IntoJson, const N: usize> IntoJson for [T; N] {
+    fn into_json(self) -> Result<Value, Fault> {
+        list(self)
     }
 }
 
-impl IntoField<AspectRatio> for String {
-    fn into_field(self) -> Result<AspectRatio, String> {
-        self.as_str().into_field()
+impl<T: IntoJson + Clone> IntoJson for &[T] {
+    fn into_json(self) -> Result<Value, Fault> {
+        list(self.iter().cloned())
     }
 }
 
-impl IntoField<AspectRatio> for &String {
-    fn into_field(self) -> Result<AspectRatio, String> {
-        self.as_str().into_field()
-    }
+fn integer(value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
+    value.try_into().map_err(|_| Fault(format!("is {value}; must be a 64-bit integer")))
 }
 
-fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, String> {
+fn list(items: impl IntoIterator<Item = impl IntoJson>) -> Result<Value, Fault> {
     let items = items.into_iter().enumerate().map(|(index, item)| {
-        item.into_json().map_err(|problem| format!("has an item (at {index}) that {problem}"))
+        item.into_json()
+            .map_err(|Fault(problem)| Fault(format!("has an item (at {index}) that {problem}")))
     });
     items.collect::<Result<_, _>>().map(Value::Array)
 }
@@ -200,18 +141,21 @@ mod tests {
         assert_eq!(7usize.into_field(), Ok(7));
         assert_eq!(i64::MIN.into_field(), Ok(i64::MIN));
         let problem = "is 18446744073709551615; must be a 64-bit integer";
-        assert_eq!(u64::MAX.into_field(), Err(problem.to_owned()));
+        assert_eq!(u64::MAX.into_field(), Err(Fault(problem.to_owned())));
         assert!(i128::MIN.into_field().is_err());
     }
 
     #[test]
     fn non_finite_numbers_are_refused_at_any_depth() {
-        assert_eq!(f64::NAN.into_json(), Err("is NaN; must be a finite number".to_owned()));
-        assert_eq!(f32::INFINITY.into_json(), Err("is inf; must be a finite number".to_owned()));
+        assert_eq!(f64::NAN.into_json(), Err(Fault("is NaN; must be a finite number".to_owned())));
+        assert_eq!(
+            f32::INFINITY.into_json(),
+            Err(Fault("is inf; must be a finite number".to_owned()))
+        );
         assert!(Some(f64::NEG_INFINITY).into_json().is_err());
         let nested = vec![vec![0.5], vec![1.5, f64::NAN]];
         let problem =
             "has an item (at 1) that has an item (at 1) that is NaN; must be a finite number";
-        assert_eq!(nested.into_json(), Err(problem.to_owned()));
+        assert_eq!(nested.into_json(), Err(Fault(problem.to_owned())));
     }
 }

@@ -25,6 +25,7 @@ pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
 pub use self::extra::Extra;
 pub use self::file_kind::FileKind;
 pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
+pub(crate) use self::json::Fault;
 pub use self::json::{IntoField, IntoJson};
 pub use self::secret::{Secret, WebhookSecret};
 pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};

@@ -1,6 +1,6 @@
 //! The statuses of tasks.
 
-use std::{convert::Infallible, fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,6 +12,7 @@ use super::{MAX_NAME, one_line};
 /// other status is still in progress. The contract does not list those values, so they are kept
 /// verbatim, and the client [logs](crate::guide::transport#logs) each of them once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[non_exhaustive]
 pub enum TaskStatus {
     /// `Ready`: the task is finished and the picture can be fetched.
@@ -65,14 +66,6 @@ impl From<&str> for TaskStatus {
     }
 }
 
-impl FromStr for TaskStatus {
-    type Err = Infallible;
-
-    fn from_str(status: &str) -> Result<Self, Self::Err> {
-        Ok(status.into())
-    }
-}
-
 /// Prints at most 100 characters and replaces control characters. [`TaskStatus::as_str`] returns
 /// the value unchanged.
 impl fmt::Display for TaskStatus {
@@ -90,17 +83,6 @@ impl Serialize for TaskStatus {
 impl<'de> Deserialize<'de> for TaskStatus {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(String::deserialize(deserializer)?.as_str().into())
-    }
-}
-
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for TaskStatus {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TaskStatus".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
     }
 }
 

@@ -32,12 +32,10 @@ fn is_printable(c: char) -> bool {
 /// Whether the name suggests that a field is secret, including fields that the contract does not
 /// define.
 pub(crate) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
     ["secret", "token", "password", "passwd", "credential", "api_key", "apikey", "authorization"]
         .iter()
-        .any(|word| {
-            let mut parts = name.as_bytes().windows(word.len());
-            parts.any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-        })
+        .any(|word| name.contains(word))
 }
 
 /// Suggests the known name that is most similar to `name`. A long name is similar to none, and

@@ -2,9 +2,11 @@
 
 use url::Url;
 
-/// Whether the text starts like a URL.
+/// Whether the text starts like an http or https URL.
 pub(crate) fn is_url(text: &str) -> bool {
-    text.starts_with("http://") || text.starts_with("https://")
+    ["http://", "https://"].iter().any(|scheme| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
 }
 
 /// Returns what is wrong with `text` as an http or https URL.

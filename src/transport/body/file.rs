@@ -37,7 +37,7 @@ impl PlannedFile {
     }
 
     pub(super) fn length(&self) -> u64 {
-        self.fingerprint.length()
+        self.fingerprint.length
     }
 
     /// Reads and encodes the file on a blocking thread. Must be called within a tokio runtime.
