@@ -37,15 +37,6 @@ impl<'a> Place<'a> {
         steps.push(step);
         steps
     }
-
-    /// Returns the name of the field that the value is in.
-    pub(crate) fn field(&self) -> &'a str {
-        match self {
-            Self::Body => "",
-            Self::Name(Self::Body, name) => name,
-            Self::Name(outer, _) | Self::Index(outer, _) => outer.field(),
-        }
-    }
 }
 
 /// What a body has in the place of an image. It is never sent.
@@ -70,9 +61,7 @@ impl Images {
 
     /// Returns the places of the images in the field `name`.
     pub(super) fn in_field(&self, name: &str) -> impl Iterator<Item = &[Location]> {
-        let first = vec![Location::Name(name.to_owned())];
-        let from_there = self.0.range(first..).map(|(steps, _)| steps.as_slice());
-        from_there.take_while(move |steps| field_of(steps) == name)
+        self.0.keys().map(Vec::as_slice).filter(move |steps| field_of(steps) == name)
     }
 
     /// Inserts an image, and returns what the body has in its place.
@@ -126,7 +115,7 @@ impl Images {
 }
 
 /// Returns the field that a path starts with.
-pub(super) fn field_of(steps: &[Location]) -> &str {
+pub(crate) fn field_of(steps: &[Location]) -> &str {
     match steps.first() {
         Some(Location::Name(name)) => name,
         _ => "",

@@ -1,6 +1,5 @@
 //! The contract at run time: operations, requests, and the validation of requests.
 
-mod example;
 mod images;
 mod operation;
 mod outline;
@@ -12,7 +11,7 @@ mod unexpected;
 mod validate;
 mod webhook;
 
-pub(crate) use self::images::{Images, Place, value_at};
+pub(crate) use self::images::{Images, Place, field_of, value_at};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };

@@ -107,7 +107,7 @@ impl Request {
     /// Sets a path parameter, such as `base_model`. The value may contain letters, digits, `-`, `.`
     /// and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.path_parameter(&name.into(), value.into());
+        self.path_parameters.push((name.into(), value.into()));
         self
     }
 
@@ -132,13 +132,14 @@ impl Request {
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {
-        self.images.iter().any(|(_, image)| image.is_path())
+        self.images.iter().any(|(_, image)| matches!(image.source(), ImageSource::Path(_)))
     }
 
     /// Whether validating and serializing the request takes too long for an async task: it reads
     /// files, or contains more than 1 MiB of text.
     pub(crate) fn is_heavy(&self) -> bool {
-        let fields = self.body.iter().map(|(name, value)| name.len() + text(value));
+        let fields =
+            self.body.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
         let images = self.images.iter().map(|(_, image)| match image.source() {
             ImageSource::Base64(text) => text.len(),
             _ => 0,
@@ -182,12 +183,29 @@ impl Request {
         self.faults.iter().cloned().chain(twice).collect()
     }
 
-    pub(crate) fn path_parameter(&mut self, name: &str, value: String) {
-        self.path_parameters.push((name.to_owned(), value));
-    }
-
     pub(crate) fn path_value(&self, name: &str) -> &str {
         self.path_parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+}
+
+impl Operation {
+    /// Returns the example request of this operation in the contract. `None` for polling.
+    ///
+    /// ```
+    /// for operation in imagekiln::operations() {
+    ///     if let Some(request) = operation.example() {
+    ///         assert!(request.validate().is_ok());
+    ///     }
+    /// }
+    /// ```
+    pub fn example(&'static self) -> Option<Request> {
+        // Always valid JSON, because the generator wrote it.
+        let body: Map<String, Value> = serde_json::from_str(self.example_json?).ok()?;
+        let mut request = Request::new(self);
+        for parameter in self.path_parameters {
+            request = request.parameter(parameter.name, parameter.example);
+        }
+        Some(body.into_iter().fold(request, |request, (name, value)| request.field(name, value)))
     }
 }
 
@@ -203,10 +221,7 @@ impl PartialEq for Request {
             && self.images == other.images
             && self.set_twice == other.set_twice
             && self.faults == other.faults
-            && self.body.len() == other.body.len()
-            && self.body.iter().all(|(name, value)| {
-                other.body.get(name).is_some_and(|other| is_equal(value, other))
-            })
+            && have_equal_members(&self.body, &other.body)
     }
 }
 
@@ -219,17 +234,14 @@ fn is_equal(one: &Value, two: &Value) -> bool {
         (Value::Array(one), Value::Array(two)) => {
             one.len() == two.len() && one.iter().zip(two).all(|(one, two)| is_equal(one, two))
         }
-        (Value::Object(one), Value::Object(two)) => {
-            let is_same = |(name, value)| two.get(name).is_some_and(|other| is_equal(value, other));
-            one.len() == two.len() && one.iter().all(is_same)
-        }
+        (Value::Object(one), Value::Object(two)) => have_equal_members(one, two),
         _ => one == two,
     }
 }
 
-/// The length of a text in bytes.
-fn text(value: &Value) -> usize {
-    value.as_str().map_or(0, str::len)
+fn have_equal_members(one: &Map<String, Value>, two: &Map<String, Value>) -> bool {
+    let is_same = |(name, value)| two.get(name).is_some_and(|other| is_equal(value, other));
+    one.len() == two.len() && one.iter().all(is_same)
 }
 
 impl Submit for Request {

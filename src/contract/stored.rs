@@ -11,19 +11,16 @@ use super::{
     operation::{Field, FieldKind, Operation, find_operation, operations},
     request::Request,
     validate::invalid,
-    webhook::URL,
+    webhook::{SECRET, URL},
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
     values::{MAX_NAME, hint, identity::hex, one_line},
 };
 
-/// The field that is never stored, because it is a secret.
-const SECRET: &str = "webhook_secret";
-
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
 /// crates in the program.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(expecting = "a request")]
 struct Stored {
     operation: String,
@@ -98,10 +95,7 @@ impl Request {
         let mut stored = Stored {
             operation: self.operation.name.to_owned(),
             path: self.path_parameters.iter().cloned().collect(),
-            fields: BTreeMap::new(),
-            extra: BTreeMap::new(),
-            extra_images: BTreeMap::new(),
-            unknown: BTreeMap::new(),
+            ..Stored::default()
         };
         let mut body = self.body.clone();
         for (steps, image) in self.images.iter() {
@@ -115,18 +109,16 @@ impl Request {
         }
         for (name, value) in body {
             let field = self.operation.field(&name);
-            let takes_image =
-                |kind: Option<&FieldKind>| matches!(kind, Some(FieldKind::Image { .. }));
+            let takes_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { .. });
+            let is_expected = |steps| self.operation.kind_at(steps).is_some_and(takes_image);
             let has_images = self.images.in_field(&name).next().is_some();
-            let are_expected = || {
-                let mut places = self.images.in_field(&name);
-                places.all(|steps| takes_image(self.operation.kind_at(steps)))
-            };
             let place = match field {
-                _ if has_images && are_expected() => &mut stored.fields,
+                _ if has_images && self.images.in_field(&name).all(is_expected) => {
+                    &mut stored.fields
+                }
                 _ if has_images => &mut stored.extra_images,
                 _ if is_secret(&name, field) => continue,
-                Some(field) if !takes_image(Some(&field.kind)) => &mut stored.fields,
+                Some(field) if !takes_image(&field.kind) => &mut stored.fields,
                 _ => &mut stored.extra,
             };
             place.insert(name, value);
@@ -179,9 +171,7 @@ impl Stored {
         for name in self.unknown.keys() {
             violations.push(unknown(name, "a member of a stored request", PARTS.into_iter()));
         }
-        for (name, value) in self.path {
-            request.path_parameter(&name, value);
-        }
+        request.path_parameters.extend(self.path);
         for (name, value) in self.fields {
             let Some(field) = operation.field(&name) else {
                 let names = operation.fields.iter().map(|field| field.name);

@@ -15,7 +15,7 @@ use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Location, Violatio
 /// are not written, and fields that the contract does not define, which may have others' names.
 pub(crate) trait Visitor {
     fn image(&mut self, place: &Place, image: &mut ImageInput);
-    fn secret(&mut self, name: &str, secret: Option<&WebhookSecret>);
+    fn secret(&mut self, _name: &str, _secret: Option<&WebhookSecret>) {}
     /// Called last, with the place of the request or of the object.
     fn extra(&mut self, place: &Place, extra: &mut Extra);
 }
@@ -82,9 +82,6 @@ impl Visitor for Given {
             *image = given;
         }
     }
-
-    // serde reads secrets.
-    fn secret(&mut self, _: &str, _: Option<&WebhookSecret>) {}
 
     fn extra(&mut self, place: &Place, extra: &mut Extra) {
         // serde reads those of objects.

@@ -4,7 +4,7 @@ use super::request::Request;
 use crate::{Address, WebhookSecret};
 
 pub(super) const URL: &str = "webhook_url";
-const SECRET: &str = "webhook_secret";
+pub(super) const SECRET: &str = "webhook_secret";
 
 /// Webhook fields of the contract, for requests that do not set them.
 #[derive(Debug, Clone, Default)]
@@ -17,17 +17,16 @@ impl WebhookDefaults {
     /// Adds the defaults to a request. Skips operations without webhooks in the contract, and the
     /// secret if the request has no webhook URL.
     pub(crate) fn fill(&self, request: &mut Request) {
-        let is_wanted = |request: &Request, name| {
-            !request.has_field(name) && request.operation().field(name).is_some()
-        };
-        if let Some(url) = self.url.as_ref().filter(|_| is_wanted(request, URL)) {
-            request.body.insert(URL.to_owned(), url.reveal().into());
-        }
-        if let Some(secret) = self.secret.as_ref()
-            && request.asks_for_webhook()
-            && is_wanted(request, SECRET)
-        {
-            request.body.insert(SECRET.to_owned(), secret.reveal().into());
+        let url = self.url.as_ref().map(Address::reveal);
+        let secret = self.secret.as_ref().map(WebhookSecret::reveal);
+        for (name, value) in [(URL, url), (SECRET, secret)] {
+            if let Some(value) = value
+                && !request.has_field(name)
+                && request.operation.field(name).is_some()
+                && (name == URL || request.asks_for_webhook())
+            {
+                request.body.insert(name.to_owned(), value.into());
+            }
         }
     }
 }

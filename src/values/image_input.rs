@@ -120,10 +120,6 @@ impl ImageInput {
         Ok(Self::url(text))
     }
 
-    pub(crate) fn is_path(&self) -> bool {
-        matches!(self.source(), ImageSource::Path(_))
-    }
-
     /// Interprets the text of an image field as a URL or as base64.
     pub(crate) fn from_text(text: String) -> Self {
         if is_url(&text) { Self::url(text) } else { Self::base64(text) }

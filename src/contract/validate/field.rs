@@ -1,19 +1,18 @@
 //! Validates a field against its limits, at every depth.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Number, Value};
 
 use super::{
     super::{
         images::{Images, Place},
-        operation::{Field, FieldKind, ImageEncodings},
+        operation::{Field, FieldKind, Limits},
     },
-    image_content::{self, Wanted},
-    problem::Problem,
+    Problem,
+    image_content::{self, check_url},
 };
-use crate::{
-    AspectRatio, ImageInput, ImageSource, Location, Violation,
-    values::{hint, web_url},
-};
+use crate::{AspectRatio, ImageInput, Location, Violation, values::hint};
 
 /// Validates the values of a body.
 pub(super) struct Check<'a> {
@@ -30,7 +29,9 @@ impl Check<'_> {
             None => check_value(field, value),
         };
         if !problems.is_empty() {
-            return self.found.extend(problems.into_iter().map(|problem| problem.at(place)));
+            return self
+                .found
+                .extend(problems.into_iter().map(|problem| problem.at(&place.steps())));
         }
         match (&field.kind, value) {
             (FieldKind::List { items }, Value::Array(values)) => {
@@ -57,7 +58,7 @@ impl Check<'_> {
             match members.get(field.name) {
                 Some(value) => self.field(field, value, &place),
                 None if field.required => {
-                    let missing = Problem::new("missing", "is required").at(&place);
+                    let missing = Problem::new("missing", "is required").at(&place.steps());
                     // A value that JSON cannot represent is already reported.
                     if !self.found.iter().any(|known| known.loc == missing.loc) {
                         self.found.push(missing);
@@ -70,77 +71,58 @@ impl Check<'_> {
 
     /// Validates an image in a field that the contract does not define.
     pub(super) fn unlisted(&mut self, steps: &[Location], image: &ImageInput) {
-        let checked = match image.source() {
-            ImageSource::Url(url) => check_url(url.reveal()),
-            _ => image_content::check(image, Wanted::AnyMedia),
-        };
-        self.found.extend(checked.err().map(|problem| problem.of(steps)));
+        let checked = image_content::check(image, None);
+        self.found.extend(checked.err().map(|problem| problem.at(steps)));
     }
 }
 
 /// Validates a value without what it contains. Returns all problems, unless it has the wrong type.
 fn check_value(field: &Field, value: &Value) -> Vec<Problem> {
     match (&field.kind, value) {
-        (FieldKind::Json, _) | (FieldKind::Object { .. }, Value::Object(_)) => Vec::new(),
+        (FieldKind::Json, _)
+        | (FieldKind::Boolean, Value::Bool(_))
+        | (FieldKind::Object { .. }, Value::Object(_)) => Vec::new(),
         (_, Value::Null) if field.nullable => Vec::new(),
-        (kind, Value::Null) => {
-            let msg = "may not be null; leave it out instead";
-            vec![Problem::new(type_violation(kind, value), msg)]
-        }
-        (FieldKind::List { .. }, Value::Array(values)) => check_length(field, values.len()),
-        _ => check_scalar(field, value),
-    }
-}
-
-/// Returns the kind with which the service reports a value of the wrong type.
-fn type_violation(kind: &FieldKind, value: &Value) -> &'static str {
-    match (kind, value) {
-        (FieldKind::Boolean, Value::String(_)) => "bool_parsing",
-        (FieldKind::Boolean, _) => "bool_type",
-        (FieldKind::Integer, Value::String(_)) => "int_parsing",
-        (FieldKind::Integer, Value::Number(_)) => "int_from_float",
-        (FieldKind::Integer, _) => "int_type",
-        (FieldKind::Number, Value::String(_)) => "float_parsing",
-        (FieldKind::Number, _) => "float_type",
-        (FieldKind::Choice { .. }, _) => "enum",
-        (FieldKind::List { .. }, _) => "list_type",
-        (FieldKind::Object { .. }, _) => "dict_type",
-        _ => "string_type",
-    }
-}
-
-fn check_length(field: &Field, length: usize) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    if let Some(least) = field.limits.min_items.filter(|least| (length as u64) < *least) {
-        let msg = format!("has {length} items; must have at least {least}");
-        problems.push(Problem::new("too_short", msg));
-    }
-    if let Some(most) = field.limits.max_items.filter(|most| (length as u64) > *most) {
-        let msg = format!("has {length} items; must have at most {most}");
-        problems.push(Problem::new("too_long", msg));
-    }
-    problems
-}
-
-fn check_scalar(field: &Field, value: &Value) -> Vec<Problem> {
-    let wrong = |msg: &str| vec![Problem::new(type_violation(&field.kind, value), msg)];
-    match (&field.kind, value) {
-        (FieldKind::Boolean, Value::Bool(_)) => Vec::new(),
+        (FieldKind::List { .. }, Value::Array(values)) => check_length(&field.limits, values.len()),
         (FieldKind::Integer, Value::Number(number)) if is_whole(number) => {
-            check_number(field, number)
+            check_number(&field.limits, number)
         }
-        (FieldKind::Number, Value::Number(number)) => check_number(field, number),
-        (FieldKind::Boolean, _) => wrong("must be true or false"),
-        (FieldKind::Integer, _) => wrong("must be an integer"),
-        (FieldKind::Number, _) => wrong("must be a number"),
-        (FieldKind::Image { .. }, _) => wrong("must be an image"),
-        (FieldKind::List { .. }, _) => wrong("must be a list"),
-        (FieldKind::Object { .. }, _) => wrong("must be an object"),
-        (_, Value::String(text)) => check_text(field, text),
+        (FieldKind::Number, Value::Number(number)) => check_number(&field.limits, number),
+        (
+            FieldKind::Text
+            | FieldKind::Choice { .. }
+            | FieldKind::AspectRatio { .. }
+            | FieldKind::Address
+            | FieldKind::Secret,
+            Value::String(text),
+        ) => check_text(field, text),
+        (kind, value) => vec![wrong_type(kind, value)],
+    }
+}
+
+/// The problem of a value of the wrong type, of the kind with which the service reports it.
+fn wrong_type(kind: &FieldKind, value: &Value) -> Problem {
+    let choices;
+    let (violation, expected) = match (kind, value) {
+        (FieldKind::Boolean, Value::String(_)) => ("bool_parsing", "true or false"),
+        (FieldKind::Boolean, _) => ("bool_type", "true or false"),
+        (FieldKind::Integer, Value::String(_)) => ("int_parsing", "an integer"),
+        (FieldKind::Integer, Value::Number(_)) => ("int_from_float", "an integer"),
+        (FieldKind::Integer, _) => ("int_type", "an integer"),
+        (FieldKind::Number, Value::String(_)) => ("float_parsing", "a number"),
+        (FieldKind::Number, _) => ("float_type", "a number"),
         (FieldKind::Choice { values }, _) => {
-            wrong(&format!("must be one of {}", values.join(", ")))
+            choices = format!("one of {}", values.join(", "));
+            ("enum", choices.as_str())
         }
-        _ => wrong("must be text"),
+        (FieldKind::List { .. }, _) => ("list_type", "a list"),
+        (FieldKind::Object { .. }, _) => ("dict_type", "an object"),
+        (FieldKind::Image { .. }, _) => ("string_type", "an image"),
+        _ => ("string_type", "text"),
+    };
+    match value {
+        Value::Null => Problem::new(violation, "may not be null; leave it out instead"),
+        _ => Problem::new(violation, format!("must be {expected}")),
     }
 }
 
@@ -149,22 +131,41 @@ fn is_whole(number: &Number) -> bool {
     number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-fn check_number(field: &Field, number: &Number) -> Vec<Problem> {
+/// Returns a problem for each limit that is exceeded, if it is, with the kind of the violation and
+/// what the value must be. `value` is the beginning of the message.
+fn exceeded<T: Display, const N: usize>(
+    value: &str,
+    limits: [(Option<T>, &'static str, &str); N],
+) -> Vec<Problem> {
+    let problem = |(limit, kind, what): (Option<T>, _, _)| {
+        limit.map(|limit| Problem::new(kind, format!("{value} {what} {limit}")))
+    };
+    limits.into_iter().filter_map(problem).collect()
+}
+
+fn check_length(limits: &Limits, length: usize) -> Vec<Problem> {
+    let shorter = |least: &u64| (length as u64) < *least;
+    let longer = |most: &u64| (length as u64) > *most;
+    exceeded(
+        &format!("has {length} items; must have"),
+        [
+            (limits.min_items.filter(shorter), "too_short", "at least"),
+            (limits.max_items.filter(longer), "too_long", "at most"),
+        ],
+    )
+}
+
+fn check_number(limits: &Limits, number: &Number) -> Vec<Problem> {
     let value = number.as_f64().unwrap_or_default();
-    let mut problems = Vec::new();
-    if let Some(minimum) = field.limits.minimum.filter(|minimum| value < *minimum) {
-        let msg = format!("is {value}; must be at least {minimum}");
-        problems.push(Problem::new("greater_than_equal", msg));
-    }
-    if let Some(maximum) = field.limits.maximum.filter(|maximum| value > *maximum) {
-        let msg = format!("is {value}; must be at most {maximum}");
-        problems.push(Problem::new("less_than_equal", msg));
-    }
-    if let Some(step) = field.limits.multiple_of.filter(|step| !is_multiple(number, *step)) {
-        let msg = format!("is {value}; must be a multiple of {step}");
-        problems.push(Problem::new("multiple_of", msg));
-    }
-    problems
+    let other = |step: &f64| !is_multiple(number, *step);
+    exceeded(
+        &format!("is {value}; must be"),
+        [
+            (limits.minimum.filter(|least| value < *least), "greater_than_equal", "at least"),
+            (limits.maximum.filter(|most| value > *most), "less_than_equal", "at most"),
+            (limits.multiple_of.filter(other), "multiple_of", "a multiple of"),
+        ],
+    )
 }
 
 fn is_multiple(number: &Number, step: f64) -> bool {
@@ -177,15 +178,14 @@ fn is_multiple(number: &Number, step: f64) -> bool {
 
 fn check_text(field: &Field, text: &str) -> Vec<Problem> {
     let length = text.chars().count() as u64;
-    let mut problems = Vec::new();
-    if let Some(least) = field.limits.min_length.filter(|least| length < *least) {
-        let msg = format!("has {length} characters; must have at least {least}");
-        problems.push(Problem::new("string_too_short", msg));
-    }
-    if let Some(most) = field.limits.max_length.filter(|most| length > *most) {
-        let msg = format!("has {length} characters; must have at most {most}");
-        problems.push(Problem::new("string_too_long", msg));
-    }
+    let (least, most) = (field.limits.min_length, field.limits.max_length);
+    let mut problems = exceeded(
+        &format!("has {length} characters; must have"),
+        [
+            (least.filter(|least| length < *least), "string_too_short", "at least"),
+            (most.filter(|most| length > *most), "string_too_long", "at most"),
+        ],
+    );
     problems.extend(check_syntax(&field.kind, text).err());
     problems
 }
@@ -217,17 +217,5 @@ fn check_image(kind: &FieldKind, image: &ImageInput) -> Result<(), Problem> {
     let FieldKind::Image { encodings, .. } = kind else {
         return Err(Problem::new("type_error", "is not an image field"));
     };
-    let takes_url = *encodings != ImageEncodings::Base64;
-    match image.source() {
-        ImageSource::Url(_) if !takes_url => {
-            let msg = "must be the image itself, not a URL; give a file or its bytes";
-            Err(Problem::new("value_error", msg))
-        }
-        ImageSource::Url(url) => check_url(url.reveal()),
-        _ => image_content::check(image, Wanted::Image { or_url: takes_url }),
-    }
-}
-
-fn check_url(text: &str) -> Result<(), Problem> {
-    web_url::check(text).map_err(|problem| Problem::new("url_parsing", problem))
+    image_content::check(image, Some(*encodings))
 }

@@ -1,24 +1,15 @@
 //! Validates the content of image fields from the first bytes.
 
-use std::{io::Read, path::Path};
+use std::io::Read;
 
-use super::problem::Problem;
+use super::Problem;
 use crate::{
-    ImageInput, ImageSource,
-    values::{base64_text, file_kind::FileKind, image_file},
+    ImageEncodings, ImageInput, ImageSource,
+    values::{base64_text, file_kind::FileKind, image_file, web_url},
 };
 
 /// The number of leading bytes that identify the formats below.
 const HEAD: usize = 32;
-
-/// The content that a field accepts.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Wanted {
-    /// An image. `or_url` is whether the field also accepts a URL.
-    Image { or_url: bool },
-    /// An image, a video or an archive, because the contract does not define which.
-    AnyMedia,
-}
 
 #[derive(Debug, PartialEq)]
 enum Content {
@@ -27,31 +18,48 @@ enum Content {
     Archive,
 }
 
-/// Validates an image that is not a URL.
-pub(super) fn check(image: &ImageInput, wanted: Wanted) -> Result<(), Problem> {
+/// Validates an image in a field with these encodings. A field that the contract does not define
+/// has none, and may be an image, a video or an archive.
+pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Result<(), Problem> {
     let wrong = |msg: String| Err(Problem::new("value_error", msg));
-    if let ImageSource::Base64(text) = image.source()
-        && !base64_text::is_base64(text)
-    {
-        let expected = match wanted {
-            Wanted::Image { or_url: true } => "neither base64 nor an http(s) URL",
-            _ => "not base64",
-        };
-        return wrong(format!("is text that is {expected}; use `ImageInput::path` to send a file"));
+    match (image.source(), encodings) {
+        (ImageSource::Url(_), Some(ImageEncodings::Base64)) => {
+            let msg = "must be the image itself, not a URL; give a file or its bytes";
+            return wrong(msg.to_owned());
+        }
+        (ImageSource::Url(url), _) => return check_url(url.reveal()),
+        (ImageSource::Base64(text), _) if !base64_text::is_base64(text) => {
+            let expected = match encodings {
+                None | Some(ImageEncodings::Base64) => "not base64",
+                _ => "neither base64 nor an http(s) URL",
+            };
+            let advice = "use `ImageInput::path` to send a file";
+            return wrong(format!("is text that is {expected}; {advice}"));
+        }
+        _ => {}
     }
     // Skip unreadable files: the submission fails with an error that describes the problem better.
     let Some(head) = head(image, HEAD) else { return Ok(()) };
-    let file = match image.source() {
-        ImageSource::Path(path) => format!(": `{}`", path.display()),
-        _ => String::new(),
-    };
-    match (content(&head), wanted) {
+    let file = file_of(image);
+    match (content(&head), encodings) {
         (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
-        (Some(Content::Image), _) | (Some(_), Wanted::AnyMedia) => Ok(()),
-        (_, Wanted::AnyMedia) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
-        (_, Wanted::Image { .. }) => wrong(format!(
+        (Some(Content::Image), _) | (Some(_), None) => Ok(()),
+        (_, None) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
+        (_, Some(_)) => wrong(format!(
             "is not an image; must be JPEG, PNG, WebP, GIF or another common image format{file}"
         )),
+    }
+}
+
+pub(super) fn check_url(text: &str) -> Result<(), Problem> {
+    web_url::check(text).map_err(|problem| Problem::new("url_parsing", problem))
+}
+
+/// Returns the file of an image for the end of a message.
+pub(super) fn file_of(image: &ImageInput) -> String {
+    match image.source() {
+        ImageSource::Path(path) => format!(": `{}`", path.display()),
+        _ => String::new(),
     }
 }
 
@@ -61,15 +69,13 @@ pub(in crate::contract) fn head(image: &ImageInput, length: usize) -> Option<Vec
     match image.source() {
         ImageSource::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
         ImageSource::Base64(text) => base64_text::decode_head(text, length),
-        ImageSource::Path(path) => file_head(path, length),
+        ImageSource::Path(path) => {
+            let mut head = Vec::new();
+            image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
+            Some(head)
+        }
         ImageSource::Url(_) => None,
     }
-}
-
-fn file_head(path: &Path, length: usize) -> Option<Vec<u8>> {
-    let mut head = Vec::new();
-    image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
-    Some(head)
 }
 
 /// Detects formats with a fixed signature. Formats without one, such as TGA, are not supported.

@@ -5,7 +5,6 @@
 use super::{
     super::{operation::FieldKind, request::Request},
     image_content,
-    problem::Problem,
 };
 use crate::{ImageInput, Violation};
 
@@ -24,33 +23,24 @@ pub(super) fn violations(request: &Request, found: &mut Vec<Violation>) {
         if masked.is_none() && max_megapixels.is_none() {
             continue;
         }
-        let Some(size) = size(image) else { continue };
-        let too_large = max_megapixels.and_then(|limit| area_problem(size, limit));
-        let mismatch = masked.and_then(|masked| {
-            let sibling = request.images.beside(steps, masked)?;
-            size_problem(size, self::size(sibling)?, masked)
-        });
-        found.extend([too_large, mismatch].into_iter().flatten().map(|one| one.of(steps)));
+        let Some((width, height)) = size(image) else { continue };
+        let is = format!("is {width} x {height} pixels");
+        let mut report = |msg| found.push(Violation::of_value(steps, "value_error", msg));
+        if let Some(limit) = max_megapixels
+            && (width as f64) * (height as f64) > limit * MEGAPIXEL
+        {
+            report(format!("{is}; must have at most {limit} megapixels"));
+        }
+        if let Some(masked) = masked
+            && let Some((masked_width, masked_height)) =
+                request.images.beside(steps, masked).and_then(size)
+            && (width, height) != (masked_width, masked_height)
+        {
+            report(format!(
+                "{is}; must be {masked_width} x {masked_height} pixels, like `{masked}`"
+            ));
+        }
     }
-}
-
-fn area_problem((width, height): (usize, usize), limit: f64) -> Option<Problem> {
-    let is_too_large = (width as f64) * (height as f64) > limit * MEGAPIXEL;
-    let msg = format!("is {width} x {height} pixels; must have at most {limit} megapixels");
-    is_too_large.then(|| Problem::new("value_error", msg))
-}
-
-fn size_problem(
-    size: (usize, usize),
-    masked_size: (usize, usize),
-    masked: &str,
-) -> Option<Problem> {
-    let ((width, height), (masked_width, masked_height)) = (size, masked_size);
-    let msg = format!(
-        "is {width} x {height} pixels; must be {masked_width} x {masked_height} pixels, like \
-         `{masked}`"
-    );
-    (size != masked_size).then(|| Problem::new("value_error", msg))
 }
 
 pub(in crate::contract) fn size(image: &ImageInput) -> Option<(usize, usize)> {

@@ -1,8 +1,11 @@
 //! Finds truncated images, for example by an interrupted download.
 
-use std::io::{self, Read};
+use std::io::Read;
 
-use super::{check, image_content::head};
+use super::{
+    check,
+    image_content::{file_of, head},
+};
 use crate::{
     Error, FileKind, ImageInput, ImageSource, Request, Violation,
     values::{
@@ -30,11 +33,8 @@ impl Request {
     pub fn check_images(&self) -> Result<(), Error> {
         let mut found = Vec::new();
         for (steps, image) in self.images.iter() {
-            if let Ok(Some(kind)) = cut_off(image) {
-                let file = match image.source() {
-                    ImageSource::Path(path) => format!(": `{}`", path.display()),
-                    _ => String::new(),
-                };
+            if let Some(kind) = cut_off(image) {
+                let file = file_of(image);
                 let msg = format!("is truncated; must be a complete {kind} image{file}");
                 found.push(Violation::of_value(steps, "value_error", msg));
             }
@@ -44,29 +44,23 @@ impl Request {
 }
 
 /// Returns the format of an image whose end is missing.
-fn cut_off(image: &ImageInput) -> io::Result<Option<FileKind>> {
+fn cut_off(image: &ImageInput) -> Option<FileKind> {
     let mut checker = Checker::default();
     match image.source() {
-        ImageSource::Url(_) => return Ok(None),
+        ImageSource::Url(_) => return None,
         ImageSource::Bytes(bytes) => checker.feed(bytes),
-        ImageSource::Base64(text) => {
-            checker.feed(&head(image, text.len()).unwrap_or_default());
-        }
+        ImageSource::Base64(text) => checker.feed(&head(image, text.len())?),
         ImageSource::Path(path) => {
-            let mut file = image_file::open(path)?;
+            let mut file = image_file::open(path).ok()?;
             let mut chunk = vec![0; CHUNK];
-            loop {
-                let length = file.read(&mut chunk)?;
-                if length == 0 {
-                    break;
-                }
+            while let length @ 1.. = file.read(&mut chunk).ok()? {
                 checker.feed(chunk.get(..length).unwrap_or_default());
             }
         }
     }
     let is_image = |kind: &FileKind| !matches!(kind, FileKind::Mp4 | FileKind::Webm);
     let kind = checker.kind().filter(is_image);
-    Ok(kind.filter(|_| checker.extent() == Extent::Partial))
+    kind.filter(|_| checker.extent() == Extent::Partial)
 }
 
 #[cfg(test)]

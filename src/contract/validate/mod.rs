@@ -6,7 +6,6 @@ mod form;
 mod image_content;
 mod image_size;
 mod image_whole;
-mod problem;
 mod unlisted;
 
 use self::field::Check;
@@ -16,7 +15,7 @@ use super::{
     operation::PathParameter,
     request::Request,
 };
-use crate::{Error, ErrorKind, Violation};
+use crate::{Error, ErrorKind, Location, Violation};
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
@@ -43,6 +42,22 @@ impl Request {
     /// is turned off, because a request that fails them cannot be sent as the caller intended.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
         check(self, form::violations(self))
+    }
+}
+
+/// What is wrong with a value, without its location.
+struct Problem {
+    kind: &'static str,
+    msg: String,
+}
+
+impl Problem {
+    fn new(kind: &'static str, msg: impl Into<String>) -> Self {
+        Self { kind, msg: msg.into() }
+    }
+
+    fn at(self, steps: &[Location]) -> Violation {
+        Violation::of_value(steps, self.kind, self.msg)
     }
 }
 

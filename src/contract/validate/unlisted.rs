@@ -29,7 +29,6 @@ fn reference_number(name: &str) -> Option<u64> {
     if rest.is_empty() {
         return Some(1);
     }
-    let digits = rest.strip_prefix('_')?;
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.parse().ok()).flatten()
+    // `parse` would accept a plus sign.
+    rest.strip_prefix('_').filter(|digits| !digits.starts_with('+'))?.parse().ok()
 }

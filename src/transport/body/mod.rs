@@ -17,7 +17,7 @@ pub(crate) use self::progress::Progress;
 use self::{file::PlannedFile, stream::Streamed};
 use crate::{
     ImageSource,
-    contract::{Images, Place, Request},
+    contract::{Images, Place, Request, field_of},
     values::base64_text::{self, Sendable},
 };
 
@@ -78,7 +78,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn value(&mut self, value: &Value, place: &Place) -> io::Result<()> {
         match (self.images.at(place), value) {
-            (Some(image), _) => self.image(place.field(), image.source())?,
+            (Some(image), _) => self.image(field_of(&place.steps()), image.source())?,
             (None, Value::Array(values)) => {
                 self.text.push(b'[');
                 for (index, value) in values.iter().enumerate() {
