@@ -5,7 +5,7 @@ use url::Url;
 
 use super::drift::Findings;
 use crate::{
-    Operation, TaskRef,
+    Address, Operation, TaskRef,
     contract::{Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
@@ -49,7 +49,7 @@ pub(super) fn find_task<'a>(
     let document = response.object()?;
     let wrapped = WRAPPERS.iter().filter_map(|name| Some((Some(*name), document.get(name)?)));
     std::iter::once((None, document)).chain(wrapped).find_map(|(wrapper, object)| {
-        let id = id_of(object);
+        let id = text_in(object, "id");
         let polling_url = polling_url_of(object, base, redaction);
         let (id, polling_url) = match (id, polling_url) {
             (Some(id), Some(url)) => (id, url.into()),
@@ -128,10 +128,16 @@ fn mistyped_references(object: &Value) -> Unexpected {
     unexpected
 }
 
-fn id_of(object: &Value) -> Option<String> {
-    match object.get("id")? {
-        Value::String(id) if !id.is_empty() => Some(id.clone()),
-        Value::Number(id) => Some(id.to_string()),
+/// Whether the response has a polling URL, which only a task has.
+pub(super) fn has_polling_url(response: &Response) -> bool {
+    response.object().is_some_and(|object| text_in(object, "polling_url").is_some())
+}
+
+/// Returns the member `name` as text, if it is a nonempty string or a number.
+fn text_in(object: &Value, name: &str) -> Option<String> {
+    match object.get(name)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
 }
@@ -141,7 +147,7 @@ fn polling_url_of(object: &Value, base: &Url, redaction: &Redaction) -> Option<U
     // Resolves a polling URL without a host against the base URL.
     let url = base.join(text).ok()?;
     // The printed form of the polling URL must not contain the key.
-    (!redaction.is_in_printed(&url)).then_some(url)
+    (!redaction.is_in(&Address::from(url.clone()).to_string())).then_some(url)
 }
 
 /// Derives an id for a task of which only the polling URL is known. If the URL does not clearly

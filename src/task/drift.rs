@@ -108,7 +108,9 @@ impl Reported {
 impl Findings<'_> {
     /// Adds that the response is not an object, if it is not.
     pub(super) fn with_type_of(mut self, response: &Response) -> Self {
-        if let Some(document) = response.document().filter(|document| !document.is_object()) {
+        if let Some(document) = &response.document
+            && !document.is_object()
+        {
             self.unexpected.mistyped(WHOLE_RESPONSE, document);
         }
         self

@@ -8,10 +8,15 @@ use reqwest::StatusCode;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use url::Url;
 
-use super::{Shared, Task, acceptance::find_task, drift::Findings, submissions::InFlight};
+use super::{
+    Shared, Task,
+    acceptance::{find_task, has_polling_url},
+    drift::Findings,
+    submissions::InFlight,
+};
 use crate::{
     Error, ErrorKind, Request,
-    contract::{Unexpected, read_response},
+    contract::Unexpected,
     generated,
     journal::{self, Intent, JournalError},
     retry::{
@@ -25,9 +30,8 @@ use crate::{
         middleware::Purpose,
         path::path_of,
         redaction::Redaction,
-        response::{Ending, ReadLimits, Response},
+        response::{Ending, Response},
     },
-    types::HttpValidationError,
 };
 
 /// The maximum duration of a response from its first byte to its last, as a multiple of the silence
@@ -90,8 +94,7 @@ impl Submission {
             );
             broken_off(Error::new(ErrorKind::Network, message), &progress)
         })?;
-        let limits = service.response_limits(Instant::now() + silence * LONGEST_RESPONSE);
-        let response = read(sent, limits).await.map_err(|error| no_response(error, &progress))?;
+        let response = read(sent, silence).await.map_err(|error| no_response(error, &progress))?;
         if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
             service.connections.abandon(base, &connection);
         }
@@ -138,9 +141,7 @@ impl Submission {
             Ending::TooLong => {
                 (ErrorKind::Response, "is too large, and the part that was read contains no task")
             }
-            Ending::Complete if response.document().is_none() => {
-                (ErrorKind::Response, "is not JSON")
-            }
+            Ending::Complete if response.document.is_none() => (ErrorKind::Response, "is not JSON"),
             Ending::Complete => (ErrorKind::Response, "contains no task"),
         };
         let message =
@@ -158,8 +159,7 @@ impl Submission {
             error_of(&self.shared, Purpose::Submission, Some(operation.name), response, &redaction);
         // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
         // submission is not sent again.
-        if meaning.submission == SubmissionEffect::Unknown || response.text("polling_url").is_some()
-        {
+        if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
             let candidate = find_task(response, operation, &self.base, &redaction);
             return SubmitFailure::Final(match candidate {
                 Some(found) => unknown(error).with_task(&found.task),
@@ -190,16 +190,19 @@ fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
 /// The generated client returns different types for success and failure responses.
 async fn read(
     sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
-    limits: ReadLimits,
+    silence: Duration,
 ) -> Result<Response, ClientError<()>> {
+    let deadline = Instant::now() + silence * LONGEST_RESPONSE;
     match sent {
         Ok(response) => {
             let (status, headers) = (response.status(), response.headers().clone());
-            Ok(Response::read(status, headers, response.into_inner_stream(), limits).await)
+            let body = response.into_inner_stream();
+            Ok(Response::read(status, headers, body, silence, deadline).await)
         }
         Err(ClientError::UnexpectedResponse(response)) => {
             let (status, headers) = (response.status(), response.headers().clone());
-            Ok(Response::read(status, headers, response.bytes_stream(), limits).await)
+            let body = response.bytes_stream();
+            Ok(Response::read(status, headers, body, silence, deadline).await)
         }
         Err(error) => Err(error),
     }
@@ -215,10 +218,10 @@ pub(super) fn error_of(
     redaction: &Redaction,
 ) -> (Error, &'static Meaning) {
     let meaning = Meaning::of(response.status);
+    let mut error_body = ErrorBody::of(response, redaction);
     if response.status == StatusCode::UNPROCESSABLE_ENTITY {
-        report(shared, operation, response, redaction);
+        report(shared, operation, response, &mut error_body);
     }
-    let error_body = ErrorBody::of(response, redaction);
     let kind = match meaning.kind {
         // A poll has no contract violations; those are about submissions.
         ErrorKind::Validation if purpose == Purpose::Poll => ErrorKind::Service,
@@ -241,13 +244,11 @@ pub(super) fn error_of(
 }
 
 /// Reports what the contract does not define in a response to an invalid request.
-fn report(shared: &Shared, operation: Option<&str>, response: &Response, redaction: &Redaction) {
-    let Some(mut body) = response.document().cloned() else { return };
-    redaction.redact_json(&mut body);
-    let (read, unexpected) = read_response::<HttpValidationError>(body);
+fn report(shared: &Shared, operation: Option<&str>, response: &Response, body: &mut ErrorBody) {
+    let unexpected = std::mem::take(&mut body.unexpected);
     let mut findings =
         Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
-    let violations = read.iter().flat_map(|body| &body.detail).take(MOST_VIOLATIONS);
+    let violations = body.response.iter().flat_map(|body| &body.detail).take(MOST_VIOLATIONS);
     let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
     let mut inner = Unexpected::default();
     names.iter().for_each(|name| inner.unlisted(name));

@@ -140,18 +140,13 @@ impl Task {
                 resends: failures,
             };
             let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
-            let sending = async {
-                let sending = connection.http.execute(request);
-                let response = sending.instrument(observation.span()).await;
-                observation.finish(&response);
-                response
-            };
+            let sending = observation.send(connection.http.execute(request));
             let watched =
                 service.connections.watch((url, &connection), || started, || until, sending);
             let mut response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-            let limits = service.response_limits(until);
-            let response = Response::read(status, headers, response.bytes_stream(), limits).await;
+            let body = response.bytes_stream();
+            let response = Response::read(status, headers, body, service.silence, until).await;
             if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
                 service.connections.abandon(url, &connection);
             }

@@ -8,7 +8,6 @@ use reqwest::{
     header::{HeaderMap, LOCATION},
 };
 use tokio::time::Instant;
-use tracing::Instrument;
 use url::Url;
 
 use super::{
@@ -62,12 +61,7 @@ pub(crate) async fn get(
         };
         let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
         let started = Instant::now();
-        let sending = async {
-            let sending = connection.http.get(url.clone()).headers(headers).send();
-            let response = sending.instrument(observation.span()).await;
-            observation.finish(&response);
-            response
-        };
+        let sending = observation.send(connection.http.get(url.clone()).headers(headers).send());
         let watched = connections.watch((&url, &connection), || started, || until, sending);
         let response = watched.await.ok_or(DownloadError::Silent)?.map_err(error_of)?;
         match redirect_target(&url, &response) {

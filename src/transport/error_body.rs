@@ -2,12 +2,12 @@
 
 use reqwest::StatusCode;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{redaction::Redaction, response::Response};
 use crate::{
-    Extra, Location, Violation,
-    contract::read_response,
+    Location, Violation,
+    contract::{Unexpected, read_response},
     types::HttpValidationError,
     values::{MAX_MESSAGE, MAX_NAME},
 };
@@ -17,40 +17,42 @@ pub(crate) const MOST_VIOLATIONS: usize = 100;
 
 /// The violations of a 422 response, or an error message, without secrets that the service echoes.
 /// HTML bodies are ignored, because they are not readable in a terminal.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) violations: Vec<Violation>,
     /// The complete response to an invalid request.
     pub(crate) response: Option<HttpValidationError>,
+    /// What the contract does not define in it.
+    pub(crate) unexpected: Unexpected,
 }
 
 impl ErrorBody {
     pub(crate) fn of(response: &Response, redaction: &Redaction) -> Self {
-        let clean = |text: &str| redaction.line(text, MAX_MESSAGE);
-        let message = |text: &str| Self { message: Some(clean(text)), ..Self::default() };
-        let Some(body) = response.document() else { return Self::default() };
-        let mut found = match body.get("detail").unwrap_or(body) {
+        let mut found = Self::default();
+        let Some(body) = &response.document else { return found };
+        let message = |text: &str| Some(redaction.line(text, MAX_MESSAGE));
+        let mut may_list_violations = response.status == StatusCode::UNPROCESSABLE_ENTITY;
+        match body.get("detail").unwrap_or(body) {
             Value::Array(list) => {
-                let violations = list
-                    .iter()
-                    .filter_map(|entry| Violation::deserialize(entry).ok())
-                    .take(MOST_VIOLATIONS)
-                    .map(|violation| cleaned(violation, redaction))
-                    .collect();
+                let violations = list.iter().filter_map(|entry| Violation::deserialize(entry).ok());
+                let violations = violations.take(MOST_VIOLATIONS);
+                found.violations = violations.map(|found| cleaned(found, redaction)).collect();
                 let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-                let message = (!texts.is_empty()).then(|| clean(&texts.join("; ")));
-                Self { message, violations, response: validation_response(body, redaction) }
+                found.message = if texts.is_empty() { None } else { message(&texts.join("; ")) };
+                may_list_violations = true;
             }
-            Value::String(text) => message(text),
-            other => ["message", "error", "msg"]
-                .iter()
-                .find_map(|name| other.get(name)?.as_str())
-                .map_or_else(Self::default, message),
-        };
-        // It may say why in a different form.
-        if response.status == StatusCode::UNPROCESSABLE_ENTITY && found.response.is_none() {
-            found.response = validation_response(body, redaction);
+            Value::String(text) => found.message = message(text),
+            other => {
+                let mut names = ["message", "error", "msg"].iter();
+                let text = names.find_map(|name| other.get(name)?.as_str());
+                found.message = text.and_then(message);
+            }
+        }
+        if may_list_violations {
+            let mut body = body.clone();
+            redaction.redact_json(&mut body);
+            (found.response, found.unexpected) = read_response(body);
         }
         found
     }
@@ -69,30 +71,18 @@ pub(crate) fn named(status: StatusCode) -> String {
     }
 }
 
-fn validation_response(body: &Value, redaction: &Redaction) -> Option<HttpValidationError> {
-    let mut body = body.clone();
-    redaction.redact_json(&mut body);
-    read_response(body).0
-}
-
+/// Removes the secrets, and limits the lengths of the texts.
 fn cleaned(violation: Violation, redaction: &Redaction) -> Violation {
     let step = |step| match step {
         Location::Name(name) => Location::Name(redaction.line(&name, MAX_NAME)),
         index @ Location::Index(_) => index,
     };
+    let mut extra = json!(violation.extra);
+    redaction.redact_json(&mut extra);
     Violation {
         loc: violation.loc.into_iter().take(MOST_VIOLATIONS).map(step).collect(),
         msg: redaction.line(&violation.msg, MAX_MESSAGE),
         kind: redaction.line(&violation.kind, MAX_NAME),
-        extra: cleaned_extra(violation.extra, redaction),
-    }
-}
-
-fn cleaned_extra(extra: Extra, redaction: &Redaction) -> Extra {
-    let mut members = Value::Object(extra.into());
-    redaction.redact_json(&mut members);
-    match members {
-        Value::Object(members) => members.into(),
-        _ => Extra::default(),
+        extra: serde_json::from_value(extra).unwrap_or_default(),
     }
 }

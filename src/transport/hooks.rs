@@ -2,12 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
+use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
 use reqwest::{
     Request, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
-use tracing::Instrument;
 
 use super::{middleware::Purpose, observation::Subject, service::Service};
 use crate::generated::Client;
@@ -31,21 +30,15 @@ impl fmt::Debug for Hooks {
 }
 
 impl ClientHooks<Hooks> for Client {
-    async fn pre<E>(&self, request: &mut Request, _: &OperationInfo) -> Result<(), Error<E>> {
-        request.url_mut().set_path(&self.inner().path);
-        Ok(())
-    }
-
     async fn exec(&self, mut request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
-        let Hooks { service, operation, resends, .. } = self.inner();
+        let Hooks { service, operation, path, resends } = self.inner();
+        request.url_mut().set_path(path);
         let url = request.url().clone();
         let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
         let headers = request.headers_mut();
         let observation = service.begin(Purpose::Submission, &url, subject, headers);
         // The generated client sets the content type of opaque bytes, because the body is a stream.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let response = self.client().execute(request).instrument(observation.span()).await;
-        observation.finish(&response);
-        response
+        observation.send(self.client().execute(request)).await
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use reqwest::{Response, Version, header::HeaderMap};
 use tokio::time::Instant;
-use tracing::{Span, field::Empty};
+use tracing::{Instrument, Span, field::Empty};
 use url::Url;
 
 use super::{
@@ -64,49 +64,49 @@ impl Middlewares {
         subject: Subject<'_>,
         headers: &mut HeaderMap,
     ) -> Observation {
-        let span = span(purpose, url, subject);
-        let started = Instant::now();
-        if self.0.is_empty() {
-            return Observation { span, purpose, started, has_ended: false, observed: None };
-        }
-        let observed = Observed {
+        let observation = Observation {
+            span: span(purpose, url, subject),
+            purpose,
+            started: Instant::now(),
+            has_ended: false,
             middlewares: self.clone(),
             url: url.clone().into(),
             operation: subject.operation.map(str::to_owned),
             task_id: subject.task_id.map(str::to_owned),
         };
-        let kept = headers.clone();
-        span.in_scope(|| {
+        if self.0.is_empty() {
+            return observation;
+        }
+        let (kept, exchange) = (headers.clone(), observation.exchange());
+        observation.span.in_scope(|| {
             for middleware in self.0.iter() {
-                let (unchanged, exchange) = (headers.clone(), observed.exchange(purpose));
-                if call("before", || middleware.before(&exchange, headers)).is_err() {
+                let unchanged = headers.clone();
+                if !has_returned("before", || middleware.before(&exchange, headers)) {
                     *headers = unchanged;
                 }
             }
         });
         restore(headers, &kept);
-        Observation { span, purpose, started, has_ended: false, observed: Some(observed) }
+        observation
     }
 
     /// Counts a retry, and calls `retry` of each middleware.
     pub(crate) fn announce(&self, retry: &Retry<'_>) {
         metrics::retry(retry.purpose.name(), retry.error);
         for middleware in self.0.iter() {
-            let _ = call("retry", || middleware.retry(retry));
+            has_returned("retry", || middleware.retry(retry));
         }
     }
 }
 
-/// A method of a middleware panicked.
-struct Panicked;
-
-/// Calls a method of a middleware. A panic ends only the method, because a submission that ends
-/// with it would lose its task.
-fn call(method: &'static str, hook: impl FnOnce()) -> Result<(), Panicked> {
-    catch_unwind(AssertUnwindSafe(hook)).map_err(|_| {
+/// Calls a method of a middleware, and returns whether it did not panic. A panic ends only the
+/// method, because a submission that ends with it would lose its task.
+fn has_returned(method: &'static str, hook: impl FnOnce()) -> bool {
+    let outcome = catch_unwind(AssertUnwindSafe(hook));
+    if outcome.is_err() {
         tracing::error!(method, "a middleware panicked; continuing without it");
-        Panicked
-    })
+    }
+    outcome.is_ok()
 }
 
 /// Gives the reserved headers the values that they had.
@@ -125,36 +125,35 @@ pub(crate) struct Observation {
     purpose: Purpose,
     started: Instant,
     has_ended: bool,
-    observed: Option<Observed>,
-}
-
-/// What the middlewares see of an exchange.
-struct Observed {
     middlewares: Middlewares,
     url: Address,
     operation: Option<String>,
     task_id: Option<String>,
 }
 
-impl Observed {
-    fn exchange(&self, purpose: Purpose) -> Exchange<'_> {
+impl Observation {
+    /// What the middlewares see of the exchange.
+    fn exchange(&self) -> Exchange<'_> {
         Exchange {
-            purpose,
+            purpose: self.purpose,
             url: &self.url,
             operation: self.operation.as_deref(),
             task_id: self.task_id.as_deref(),
         }
     }
-}
 
-impl Observation {
-    /// Returns the span to send the request in.
-    pub(crate) fn span(&self) -> Span {
-        self.span.clone()
+    /// Sends the request in the span of the exchange, and reports how that ended.
+    pub(crate) async fn send(
+        self,
+        sending: impl Future<Output = reqwest::Result<Response>>,
+    ) -> reqwest::Result<Response> {
+        let response = sending.instrument(self.span.clone()).await;
+        self.finish(&response);
+        response
     }
 
     /// Reports the response, or why there is none.
-    pub(crate) fn finish(mut self, response: &reqwest::Result<Response>) {
+    fn finish(mut self, response: &reqwest::Result<Response>) {
         let response = match response {
             Ok(response) => response,
             Err(error) => return self.end(None, Some(error_type(error))),
@@ -175,15 +174,12 @@ impl Observation {
         }
         let elapsed = self.started.elapsed();
         metrics::request(self.purpose.name(), status, elapsed);
-        if let Some(observed) = self.observed.take() {
-            let (exchange, outcome) =
-                (observed.exchange(self.purpose), Outcome { status, elapsed });
-            self.span.in_scope(|| {
-                for middleware in observed.middlewares.0.iter().rev() {
-                    let _ = call("after", || middleware.after(&exchange, &outcome));
-                }
-            });
-        }
+        let (exchange, outcome) = (self.exchange(), Outcome { status, elapsed });
+        self.span.in_scope(|| {
+            for middleware in self.middlewares.0.iter().rev() {
+                has_returned("after", || middleware.after(&exchange, &outcome));
+            }
+        });
     }
 }
 

@@ -25,15 +25,6 @@ const MOST_KEPT: usize = 4 * 1024 * 1024;
 /// The maximum number of bytes to scan for an id after long padding.
 const MOST_READ: usize = 64 * 1024 * 1024;
 
-/// How to read a response.
-#[derive(Clone, Copy)]
-pub(crate) struct ReadLimits {
-    /// The maximum time without data.
-    pub(crate) silence: Duration,
-    /// The deadline for the end of the body.
-    pub(crate) until: Instant,
-}
-
 /// A response, possibly incomplete.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
@@ -42,7 +33,7 @@ pub(crate) struct Response {
     /// The decompressed body, unless it is too long.
     pub(crate) body: Option<Vec<u8>>,
     /// The JSON of the body, or what could be salvaged from a truncated or damaged document.
-    document: Option<Value>,
+    pub(crate) document: Option<Value>,
 }
 
 /// How a body ended.
@@ -80,41 +71,40 @@ impl Arrived {
         scanner.push(chunk);
         !scanner.is_done() && self.read <= MOST_READ
     }
-
-    /// Returns the body, unless it is too long, and its JSON.
-    fn into_parts(self, headers: &HeaderMap) -> (Option<Vec<u8>>, Option<Value>) {
-        if let Some(scanner) = self.beyond {
-            return (None, scanner.found());
-        }
-        let body = unpacked(self.kept, headers);
-        let document = document(&body);
-        (Some(body), document)
-    }
 }
 
 impl Response {
+    /// Reads a response until it ends, nothing arrives for `silence`, or the deadline passes.
     pub(crate) async fn read(
         status: StatusCode,
         headers: HeaderMap,
         body: impl Stream<Item = reqwest::Result<Bytes>>,
-        limits: ReadLimits,
+        silence: Duration,
+        deadline: Instant,
     ) -> Self {
         let mut body = std::pin::pin!(body);
         let mut arrived = Arrived::default();
         let ending = loop {
             let next = poll_fn(|cx| body.as_mut().poll_next(cx));
-            let stop = limits.until.min(Instant::now() + limits.silence);
+            let stop = deadline.min(Instant::now() + silence);
             match time::timeout_at(stop, next).await {
                 Ok(None) if arrived.beyond.is_none() => break Ending::Complete,
                 Ok(None) => break Ending::TooLong,
                 Ok(Some(Err(error))) => break Ending::Broken(error),
                 Ok(Some(Ok(chunk))) if arrived.push(&chunk) => {}
                 Ok(Some(Ok(_))) => break Ending::TooLong,
-                Err(_) if Instant::now() >= limits.until => break Ending::TooSlow,
+                Err(_) if Instant::now() >= deadline => break Ending::TooSlow,
                 Err(_) => break Ending::Silent,
             }
         };
-        let (body, document) = arrived.into_parts(&headers);
+        let (body, document) = match arrived.beyond {
+            Some(scanner) => (None, scanner.found()),
+            None => {
+                let body = unpacked(arrived.kept, &headers);
+                let document = document(&body);
+                (Some(body), document)
+            }
+        };
         Self { document, body, status, headers, ending }
     }
 
@@ -135,22 +125,9 @@ impl Response {
         }
     }
 
-    /// Returns the member `name` of the outermost object, unless it is null.
+    /// Returns the member `name` of the outermost object.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.object()?.get(name).filter(|value| !value.is_null())
-    }
-
-    /// Returns the member `name` as text, if it is a nonempty string or a number.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
-        match self.get(name)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn document(&self) -> Option<&Value> {
-        self.document.as_ref()
+        self.object()?.get(name)
     }
 
     pub(crate) fn request_id(&self, redaction: &Redaction) -> Option<String> {

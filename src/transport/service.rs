@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use reqwest::header::HeaderMap;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{
@@ -16,7 +15,7 @@ use super::{
     path::path_of,
     recording::{Recorder, Recording},
     redaction::{Redaction, Secrets},
-    response::{ReadLimits, Response},
+    response::Response,
 };
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
@@ -60,11 +59,6 @@ impl Service {
             let message = format!("{operation} needs the regional base URL, which is not set");
             no_regional_base(message).with_operation(operation.name)
         })
-    }
-
-    /// Returns how to read a response that has to end before `until`.
-    pub(crate) fn response_limits(&self, until: Instant) -> ReadLimits {
-        ReadLimits { silence: self.silence, until }
     }
 
     /// Records a submission, if there is a recorder.
