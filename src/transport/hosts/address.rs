@@ -1,81 +1,72 @@
 //! Decides which IP addresses are public. Others may belong to the network of the machine that runs
 //! the client.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
-/// The IANA IPv4 special-purpose registry: network, prefix length, description.
-const V4: &[(Ipv4Addr, u32, &str)] = &[
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "an unspecified address"),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
-    (Ipv4Addr::new(100, 64, 0, 0), 10, "a shared address (carrier-grade NAT)"),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback address"),
-    (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local address"),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, "a private address"),
-    (Ipv4Addr::new(192, 0, 0, 0), 24, "a reserved address"),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, "a documentation address"),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, "a reserved address"),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, "a private address"),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, "a benchmarking address"),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, "a documentation address"),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, "a documentation address"),
-    (Ipv4Addr::new(224, 0, 0, 0), 4, "a multicast address"),
-    (Ipv4Addr::BROADCAST, 32, "the broadcast address"),
-    (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
+/// The IANA special-purpose registries for IPv4 and IPv6. Of the other IPv6 addresses, those within
+/// [`GLOBAL`] are public.
+const SPECIAL: &[(&str, &[&str])] = &[
+    ("an unspecified address", &["0.0.0.0/8", "::/128"]),
+    ("a loopback address", &["127.0.0.0/8", "::1/128"]),
+    ("a private address", &["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"]),
+    ("a private address", &["fc00::/7", "fec0::/10"]),
+    ("a shared address (carrier-grade NAT)", &["100.64.0.0/10"]),
+    ("a link-local address", &["169.254.0.0/16", "fe80::/10"]),
+    ("a documentation address", &["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"]),
+    ("a documentation address", &["2001:db8::/32", "3fff::/20"]),
+    ("a benchmarking address", &["198.18.0.0/15"]),
+    ("a multicast address", &["224.0.0.0/4", "ff00::/8"]),
+    ("the broadcast address", &["255.255.255.255/32"]),
+    ("a reserved address", &["192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "2001::/23"]),
 ];
 
-/// The IANA IPv6 special-purpose registry. Addresses that match no row are public within `2000::/3`
-/// and reserved outside of it.
-const V6: &[(Ipv6Addr, u32, &str)] = &[
-    (Ipv6Addr::UNSPECIFIED, 128, "an unspecified address"),
-    (Ipv6Addr::LOCALHOST, 128, "a loopback address"),
-    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private address"),
-    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "a link-local address"),
-    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "a private address"),
-    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast address"),
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "a reserved address"),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "a documentation address"),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "a documentation address"),
-];
+const GLOBAL: &str = "2000::/3";
 
-const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0);
-const NAT64: Ipv6Addr = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
-const SIX_TO_FOUR: Ipv6Addr = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0);
+// These two networks embed an IPv4 address, to which a gateway forwards.
+const NAT64: &str = "64:ff9b::/96";
+const SIX_TO_FOUR: &str = "2002::/16";
 
 /// Returns why an address is not public, for example `a private address`.
 pub(crate) fn reason_not_public(address: IpAddr) -> Option<&'static str> {
-    match address.to_canonical() {
-        IpAddr::V4(address) => v4(address),
-        IpAddr::V6(address) => v6(address),
-    }
-}
-
-fn v4(address: Ipv4Addr) -> Option<&'static str> {
-    let within =
-        |network: Ipv4Addr, length| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0;
-    V4.iter().find(|(network, length, _)| within(*network, *length)).map(|(_, _, reason)| *reason)
-}
-
-fn v6(address: Ipv6Addr) -> Option<&'static str> {
-    let within = |network: Ipv6Addr, length: u32| {
-        (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0
+    let address = match address.to_canonical() {
+        IpAddr::V6(outer) if is_within(outer.into(), NAT64) => {
+            Ipv4Addr::from_bits(outer.to_bits() as u32).into()
+        }
+        IpAddr::V6(outer) if is_within(outer.into(), SIX_TO_FOUR) => {
+            Ipv4Addr::from_bits((outer.to_bits() >> 80) as u32).into()
+        }
+        address => address,
     };
-    // These two networks embed an IPv4 address, to which a gateway forwards.
-    if within(NAT64, 96) {
-        return v4(Ipv4Addr::from_bits(address.to_bits() as u32));
-    }
-    if within(SIX_TO_FOUR, 16) {
-        return v4(Ipv4Addr::from_bits((address.to_bits() >> 80) as u32));
-    }
-    let listed = V6.iter().find(|(network, length, _)| within(*network, *length));
+    let listed = SPECIAL
+        .iter()
+        .find(|(_, networks)| networks.iter().any(|network| is_within(address, network)));
     match listed {
-        Some((_, _, reason)) => Some(reason),
-        None if within(GLOBAL, 3) => None,
+        Some((reason, _)) => Some(reason),
+        None if address.is_ipv4() || is_within(address, GLOBAL) => None,
         None => Some("a reserved address"),
+    }
+}
+
+/// Whether the address is in a network such as `10.0.0.0/8`.
+fn is_within(address: IpAddr, network: &str) -> bool {
+    let parsed = network.split_once('/').and_then(|(first, length)| {
+        Some((first.parse::<IpAddr>().ok()?, length.parse::<u32>().ok()?))
+    });
+    match (address, parsed) {
+        (IpAddr::V4(address), Some((IpAddr::V4(first), length))) => {
+            (address.to_bits() ^ first.to_bits()) >> (32 - length) == 0
+        }
+        (IpAddr::V6(address), Some((IpAddr::V6(first), length))) => {
+            (address.to_bits() ^ first.to_bits()) >> (128 - length) == 0
+        }
+        _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -182,6 +173,15 @@ mod tests {
         }
     }
 
+    /// A network that could not be parsed would not be refused.
+    #[test]
+    fn every_network_is_refused() {
+        for network in SPECIAL.iter().flat_map(|(_, networks)| *networks) {
+            let (first, _) = network.split_once('/').unwrap();
+            assert!(reason(first).is_some(), "{network}");
+        }
+    }
+
     #[test]
     fn embedded_addresses_are_checked() {
         for (address, kind) in [
@@ -219,8 +219,8 @@ mod tests {
         fn an_embedded_address_is_classified_like_the_address_itself(bits: u32) {
             let inner = Ipv4Addr::from_bits(bits);
             let verdict = reason_not_public(inner.into());
-            let nat64 = Ipv6Addr::from_bits(NAT64.to_bits() | u128::from(bits));
-            let six_to_four = Ipv6Addr::from_bits(SIX_TO_FOUR.to_bits() | u128::from(bits) << 80);
+            let nat64 = Ipv6Addr::from_bits(0x64_ff9b << 96 | u128::from(bits));
+            let six_to_four = Ipv6Addr::from_bits(0x2002 << 112 | u128::from(bits) << 80);
             for wrapped in [inner.to_ipv6_mapped(), nat64, six_to_four] {
                 prop_assert_eq!(reason_not_public(wrapped.into()), verdict);
             }

@@ -19,7 +19,14 @@ impl AllowedHost {
         if let Some(problem) = unusable_part(text) {
             return Err(problem);
         }
-        let (host, port) = split_port(text)?;
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, Some(port)),
+            _ => (text, None),
+        };
+        let is_bracketed = host.starts_with('[') && host.ends_with(']');
+        if host.contains([':', '[', ']']) && !is_bracketed {
+            return Err("an IPv6 address needs brackets around it");
+        }
         let port = port.map(parse_port).transpose()?;
         let host = url::Host::parse(host).map_err(|_| "it is not a host name or an IP address")?;
         let host = Host::from(host);
@@ -61,23 +68,6 @@ fn unusable_part(text: &str) -> Option<&'static str> {
         (text.contains(|c: char| c.is_whitespace() || c.is_control()), "it has whitespace"),
     ];
     problems.into_iter().find(|(found, _)| *found).map(|(_, problem)| problem)
-}
-
-fn split_port(text: &str) -> Result<(&str, Option<&str>), &'static str> {
-    if text.starts_with('[') {
-        let (address, rest) = text.split_once(']').ok_or("the closing bracket is missing")?;
-        let host = &text[..address.len() + 1];
-        return match rest.strip_prefix(':') {
-            Some(port) => Ok((host, Some(port))),
-            None if rest.is_empty() => Ok((host, None)),
-            None => Err("only a port may follow the closing bracket"),
-        };
-    }
-    match text.split_once(':') {
-        Some((_, port)) if port.contains(':') => Err("an IPv6 address needs brackets"),
-        Some((host, port)) => Ok((host, Some(port))),
-        None => Ok((text, None)),
-    }
 }
 
 fn parse_port(text: &str) -> Result<u16, &'static str> {

@@ -8,7 +8,6 @@ mod delivery;
 mod documented;
 mod key;
 mod siblings;
-mod words;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -59,15 +58,10 @@ impl<S: AsRef<str>> From<url::Host<S>> for Host {
 
 /// Whether the URL points to the local machine, by address or as `localhost`.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        // `Url` has normalized the name to lowercase. Each request asks, so nothing is allocated.
-        Some(url::Host::Domain(name)) => name.trim_end_matches('.') == "localhost",
-        Some(host) => match Host::from(host) {
-            Host::Loopback => true,
-            Host::Address(address) => address.is_loopback(),
-            Host::Name(_) => false,
-        },
-        None => false,
+    match Host::of(url) {
+        Some(Host::Loopback) => true,
+        Some(Host::Address(address)) => address.is_loopback(),
+        Some(Host::Name(_)) | None => false,
     }
 }
 
