@@ -27,9 +27,9 @@ pub(crate) fn salvage(bytes: &[u8]) -> Option<Value> {
 pub(crate) struct Scanner {
     state: ScanState,
     token: Vec<u8>,
-    /// The open objects and arrays whose members may be kept, outermost first.
-    open: Vec<Container>,
-    /// The number of open containers nested in those.
+    /// The open objects whose members may be kept, outermost first.
+    open: Vec<Object>,
+    /// The number of open arrays and objects nested in those.
     deeper: usize,
     kept: usize,
     found: Option<Map<String, Value>>,
@@ -50,9 +50,9 @@ enum ScanState {
     Done,
 }
 
-/// An open object or array.
-struct Container {
-    is_object: bool,
+/// An open object.
+#[derive(Default)]
+struct Object {
     /// The name of the member whose value comes next, or `None` if a name comes next.
     name: Option<String>,
     /// The members found so far.
@@ -67,7 +67,7 @@ impl Scanner {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             match self.state {
-                ScanState::Before if byte == b'{' => self.opened(true),
+                ScanState::Before if byte == b'{' => self.opened(byte),
                 ScanState::Before => {}
                 ScanState::Done => return,
                 ScanState::Text { escaped: true } => {
@@ -106,8 +106,7 @@ impl Scanner {
                 self.token.clear();
                 self.state = ScanState::Text { escaped: false };
             }
-            b'{' => self.opened(true),
-            b'[' => self.opened(false),
+            b'{' | b'[' => self.opened(byte),
             b'}' | b']' if self.deeper > 0 => self.deeper -= 1,
             b'}' | b']' => self.closed(),
             b',' if self.deeper == 0 => {
@@ -124,22 +123,19 @@ impl Scanner {
         }
     }
 
-    fn opened(&mut self, is_object: bool) {
+    fn opened(&mut self, byte: u8) {
         self.state = ScanState::Between;
-        if self.deeper > 0
-            || self.open.len() == DEEPEST
-            || self.open.last().is_some_and(|c| !c.is_object)
-        {
+        if self.deeper > 0 || self.open.len() == DEEPEST || byte == b'[' {
             self.deeper += 1;
         } else {
-            self.open.push(Container { is_object, name: None, members: Map::new() });
+            self.open.push(Object::default());
         }
     }
 
     fn closed(&mut self) {
-        let Some(Container { is_object, members, .. }) = self.open.pop() else { return };
+        let Some(Object { members, .. }) = self.open.pop() else { return };
         match self.open.last_mut() {
-            Some(Container { name: Some(name), members: outer, .. }) if is_object => {
+            Some(Object { name: Some(name), members: outer }) => {
                 outer.insert(name.clone(), Value::Object(members));
             }
             Some(_) => {}
@@ -157,7 +153,7 @@ impl Scanner {
         }
         let text = unescape(&self.token);
         match self.open.last_mut() {
-            Some(Container { is_object: true, name: name @ None, .. }) => *name = Some(text),
+            Some(Object { name: name @ None, .. }) => *name = Some(text),
             _ => self.insert(Value::String(text)),
         }
     }
@@ -173,7 +169,7 @@ impl Scanner {
     }
 
     fn insert(&mut self, value: Value) {
-        if let Some(Container { is_object: true, name: Some(name), members }) = self.open.last_mut()
+        if let Some(Object { name: Some(name), members }) = self.open.last_mut()
             && self.kept < MOST_KEPT
         {
             self.kept += name.len() + self.token.len();
@@ -196,25 +192,19 @@ fn is_bare(byte: u8) -> bool {
 /// Returns the text of a JSON string without its quotes. Invalid UTF-8 is read as Latin-1, and an
 /// unpaired surrogate as the replacement character.
 fn unescape(raw: &[u8]) -> String {
-    let text = match std::str::from_utf8(raw) {
+    let text = match str::from_utf8(raw) {
         Ok(text) => text.to_owned(),
         Err(_) => raw.iter().copied().map(char::from).collect(),
     };
-    if !text.contains('\\') {
-        return text;
-    }
-    let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars();
-    let mut units: Vec<u16> = Vec::new();
+    let mut units = Vec::with_capacity(text.len());
     while let Some(c) = rest.next() {
-        let escape = (c == '\\').then(|| rest.next()).flatten();
-        if escape == Some('u') {
-            let digits: String = rest.by_ref().take(4).collect();
-            units.push(u16::from_str_radix(&digits, 16).unwrap_or(0xfffd));
-            continue;
-        }
-        plain.extend(char::decode_utf16(units.drain(..)).map(|unit| unit.unwrap_or('\u{fffd}')));
-        plain.push(match escape {
+        let plain = match (c == '\\').then(|| rest.next()).flatten() {
+            Some('u') => {
+                let digits: String = rest.by_ref().take(4).collect();
+                units.push(u16::from_str_radix(&digits, 16).unwrap_or(0xfffd));
+                continue;
+            }
             Some('n') => '\n',
             Some('t') => '\t',
             Some('r') => '\r',
@@ -222,10 +212,10 @@ fn unescape(raw: &[u8]) -> String {
             Some('f') => '\u{c}',
             Some(other) => other,
             None => c,
-        });
+        };
+        units.extend_from_slice(plain.encode_utf16(&mut [0; 2]));
     }
-    plain.extend(char::decode_utf16(units).map(|unit| unit.unwrap_or('\u{fffd}')));
-    plain
+    String::from_utf16_lossy(&units)
 }
 
 #[cfg(test)]

@@ -99,3 +99,16 @@ async fn debug_prints_the_text_for_people_and_the_causes() {
     let plain = Client::builder().build().unwrap_err();
     assert_eq!(format!("{plain:?}"), plain.to_string());
 }
+
+/// A redacted copy of the response would have no member `detail`.
+#[tokio::test(start_paused = true)]
+async fn an_error_has_its_violations_whatever_a_webhook_secret_is() {
+    let service = ScriptedServer::start().await;
+    let violation = json!({ "loc": ["body", "width"], "msg": "too wide", "type": "range" });
+    service.reply(Reply::json(422, &json!({ "detail": [violation] })));
+    let request = fox().webhook_url("https://hooks.example.com/").webhook_secret("d");
+    let error = client(&service).submit(request).await.unwrap_err();
+    let [violation] = error.violations() else { panic!("{error:?}") };
+    assert_eq!(violation.loc.len(), 2);
+    assert!(violation.msg.starts_with("too wi"), "{violation}");
+}
