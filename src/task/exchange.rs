@@ -24,7 +24,7 @@ use crate::{
         status::{Meaning, SubmissionEffect, is_tls_failure, was_not_processed},
     },
     transport::{
-        body::{BodyPlan, Permit, Progress},
+        body::{BodyFailure, BodyPlan, Permit, Progress},
         error_body::{ErrorBody, MOST_VIOLATIONS, named},
         hooks::Hooks,
         middleware::Purpose,
@@ -70,7 +70,7 @@ impl Submission {
         let Self { shared, base, request, plan, .. } = self;
         let service = &shared.service;
         let silence = service.silence;
-        let progress = Progress::start();
+        let progress = Arc::new(Progress::start());
         let connection = service.connections.to(base);
         let generated = generated::Client::new_with_client(
             base.as_str().trim_end_matches('/'),
@@ -258,17 +258,17 @@ fn report(shared: &Shared, operation: Option<&str>, response: &Response, body: &
 
 /// Classifies an attempt without a response.
 fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
-    if let Some(refusal) = progress.take_refusal() {
-        let error = Error::refused(refusal);
-        return SubmitFailure::Final(
-            error.with_advice("nothing was billed; the client cancelled the attempt"),
-        );
-    }
     // The body was not sent completely, so the service had no request to accept.
-    if let Some(fault) = progress.error() {
-        let error = Error::new(ErrorKind::File, format!("could not read an image: {fault}"));
+    if let Some(failure) = progress.take_failure() {
+        let (error, cancelled) = match failure {
+            BodyFailure::Refused(refusal) => (Error::refused(refusal), "attempt"),
+            BodyFailure::File(fault) => {
+                let message = format!("could not read an image: {fault}");
+                (Error::new(ErrorKind::File, message), "upload")
+            }
+        };
         return SubmitFailure::Final(
-            error.with_advice("nothing was billed; the client cancelled the upload"),
+            error.with_advice(format!("nothing was billed; the client cancelled the {cancelled}")),
         );
     }
     let error = match error {

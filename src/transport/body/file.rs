@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Progress, pool::Pool, stream::RAW_FRAME};
+use super::{BodyFailure, Progress, pool::Pool, stream::RAW_FRAME};
 use crate::values::image_file::{self, Fingerprint};
 
 /// Frames per chunk. Each chunk costs a switch between threads.
@@ -44,14 +44,14 @@ impl PlannedFile {
     pub(super) fn read(
         self: &Arc<Self>,
         pool: &Arc<Pool>,
-        progress: &Progress,
+        progress: &Arc<Progress>,
     ) -> mpsc::Receiver<io::Result<Bytes>> {
         let (sender, chunks) = mpsc::channel(AHEAD);
-        let (file, pool, progress) = (Arc::clone(self), Arc::clone(pool), progress.clone());
+        let (file, pool, progress) = (Arc::clone(self), Arc::clone(pool), Arc::clone(progress));
         tokio::task::spawn_blocking(move || {
             if let Err(error) = file.send(&pool, &sender) {
                 let error = described(&file.field, &file.path, &error);
-                progress.fail(error.to_string());
+                progress.fail(BodyFailure::File(error.to_string()));
                 // Fails if the attempt was cancelled and the receiver is gone.
                 let _ = sender.blocking_send(Err(error));
             }

@@ -13,7 +13,7 @@ use std::{error, io, sync::Arc};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-pub(crate) use self::progress::Progress;
+pub(crate) use self::progress::{BodyFailure, Progress};
 use self::{file::PlannedFile, stream::Streamed};
 use crate::{
     ImageSource,
@@ -61,10 +61,10 @@ impl BodyPlan {
     /// set and fails when the HTTP client takes the first frame, the body has no frames.
     pub(crate) fn body(
         self: &Arc<Self>,
-        progress: &Progress,
+        progress: &Arc<Progress>,
         permit: Option<Permit>,
     ) -> reqwest::Body {
-        reqwest::Body::wrap(Streamed::new(Arc::clone(self), progress.clone(), permit))
+        reqwest::Body::wrap(Streamed::new(Arc::clone(self), Arc::clone(progress), permit))
     }
 }
 

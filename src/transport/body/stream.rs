@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
-use super::{BodyPlan, Part, Permit, Progress, pool::Pool};
+use super::{BodyFailure, BodyPlan, Part, Permit, Progress, pool::Pool};
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
 /// small enough for a slow connection. A short text body is one frame.
@@ -32,13 +32,17 @@ pub(super) struct Streamed {
     file: Option<mpsc::Receiver<io::Result<Bytes>>>,
     left: u64,
     pool: Arc<Pool>,
-    progress: Progress,
+    progress: Arc<Progress>,
     /// Taken with the first frame.
     permit: Option<Permit>,
 }
 
 impl Streamed {
-    pub(super) fn new(plan: Arc<BodyPlan>, progress: Progress, permit: Option<Permit>) -> Self {
+    pub(super) fn new(
+        plan: Arc<BodyPlan>,
+        progress: Arc<Progress>,
+        permit: Option<Permit>,
+    ) -> Self {
         let left = plan.length;
         Self {
             plan,
@@ -97,7 +101,7 @@ impl http_body::Body for Streamed {
         if let Some(permit) = self.permit.take()
             && let Err(error) = permit()
         {
-            self.progress.refuse(error);
+            self.progress.fail(BodyFailure::Refused(error));
             return Poll::Ready(Some(Err(io::Error::other("the journal refused the attempt"))));
         }
         while self.written.is_empty() {

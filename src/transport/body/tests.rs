@@ -4,6 +4,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{Arc, LazyLock},
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -12,7 +13,10 @@ use http_body::Body;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::sleep,
+};
 
 use super::{
     BodyPlan, Progress,
@@ -24,19 +28,23 @@ fn request() -> Request {
     Request::new(find_operation("gen-2-pro").unwrap())
 }
 
-/// Returns the frames of a body, each with the progress after it was taken: the number of counted
-/// frames, and whether all frames were taken.
-async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
-    let progress = Progress::start();
+/// Returns the frames of a body, each with the progress after it was taken: the time of the last
+/// progress, and whether all frames were taken. Waits for `pause` after each frame.
+async fn frames(request: &Request, pause: Duration) -> Vec<(Bytes, Duration, bool)> {
+    let progress = Arc::new(Progress::start());
+    let started = progress.last_frame_at();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
     let length = plan.length;
-    let mut body = Streamed::new(plan, progress.clone(), None);
+    let mut body = Streamed::new(plan, Arc::clone(&progress), None);
     assert_eq!(body.size_hint().exact(), Some(length));
     assert!(!progress.all_frames_taken());
     let mut frames = Vec::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let data = frame.unwrap().into_data().unwrap();
-        frames.push((data, progress.counted_frames(), progress.all_frames_taken()));
+        frames.push((data, progress.last_frame_at() - started, progress.all_frames_taken()));
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
     }
     assert!(body.is_end_stream());
     assert_eq!(frames.iter().map(|(data, ..)| data.len() as u64).sum::<u64>(), length);
@@ -46,17 +54,18 @@ async fn frames(request: &Request) -> Vec<(Bytes, u64, bool)> {
 fn written(request: &Request) -> Vec<u8> {
     static RUNTIME: LazyLock<Runtime> =
         LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).build().unwrap());
-    let frames = RUNTIME.block_on(frames(request));
+    let frames = RUNTIME.block_on(frames(request, Duration::ZERO));
     frames.iter().flat_map(|(data, ..)| data.to_vec()).collect()
 }
 
 #[tokio::test]
 async fn small_bodies_are_one_frame() {
-    let frames = frames(&request().field("prompt", "a fox")).await;
-    assert_eq!(frames, [(Bytes::from_static(br#"{"prompt":"a fox"}"#), 0, true)]);
+    let frames = frames(&request().field("prompt", "a fox"), Duration::ZERO).await;
+    let text = Bytes::from_static(br#"{"prompt":"a fox"}"#);
+    assert_eq!(frames, [(text, Duration::ZERO, true)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn large_bodies_are_split_into_frames_that_count_as_progress() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
@@ -67,12 +76,13 @@ async fn large_bodies_are_split_into_frames_that_count_as_progress() {
         .image("two", ImageInput::base64("A".repeat(1_000_000)))
         .image("three", path);
 
-    let frames = frames(&request).await;
+    let pause = Duration::from_millis(10);
+    let frames = frames(&request, pause).await;
 
     assert!(frames.len() > 60, "{} frames", frames.len());
-    for (index, (data, counted_frames, all_frames_taken)) in frames.iter().enumerate() {
+    for (index, (data, last_progress, all_frames_taken)) in frames.iter().enumerate() {
         assert!(data.len() <= FRAME);
-        assert_eq!(*counted_frames, index as u64);
+        assert_eq!(*last_progress, pause * index as u32);
         assert_eq!(*all_frames_taken, index + 1 == frames.len());
     }
 }
@@ -84,8 +94,8 @@ async fn files_of_any_length_are_encoded_without_gaps() {
         let content: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
         std::fs::write(&file, &content).unwrap();
         let request = request().image("image", file.path());
-        let body: Vec<u8> =
-            frames(&request).await.iter().flat_map(|(data, ..)| data.to_vec()).collect();
+        let frames = frames(&request, Duration::ZERO).await;
+        let body: Vec<u8> = frames.iter().flat_map(|(data, ..)| data.to_vec()).collect();
         let expected = format!(r#"{{"image":"{}"}}"#, STANDARD.encode(&content));
         assert!(body == expected.as_bytes(), "{length} bytes");
     }
@@ -95,7 +105,7 @@ async fn files_of_any_length_are_encoded_without_gaps() {
 async fn ready_text_is_not_copied() {
     let text = ImageInput::base64("A".repeat(1_000_000));
     let crate::ImageSource::Base64(given) = text.source().clone() else { unreachable!() };
-    let frames = frames(&request().image("image", text)).await;
+    let frames = frames(&request().image("image", text), Duration::ZERO).await;
     let within = given.as_ptr_range();
     assert!(frames[1..frames.len() - 1].iter().all(|(data, ..)| within.contains(&data.as_ptr())));
 }
