@@ -20,9 +20,8 @@ use crate::{
         http::HttpSettings,
         observation::Middlewares,
         redaction::Secrets,
-        routes::Routes,
         service::Service,
-        tls::{self, Tls},
+        tls,
     },
 };
 
@@ -76,23 +75,21 @@ impl ClientBuilder {
             )
             .with_advice("enable the feature `rustls` or `native-tls` of the crate imagekiln"));
         }
-        let tls = Tls::new(base_is_https).map_err(|message| {
+        let tls = tls::backend(base_is_https).map_err(|message| {
             let advice = "check the system's certificates (on many systems, the package \
                           ca-certificates)";
             unusable_http().with_advice(advice).with_source(message)
         })?;
-        let (proxy, proxy_url) = self.proxy_settings()?.unzip();
         let http = HttpSettings {
             tls,
             connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
             user_agent: self.user_agent()?,
-            proxy,
+            proxy: self.proxy_settings()?,
             customize: self.customize.clone(),
         };
         let silence = self.silence_timeout.unwrap_or(SILENCE_TIMEOUT);
-        let make = move || Routes::new(|| http.builder(), proxy_url.as_ref());
         // reqwest panics without a TLS provider, which the features of another crate can cause.
-        let made = catch_unwind(AssertUnwindSafe(|| Connections::new(silence, make)));
+        let made = catch_unwind(AssertUnwindSafe(|| Connections::new(silence, http)));
         let connections = made.map_err(|_| {
             unusable_http().with_advice(
                 "enable the feature `rustls` or `native-tls` of the crate imagekiln, or install a \

@@ -16,7 +16,6 @@ use crate::{
     Error, REGIONAL_BASE_URL_VARIABLE,
     transport::{
         hosts::{AllowedHost, is_loopback, printable},
-        key::ApiKey,
         observation::RESERVED_HEADERS,
         path::NEUTRAL_PREFIX,
     },
@@ -54,14 +53,16 @@ impl ClientBuilder {
         Ok(())
     }
 
-    pub(super) fn key(&self) -> Result<ApiKey, Error> {
+    pub(super) fn key(&self) -> Result<HeaderValue, Error> {
         let key = self
             .api_key
             .as_ref()
             .ok_or_else(|| missing("the API key", "ClientBuilder::api_key", API_KEY_VARIABLE))?;
         let problem =
             "the API key is empty or contains characters that are not allowed in a header";
-        ApiKey::new(key.reveal()).ok_or_else(|| incorrect(problem, API_KEY_VARIABLE))
+        secret_header(key.reveal().trim())
+            .filter(|key| !key.is_empty())
+            .ok_or_else(|| incorrect(problem, API_KEY_VARIABLE))
     }
 
     /// Returns the base URL, and the regional base URL if it is set.
@@ -115,13 +116,11 @@ impl ClientBuilder {
                 ))
                 .with_advice("choose a valid header name that neither the SDK nor HTTP sets"));
             };
-            let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| {
+            let value = secret_header(value.reveal()).ok_or_else(|| {
                 invalid_setting(format!(
                     "the value of the header `{name}` contains characters that are not allowed"
                 ))
             })?;
-            // Keeps the value out of logs and out of HTTP/2 header compression tables.
-            value.set_sensitive(true);
             headers.append(name, value);
         }
         Ok(headers)
@@ -149,6 +148,14 @@ impl ClientBuilder {
             .map_err(|error| unusable("cannot be used").with_source(error.without_url()))?;
         Ok(Some((proxy, url)))
     }
+}
+
+/// Returns `None` if the value is not valid in a header.
+fn secret_header(value: &str) -> Option<HeaderValue> {
+    let mut header = HeaderValue::from_str(value).ok()?;
+    // Keeps the value out of logs and out of HTTP/2 header compression tables.
+    header.set_sensitive(true);
+    Some(header)
 }
 
 /// Limits a duration so that it can be added to an `Instant`.

@@ -35,7 +35,7 @@ pub(crate) use self::wait::outcome;
 use self::{drift::Drift, slots::Slots, submissions::Submissions, waits::Waits};
 use crate::{
     Address, Secret, TaskRef, contract::WebhookDefaults, journal::Journal, picture::Downloads,
-    retry::RetryBudget, transport::service::Service,
+    retry::RetryBudget, transport::service::Service, values::REDACTED,
 };
 
 /// A task that the service has accepted and billed.
@@ -180,7 +180,7 @@ impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("base_url", &Address::from(self.service.base_url.clone()))
-            .field("key", self.service.key.text())
+            .field("key", &format_args!("{REDACTED}"))
             .finish_non_exhaustive()
     }
 }

@@ -132,7 +132,7 @@ impl Task {
         let started = Instant::now();
         let until = until.min(started + shared.settings.poll_deadline);
         let exchange = async {
-            let connection = service.connections.to(url);
+            let connection = service.connections.to(url, true);
             let mut request = Request::new(Method::GET, url.clone());
             let subject = Subject {
                 operation: task.operation(),

@@ -1,6 +1,6 @@
 //! The only place that reads the system's wall clock.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{sync::Arc, time::SystemTime};
 
 /// The wall clock of a client: the system clock, or an injected one. It is read every time, so the
 /// result is correct after the machine was suspended or its clock was set. Delays and deadlines use
@@ -22,11 +22,5 @@ impl Default for WallClock {
     #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
     fn default() -> Self {
         Self::new(SystemTime::now)
-    }
-}
-
-impl fmt::Debug for WallClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WallClock")
     }
 }

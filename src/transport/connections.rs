@@ -7,14 +7,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::routes::Routes;
+use super::http::{HttpClients, HttpSettings};
 
 /// After this much silence, other requests to the host use a new connection. The silent exchange
 /// itself continues.
@@ -24,57 +24,34 @@ const STALL_LIMIT: Duration = Duration::from_secs(10);
 /// memory if a service invents host names.
 const MOST_HOSTS: usize = 32;
 
-type Make = Box<dyn Fn() -> reqwest::Result<Routes> + Send + Sync>;
-
 /// Provides the HTTP client for a URL.
 pub(crate) struct Connections {
     stall_limit: Duration,
-    shared: Routes,
-    make: Make,
-    renewed: Mutex<HashMap<String, Renewed>>,
+    settings: HttpSettings,
+    shared: Arc<HttpClients>,
+    /// The clients of hosts that fell silent.
+    renewed: Mutex<HashMap<String, Arc<HttpClients>>>,
 }
 
-struct Renewed {
-    generation: u64,
-    routes: Routes,
-}
-
-/// The HTTP client for one exchange, and its generation among the clients for its host.
+/// The HTTP client for one exchange, and the clients that it belongs to.
 pub(crate) struct Connection {
     pub(crate) http: reqwest::Client,
-    generation: u64,
+    clients: Arc<HttpClients>,
 }
 
 impl Connections {
-    /// `make` creates the clients that all hosts share, and later the clients for single hosts.
     /// `silence` is the configured silence limit.
-    pub(crate) fn new(
-        silence: Duration,
-        make: impl Fn() -> reqwest::Result<Routes> + Send + Sync + 'static,
-    ) -> reqwest::Result<Self> {
+    pub(crate) fn new(silence: Duration, settings: HttpSettings) -> reqwest::Result<Self> {
+        let shared = Arc::new(HttpClients::new(&settings)?);
         let stall_limit = STALL_LIMIT.min(silence);
-        Ok(Self { stall_limit, shared: make()?, make: Box::new(make), renewed: Mutex::default() })
+        Ok(Self { stall_limit, settings, shared, renewed: Mutex::default() })
     }
 
-    /// Returns the client for a host that the settings name, or that may receive the key.
-    pub(crate) fn to(&self, url: &Url) -> Connection {
-        self.routed(url, |routes| routes.for_url(url))
-    }
-
-    /// Returns the client for a host that only the service named.
-    pub(crate) fn to_untrusted(&self, url: &Url) -> Connection {
-        self.routed(url, |routes| routes.for_untrusted_url(url))
-    }
-
-    fn routed(&self, url: &Url, route: impl Fn(&Routes) -> &reqwest::Client) -> Connection {
-        let renewed = self.renewed();
-        // The map is usually empty; avoid building a host name then.
-        match (!renewed.is_empty()).then(|| renewed.get(&host_of(url))).flatten() {
-            Some(Renewed { generation, routes }) => {
-                Connection { http: route(routes).clone(), generation: *generation }
-            }
-            None => Connection { http: route(&self.shared).clone(), generation: 0 },
-        }
+    /// Returns the client for a host. It is trusted if the settings name it, or if it may receive
+    /// the key, and not if only the service named it.
+    pub(crate) fn to(&self, url: &Url, is_trusted: bool) -> Connection {
+        let clients = Arc::clone(self.renewed().get(&host_of(url)).unwrap_or(&self.shared));
+        Connection { http: clients.client(url, is_trusted).clone(), clients }
     }
 
     /// Stops using the current connections to this host for new exchanges. Exchanges in progress
@@ -82,17 +59,16 @@ impl Connections {
     pub(crate) fn abandon(&self, url: &Url, connection: &Connection) {
         let mut renewed = self.renewed();
         let host = host_of(url);
-        let current = renewed.get(&host).map_or(0, |renewed| renewed.generation);
         // Another stalled exchange on the same connection may have replaced it already.
-        if current != connection.generation {
+        if !Arc::ptr_eq(renewed.get(&host).unwrap_or(&self.shared), &connection.clients) {
             return;
         }
-        let Ok(routes) = (self.make)() else { return };
+        let Ok(clients) = HttpClients::new(&self.settings) else { return };
         if renewed.len() >= MOST_HOSTS && !renewed.contains_key(&host) {
             renewed.clear();
         }
         tracing::debug!(host, "host is silent; new requests use a new connection");
-        renewed.insert(host, Renewed { generation: current + 1, routes });
+        renewed.insert(host, Arc::new(clients));
     }
 
     /// Returns the outcome of `exchange`, or `None` if there is none by the time that `until`
@@ -126,15 +102,12 @@ impl Connections {
         }
     }
 
-    fn renewed(&self) -> MutexGuard<'_, HashMap<String, Renewed>> {
-        self.renewed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn renewed(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpClients>>> {
+        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn host_of(url: &Url) -> String {
-    format!(
-        "{}:{}",
-        url.host_str().unwrap_or_default(),
-        url.port_or_known_default().unwrap_or_default()
-    )
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", url.host_str().unwrap_or_default())
 }

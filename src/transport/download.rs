@@ -51,8 +51,7 @@ pub(crate) async fn get(
     let connections = &service.connections;
     for redirects in 0..=MAX_REDIRECTS {
         rules.check(&url).map_err(DownloadError::Refused)?;
-        let connection =
-            if rules.trusts(&url) { connections.to(&url) } else { connections.to_untrusted(&url) };
+        let connection = connections.to(&url, rules.trusts(&url));
         let mut headers = HeaderMap::new();
         let subject = Subject {
             operation: task.operation(),
@@ -95,14 +94,14 @@ fn error_of(error: reqwest::Error) -> DownloadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{resolver::PublicAddresses, tls::Tls};
+    use crate::transport::{resolver::PublicAddresses, tls};
 
     /// `localhost` represents any name that resolves to a local address. The rules would already
     /// refuse it, so this test calls the client directly.
     #[tokio::test]
     async fn a_refusal_by_the_resolver_is_not_a_network_error() {
-        let tls = Tls::new(false).unwrap();
-        let builder = || tls.configure(reqwest::Client::builder().no_proxy());
+        let tls = tls::backend(false).unwrap();
+        let builder = || tls(reqwest::Client::builder().no_proxy());
         let url = "http://localhost:1/";
 
         let restricted = builder().dns_resolver(PublicAddresses).build().unwrap();

@@ -11,10 +11,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty};
 use url::Url;
 
-use super::{
-    key::KEY_HEADER,
-    middleware::{Exchange, Middleware, Outcome, Purpose, Retry},
-};
+use super::middleware::{Exchange, Middleware, Outcome, Purpose, Retry};
 use crate::{
     Address, find_operation,
     telemetry::{metrics, spans},
@@ -22,6 +19,9 @@ use crate::{
 
 /// The path of `get_result`, which polling URLs usually have.
 const GET_RESULT: &str = "/v1/get_result";
+
+/// The name of the header that carries the key (security scheme `ApiKey` of the contract).
+pub(crate) const KEY_HEADER: &str = "x-key";
 
 /// Headers that the SDK or HTTP itself sets.
 pub(crate) const RESERVED_HEADERS: [&str; 9] = [

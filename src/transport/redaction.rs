@@ -6,11 +6,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use url::{Url, form_urlencoded::byte_serialize};
 
-use super::key::ApiKey;
 use crate::{
     FieldKind, ImageSource, Request, TaskRef, WebhookSecret,
     values::{REDACTED, is_secret, one_line, web_url::is_url},
@@ -33,12 +32,12 @@ pub(crate) struct Secrets {
 
 impl Secrets {
     pub(crate) fn new(
-        key: &ApiKey,
+        key: &HeaderValue,
         default_headers: &HeaderMap,
         webhook: Option<&WebhookSecret>,
     ) -> Self {
         let mut forms = Forms::default();
-        forms.add(key.text().reveal());
+        forms.add(key.to_str().unwrap_or_default());
         for value in default_headers.values() {
             forms.add_signed(value.to_str().unwrap_or_default(), "");
         }
@@ -278,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_client_remembers_the_secrets_of_its_last_requests() {
-        let key = ApiKey::new("KEY-1234").unwrap();
+        let key = HeaderValue::from_static("KEY-1234");
         let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-0001")));
         let operation = crate::find_operation("gen-2-pro").unwrap();
         for number in 0..=MOST_LEARNED {

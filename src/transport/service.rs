@@ -2,16 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 use url::Url;
 
 use super::{
     clock::WallClock,
     connections::Connections,
     hosts::KeyOrigins,
-    key::{ApiKey, KEY_HEADER},
     middleware::Purpose,
-    observation::{Middlewares, Observation, Subject},
+    observation::{KEY_HEADER, Middlewares, Observation, Subject},
     path::path_of,
     recording::{Recorder, Recording},
     redaction::{Redaction, Secrets},
@@ -23,7 +22,7 @@ use crate::{
 };
 
 pub(crate) struct Service {
-    pub(crate) key: ApiKey,
+    pub(crate) key: HeaderValue,
     pub(crate) secrets: Secrets,
     /// Replaces the neutral prefix of model names.
     pub(crate) model_prefix: String,
@@ -93,7 +92,7 @@ impl Service {
         }
         let observation = self.middlewares.begin(purpose, url, subject, headers);
         // The key is set last, so that nothing can replace it.
-        headers.insert(KEY_HEADER, self.key.header());
+        headers.insert(KEY_HEADER, self.key.clone());
         observation
     }
 }
