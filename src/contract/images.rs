@@ -100,10 +100,9 @@ impl Images {
                 });
                 values.collect()
             }
-            (FieldKind::Object { fields }, Value::Object(members)) => {
+            (FieldKind::Object { .. }, Value::Object(members)) => {
                 let members = members.into_iter().map(|(name, value)| {
-                    let field = fields.iter().find(|field| field.name == name);
-                    let kind = field.map_or(&FieldKind::Json, |field| &field.kind);
+                    let kind = kind.member(&name).unwrap_or(&FieldKind::Json);
                     let value = self.set_aside(kind, value, &place.name(&name), read)?;
                     Ok((name, value))
                 });
@@ -123,7 +122,7 @@ pub(crate) fn field_of(steps: &[Location]) -> &str {
 }
 
 /// Returns the value at the end of a path.
-pub(crate) fn value_at<'a>(
+pub(super) fn value_at<'a>(
     body: &'a mut Map<String, Value>,
     steps: &[Location],
 ) -> Option<&'a mut Value> {

@@ -11,10 +11,11 @@ mod unexpected;
 mod validate;
 mod webhook;
 
-pub(crate) use self::images::{Images, Place, field_of, value_at};
+pub(crate) use self::images::{Images, Place, field_of};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
 };
+pub(crate) use self::outline::{replaced, shown_url};
 pub use self::request::{Request, Submit};
 pub(crate) use self::response::{ReadResponse, ResponseFields, read_response};
 pub(crate) use self::typed::{Typed, Visitor};

@@ -197,13 +197,30 @@ impl Operation {
         let (first, rest) = steps.split_first()?;
         let Location::Name(name) = first else { return None };
         let kind = &self.field(name)?.kind;
-        rest.iter().try_fold(kind, |kind, step| match (kind, step) {
-            (FieldKind::List { items }, Location::Index(_)) => Some(&items.kind),
-            (FieldKind::Object { fields }, Location::Name(name)) => {
+        rest.iter().try_fold(kind, |kind, step| match step {
+            Location::Index(_) => kind.items(),
+            Location::Name(name) => kind.member(name),
+        })
+    }
+}
+
+impl FieldKind {
+    /// Returns the type of the items of a list.
+    pub(super) fn items(&self) -> Option<&'static Self> {
+        match self {
+            Self::List { items } => Some(&items.kind),
+            _ => None,
+        }
+    }
+
+    /// Returns the type of the member `name` of an object.
+    pub(super) fn member(&self, name: &str) -> Option<&'static Self> {
+        match self {
+            Self::Object { fields } => {
                 fields.iter().find(|field| field.name == name).map(|field| &field.kind)
             }
             _ => None,
-        })
+        }
     }
 }
 

@@ -37,35 +37,64 @@ impl Request {
     /// assert_eq!(outline["webhook_secret"], "[redacted]");
     /// ```
     pub fn outline(&self) -> Map<String, Value> {
+        self.shown(&|_, _, text| shown_url(text).unwrap_or_else(|| text.into()), of_image)
+    }
+
+    /// Returns the body with what `replace` returns for each text that is not secret, and with what
+    /// `describe` returns for each image.
+    pub(crate) fn shown(
+        &self,
+        replace: Replace<'_>,
+        describe: impl Fn(&ImageInput) -> Value,
+    ) -> Map<String, Value> {
         let shown = self.body.iter().map(|(name, value)| {
-            let field = self.operation.field(name);
-            let secret = field.is_some_and(|field| field.kind == FieldKind::Secret);
-            (name.clone(), if secret { REDACTED.into() } else { of_json(name, value) })
+            let kind = self.operation.field(name).map(|field| &field.kind);
+            (name.clone(), replaced(name, kind, value, replace))
         });
         let mut shown = shown.collect();
         for (steps, image) in self.images.iter() {
             if let Some(value) = value_at(&mut shown, steps) {
-                *value = of_image(image);
+                *value = describe(image);
             }
         }
         shown
     }
 }
 
-fn of_json(name: &str, value: &Value) -> Value {
+/// Returns what replaces a text, from the name of its member and from its type in the contract.
+pub(crate) type Replace<'a> = &'a dyn Fn(&str, Option<&FieldKind>, &str) -> Value;
+
+/// Replaces the texts in a value. Members that the contract or their names mark as secret are
+/// redacted, whatever their type is.
+pub(crate) fn replaced(
+    name: &str,
+    kind: Option<&'static FieldKind>,
+    value: &Value,
+    replace: Replace<'_>,
+) -> Value {
     match value {
         Value::Null => Value::Null,
-        _ if is_secret(name) => REDACTED.into(),
-        Value::String(text) if is_url(text) && !text.contains(char::is_whitespace) => {
-            Address::from(text.as_str()).to_string().into()
+        _ if kind == Some(&FieldKind::Secret) || is_secret(name) => REDACTED.into(),
+        Value::String(text) => replace(name, kind, text),
+        Value::Array(items) => {
+            let kind = kind.and_then(FieldKind::items);
+            items.iter().map(|item| replaced(name, kind, item, replace)).collect()
         }
-        Value::Array(items) => items.iter().map(|item| of_json(name, item)).collect(),
         Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| (name.clone(), of_json(name, value)));
-            Value::Object(members.collect())
+            let members = members.iter().map(|(name, value)| {
+                let kind = kind.and_then(|kind| kind.member(name));
+                (name.clone(), replaced(name, kind, value, replace))
+            });
+            members.collect()
         }
-        value => value.clone(),
+        Value::Bool(_) | Value::Number(_) => value.clone(),
     }
+}
+
+/// Returns a URL without its secret parts, or `None` for other text.
+pub(crate) fn shown_url(text: &str) -> Option<Value> {
+    let is_url = is_url(text) && !text.contains(char::is_whitespace);
+    is_url.then(|| Address::from(text).to_string().into())
 }
 
 fn of_image(image: &ImageInput) -> Value {

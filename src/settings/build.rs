@@ -60,7 +60,7 @@ impl ClientBuilder {
             retry: self.retry,
             random: Random::new(self.random_seed),
             clock: self.clock,
-            middlewares: Middlewares::new(self.middlewares),
+            middlewares: Middlewares(self.middlewares.into()),
             recorder: self.recorder,
         });
         let journal = self.tasks.journal.clone();

@@ -83,6 +83,13 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Submission => "POST",
+            Self::Poll | Self::Download => "GET",
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Submission => "submission",

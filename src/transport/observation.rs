@@ -48,13 +48,9 @@ pub(crate) struct Subject<'a> {
 
 /// The middlewares of a client, in the order in which they were added.
 #[derive(Clone, Default)]
-pub(crate) struct Middlewares(Arc<[Arc<dyn Middleware>]>);
+pub(crate) struct Middlewares(pub(crate) Arc<[Arc<dyn Middleware>]>);
 
 impl Middlewares {
-    pub(crate) fn new(middlewares: Vec<Arc<dyn Middleware>>) -> Self {
-        Self(middlewares.into())
-    }
-
     /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
     /// dropping the returned value reports how it ended.
     pub(crate) fn begin(
@@ -192,10 +188,7 @@ impl Drop for Observation {
 }
 
 fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
-    let method = match purpose {
-        Purpose::Submission => "POST",
-        Purpose::Poll | Purpose::Download => "GET",
-    };
+    let method = purpose.method();
     let template = template(purpose, url, subject.operation);
     tracing::info_span!(
         target: "imagekiln::http",

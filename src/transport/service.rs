@@ -1,6 +1,10 @@
 //! How a client reaches the service: base URLs, key, headers and connections.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use url::Url;
@@ -12,7 +16,7 @@ use super::{
     middleware::Purpose,
     observation::{KEY_HEADER, Middlewares, Observation, Subject},
     path::path_of,
-    recording::{Recorder, Recording},
+    recording::{Recorded, Recorder, Recording},
     redaction::{Redaction, Secrets},
     response::Response,
 };
@@ -62,21 +66,33 @@ impl Service {
 
     /// Records a submission, if there is a recorder.
     pub(crate) fn record_submission(&self, base: &Url, request: &Request, response: &Response) {
-        let Some(recorder) = self.recorder.as_deref() else { return };
-        Recording::record(recorder, || {
-            let path = path_of(base.path(), request, &self.model_prefix);
-            let redaction = Redaction::of_request(&self.secrets, request);
-            Recording::of_submission(self.clock.now(), &path, request, response, &redaction)
+        self.record(response, || Recorded {
+            purpose: Purpose::Submission,
+            operation: Some(request.operation().name),
+            path: path_of(base.path(), request, &self.model_prefix),
+            request: Some(request),
+            redaction: Redaction::of_request(&self.secrets, request),
         });
     }
 
     /// Records a poll, if there is a recorder.
     pub(crate) fn record_poll(&self, url: &Url, task: &TaskRef, response: &Response) {
-        let Some(recorder) = self.recorder.as_deref() else { return };
-        Recording::record(recorder, || {
-            let redaction = Redaction::of_poll(&self.secrets, task, url);
-            Recording::of_poll(self.clock.now(), url, task, response, &redaction)
+        self.record(response, || Recorded {
+            purpose: Purpose::Poll,
+            operation: task.operation(),
+            path: url.path().to_owned(),
+            request: None,
+            redaction: Redaction::of_poll(&self.secrets, task, url),
         });
+    }
+
+    fn record<'a>(&self, response: &Response, recorded: impl FnOnce() -> Recorded<'a>) {
+        let Some(recorder) = &self.recorder else { return };
+        let record = || recorder.record(Recording::new(recorded(), self.clock.now(), response));
+        // A recorder that panics must not end a submission, which may be billed.
+        if catch_unwind(AssertUnwindSafe(record)).is_err() {
+            tracing::warn!("the recorder panicked");
+        }
     }
 
     /// Adds the headers of a request to the service, starts its span, and calls the middlewares.
@@ -87,9 +103,7 @@ impl Service {
         subject: Subject<'_>,
         headers: &mut HeaderMap,
     ) -> Observation {
-        if !self.default_headers.is_empty() {
-            headers.extend(self.default_headers.clone());
-        }
+        headers.extend(self.default_headers.clone());
         let observation = self.middlewares.begin(purpose, url, subject, headers);
         // The key is set last, so that nothing can replace it.
         headers.insert(KEY_HEADER, self.key.clone());

@@ -1,23 +1,14 @@
 //! Recordings: redacted copies of the exchanges with the service.
 
-mod request;
-mod response;
-mod text;
+mod bodies;
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use url::Url;
 
 use super::{middleware::Purpose, redaction::Redaction, response::Response};
-use crate::{Request, TaskRef};
-
-/// The maximum size of a recorded body, in bytes of JSON.
-const MOST_RECORDED: usize = 256 * 1024;
+use crate::Request;
 
 /// Receives a redacted copy of each submission and each poll, for example to store it.
 ///
@@ -96,58 +87,28 @@ pub enum RecordedBody {
     TooLarge,
 }
 
-impl Recording {
-    pub(super) fn of_submission(
-        at: SystemTime,
-        path: &str,
-        request: &Request,
-        response: &Response,
-        redaction: &Redaction,
-    ) -> Self {
-        Self {
-            purpose: Purpose::Submission,
-            operation: Some(request.operation().name.to_owned()),
-            recorded_at: seconds::whole(at),
-            method: "POST".to_owned(),
-            path: redaction.redact(path),
-            status: response.status.as_u16(),
-            request: Some(request::redacted(request, redaction)),
-            response: response::redacted(response, redaction),
-        }
-    }
-
-    pub(super) fn of_poll(
-        at: SystemTime,
-        url: &Url,
-        task: &TaskRef,
-        response: &Response,
-        redaction: &Redaction,
-    ) -> Self {
-        Self {
-            purpose: Purpose::Poll,
-            operation: task.operation().map(str::to_owned),
-            recorded_at: seconds::whole(at),
-            method: "GET".to_owned(),
-            path: redaction.redact(url.path()),
-            status: response.status.as_u16(),
-            request: None,
-            response: response::redacted(response, redaction),
-        }
-    }
-
-    /// Calls the recorder. One that panics must not end a submission, which may be billed.
-    pub(super) fn record(recorder: &dyn Recorder, recording: impl FnOnce() -> Self) {
-        if catch_unwind(AssertUnwindSafe(|| recorder.record(recording()))).is_err() {
-            tracing::warn!("the recorder panicked");
-        }
-    }
+/// What differs between the recordings of submissions and polls.
+pub(super) struct Recorded<'a> {
+    pub(super) purpose: Purpose,
+    pub(super) operation: Option<&'a str>,
+    pub(super) path: String,
+    pub(super) request: Option<&'a Request>,
+    pub(super) redaction: Redaction,
 }
 
-/// Returns the document as a recorded body, unless it is too large.
-fn within_limit(document: Value) -> RecordedBody {
-    match serde_json::to_vec(&document) {
-        Ok(bytes) if bytes.len() <= MOST_RECORDED => RecordedBody::Json(document),
-        _ => RecordedBody::TooLarge,
+impl Recording {
+    pub(super) fn new(recorded: Recorded<'_>, at: SystemTime, response: &Response) -> Self {
+        let Recorded { purpose, operation, path, request, redaction } = recorded;
+        Self {
+            purpose,
+            operation: operation.map(str::to_owned),
+            recorded_at: seconds::whole(at),
+            method: purpose.method().to_owned(),
+            path: redaction.redact(&path),
+            status: response.status.as_u16(),
+            request: request.map(|request| bodies::of_request(request, &redaction)),
+            response: bodies::of_response(response, &redaction),
+        }
     }
 }
 
