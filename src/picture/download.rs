@@ -144,7 +144,7 @@ impl Download {
                 .failed(format!("the connection broke ({} bytes received)", self.received))
                 .with_source(error.without_url()),
             Err(_) => {
-                self.picture.downloads().service.connections.abandon(&self.url, &self.connection);
+                self.picture.downloads().service.connections.abandon(&self.connection);
                 let arrived = self.received;
                 self.failed(if Instant::now() >= self.pace.until {
                     let limit = self.picture.downloads().settings.deadline.as_secs_f32();

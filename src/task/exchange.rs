@@ -24,7 +24,7 @@ use crate::{
         status::{Meaning, SubmissionEffect, is_tls_failure, was_not_processed},
     },
     transport::{
-        body::{BodyFailure, BodyPlan, Permit, Progress},
+        body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
         error_body::{ErrorBody, MOST_VIOLATIONS, named},
         hooks::Hooks,
         middleware::Purpose,
@@ -84,9 +84,10 @@ impl Submission {
         );
         let started = || progress.last_frame_at();
         let until = || progress.last_frame_at() + silence + time_to_flush(plan, &progress);
+        let body = StreamedBody::new(Arc::clone(plan), Arc::clone(&progress), self.permit());
         // Boxed because the future of the generated client is large.
-        let sending = Box::pin(generated.submit(plan.body(&progress, self.permit())));
-        let watched = service.connections.watch((base, &connection), started, until, sending);
+        let sending = Box::pin(generated.submit(reqwest::Body::wrap(body)));
+        let watched = service.connections.watch(&connection, started, until, sending);
         let sent = watched.await.ok_or_else(|| {
             let message = format!(
                 "no response to the submission: no data from the service for {} s",
@@ -96,7 +97,7 @@ impl Submission {
         })?;
         let response = read(sent, silence).await.map_err(|error| no_response(error, &progress))?;
         if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-            service.connections.abandon(base, &connection);
+            service.connections.abandon(&connection);
         }
         service.record_submission(base, request, &response);
         if response.status.is_success() {
@@ -181,7 +182,7 @@ impl Submission {
 /// Returns how long a slow connection may need to send what is still buffered.
 fn time_to_flush(plan: &BodyPlan, progress: &Progress) -> Duration {
     if progress.all_frames_taken() {
-        Duration::from_secs(plan.length().min(SEND_BUFFERS) / SLOW_CONNECTION)
+        Duration::from_secs(plan.length.min(SEND_BUFFERS) / SLOW_CONNECTION)
     } else {
         Duration::ZERO
     }

@@ -141,14 +141,13 @@ impl Task {
             };
             let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
             let sending = observation.send(connection.http.execute(request));
-            let watched =
-                service.connections.watch((url, &connection), || started, || until, sending);
+            let watched = service.connections.watch(&connection, || started, || until, sending);
             let mut response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let body = response.bytes_stream();
             let response = Response::read(status, headers, body, service.silence, until).await;
             if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
-                service.connections.abandon(url, &connection);
+                service.connections.abandon(&connection);
             }
             service.record_poll(url, task, &response);
             tracing::debug!(http_status = response.status.as_u16(), "polled");

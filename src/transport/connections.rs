@@ -33,10 +33,11 @@ pub(crate) struct Connections {
     renewed: Mutex<HashMap<String, Arc<HttpClients>>>,
 }
 
-/// The HTTP client for one exchange, and the clients that it belongs to.
+/// The HTTP client for one exchange with a host, and the clients that it belongs to.
 pub(crate) struct Connection {
     pub(crate) http: reqwest::Client,
     clients: Arc<HttpClients>,
+    host: String,
 }
 
 impl Connections {
@@ -50,32 +51,33 @@ impl Connections {
     /// Returns the client for a host. It is trusted if the settings name it, or if it may receive
     /// the key, and not if only the service named it.
     pub(crate) fn to(&self, url: &Url, is_trusted: bool) -> Connection {
-        let clients = Arc::clone(self.renewed().get(&host_of(url)).unwrap_or(&self.shared));
-        Connection { http: clients.client(url, is_trusted).clone(), clients }
+        let port = url.port_or_known_default().unwrap_or_default();
+        let host = format!("{}:{port}", url.host_str().unwrap_or_default());
+        let clients = Arc::clone(self.renewed().get(&host).unwrap_or(&self.shared));
+        Connection { http: clients.client(url, is_trusted).clone(), clients, host }
     }
 
-    /// Stops using the current connections to this host for new exchanges. Exchanges in progress
+    /// Stops using the current connections to the host for new exchanges. Exchanges in progress
     /// continue.
-    pub(crate) fn abandon(&self, url: &Url, connection: &Connection) {
+    pub(crate) fn abandon(&self, Connection { clients, host, .. }: &Connection) {
         let mut renewed = self.renewed();
-        let host = host_of(url);
         // Another stalled exchange on the same connection may have replaced it already.
-        if !Arc::ptr_eq(renewed.get(&host).unwrap_or(&self.shared), &connection.clients) {
+        if !Arc::ptr_eq(renewed.get(host).unwrap_or(&self.shared), clients) {
             return;
         }
         let Ok(clients) = HttpClients::new(&self.settings) else { return };
-        if renewed.len() >= MOST_HOSTS && !renewed.contains_key(&host) {
+        if renewed.len() >= MOST_HOSTS && !renewed.contains_key(host) {
             renewed.clear();
         }
         tracing::debug!(host, "host is silent; new requests use a new connection");
-        renewed.insert(host, Arc::new(clients));
+        renewed.insert(host.clone(), Arc::new(clients));
     }
 
     /// Returns the outcome of `exchange`, or `None` if there is none by the time that `until`
     /// returns. `quiet_since` returns when the exchange last made progress.
     pub(crate) async fn watch<T>(
         &self,
-        (url, connection): (&Url, &Connection),
+        connection: &Connection,
         quiet_since: impl Fn() -> Instant,
         until: impl Fn() -> Instant,
         exchange: impl Future<Output = T>,
@@ -91,7 +93,7 @@ impl Connections {
                 Err(_) => {
                     // A short deadline says nothing about the connection.
                     if since.elapsed() >= self.stall_limit {
-                        self.abandon(url, connection);
+                        self.abandon(connection);
                         is_stalled = true;
                     }
                     if Instant::now() >= end {
@@ -105,9 +107,4 @@ impl Connections {
     fn renewed(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpClients>>> {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn host_of(url: &Url) -> String {
-    let port = url.port_or_known_default().unwrap_or_default();
-    format!("{}:{port}", url.host_str().unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Fetches from a delivery URL. This module follows redirects itself, because every URL must be
 //! checked, and the choice of a proxy depends on its host.
 
-use std::error;
+use std::{error::Error, iter};
 
 use reqwest::{
     Response,
@@ -61,7 +61,7 @@ pub(crate) async fn get(
         let observation = service.middlewares.begin(Purpose::Download, &url, subject, &mut headers);
         let started = Instant::now();
         let sending = observation.send(connection.http.get(url.clone()).headers(headers).send());
-        let watched = connections.watch((&url, &connection), || started, || until, sending);
+        let watched = connections.watch(&connection, || started, || until, sending);
         let response = watched.await.ok_or(DownloadError::Silent)?.map_err(error_of)?;
         match redirect_target(&url, &response) {
             Some(target) => url = target,
@@ -81,14 +81,11 @@ fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
 
 /// A refusal by the resolver is nested in the error of the HTTP client.
 fn error_of(error: reqwest::Error) -> DownloadError {
-    let mut source = error::Error::source(&error);
-    while let Some(cause) = source {
-        if let Some(refusal) = cause.downcast_ref::<UrlRefusal>() {
-            return DownloadError::Refused(refusal.clone());
-        }
-        source = cause.source();
+    let mut causes = iter::successors(error.source(), |&cause| cause.source());
+    match causes.find_map(|cause| cause.downcast_ref::<UrlRefusal>()) {
+        Some(refusal) => DownloadError::Refused(refusal.clone()),
+        None => DownloadError::Http(error),
     }
-    DownloadError::Http(error)
 }
 
 #[cfg(test)]

@@ -25,9 +25,9 @@ impl Resolve for PublicAddresses {
 }
 
 fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, UrlRefusal> {
-    let reason = found.iter().find_map(|address| reason_not_public(address.ip()));
-    let public: Vec<SocketAddr> =
-        found.into_iter().filter(|address| reason_not_public(address.ip()).is_none()).collect();
+    let reason = found.first().and_then(|address| reason_not_public(address.ip()));
+    let is_public = |address: &SocketAddr| reason_not_public(address.ip()).is_none();
+    let public: Vec<SocketAddr> = found.into_iter().filter(is_public).collect();
     match reason {
         Some(reason) if public.is_empty() => {
             Err(UrlRefusal::of_host(format!("{name} resolves to {reason}")))

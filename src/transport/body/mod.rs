@@ -13,8 +13,9 @@ use std::{error, io, sync::Arc};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use self::file::PlannedFile;
 pub(crate) use self::progress::{BodyFailure, Progress};
-use self::{file::PlannedFile, stream::Streamed};
+pub(crate) use self::stream::StreamedBody;
 use crate::{
     ImageSource,
     contract::{Images, Place, Request, field_of},
@@ -29,7 +30,7 @@ pub(crate) type PermitError = Box<dyn error::Error + Send + Sync>;
 /// The plan of a submission's body, from which the body can be generated again for a retry.
 pub(crate) struct BodyPlan {
     parts: Vec<Part>,
-    length: u64,
+    pub(crate) length: u64,
 }
 
 /// A part of the body.
@@ -51,20 +52,6 @@ impl BodyPlan {
         parts.push(Part::Ready(text.into()));
         let length = parts.iter().map(Part::length).sum();
         Ok(Self { parts, length })
-    }
-
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// Creates the body for one attempt. It must be polled within a tokio runtime. If `permit` is
-    /// set and fails when the HTTP client takes the first frame, the body has no frames.
-    pub(crate) fn body(
-        self: &Arc<Self>,
-        progress: &Arc<Progress>,
-        permit: Option<Permit>,
-    ) -> reqwest::Body {
-        reqwest::Body::wrap(Streamed::new(Arc::clone(self), Arc::clone(progress), permit))
     }
 }
 

@@ -21,7 +21,8 @@ pub(super) const FRAME: usize = 64 * 1024;
 /// padding.
 pub(super) const RAW_FRAME: usize = FRAME / 4 * 3;
 
-pub(super) struct Streamed {
+/// The body of one attempt.
+pub(crate) struct StreamedBody {
     plan: Arc<BodyPlan>,
     /// The index of the next part, and how many of its bytes have been encoded.
     part: usize,
@@ -37,8 +38,10 @@ pub(super) struct Streamed {
     permit: Option<Permit>,
 }
 
-impl Streamed {
-    pub(super) fn new(
+impl StreamedBody {
+    /// The body must be polled within a tokio runtime. If `permit` is set and fails when the HTTP
+    /// client takes the first frame, the body has no frames.
+    pub(crate) fn new(
         plan: Arc<BodyPlan>,
         progress: Arc<Progress>,
         permit: Option<Permit>,
@@ -90,7 +93,7 @@ impl Streamed {
     }
 }
 
-impl http_body::Body for Streamed {
+impl http_body::Body for StreamedBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -18,10 +18,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{
-    BodyPlan, Progress,
-    stream::{FRAME, Streamed},
-};
+use super::{BodyPlan, Progress, StreamedBody, stream::FRAME};
 use crate::{ImageInput, Request, find_operation, values::base64_text};
 
 fn request() -> Request {
@@ -35,7 +32,7 @@ async fn frames(request: &Request, pause: Duration) -> Vec<(Bytes, Duration, boo
     let started = progress.last_frame_at();
     let plan = Arc::new(BodyPlan::new(request).unwrap());
     let length = plan.length;
-    let mut body = Streamed::new(plan, Arc::clone(&progress), None);
+    let mut body = StreamedBody::new(plan, Arc::clone(&progress), None);
     assert_eq!(body.size_hint().exact(), Some(length));
     assert!(!progress.all_frames_taken());
     let mut frames = Vec::new();

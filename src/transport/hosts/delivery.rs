@@ -29,11 +29,9 @@ impl DeliveryRules {
     /// Checks whether the URL may be fetched. For a host name that is not [trusted](Self::trusts),
     /// the resolver of the connecting client checks the resolved addresses later.
     pub(crate) fn check(&self, url: &Url) -> Result<(), UrlRefusal> {
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(UrlRefusal::of_url(format!(
-                "the URL scheme is `{}`, not https",
-                url.scheme()
-            )));
+        let scheme = url.scheme();
+        if !matches!(scheme, "http" | "https") {
+            return Err(UrlRefusal::of_url(format!("the URL scheme is `{scheme}`, not https")));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(UrlRefusal::of_url("the URL has a user name or a password"));
@@ -42,10 +40,9 @@ impl DeliveryRules {
             return Ok(());
         }
         let host = url.host_str().unwrap_or_default();
-        if url.scheme() == "http" && !self.http {
-            return Err(UrlRefusal::of_host(format!(
-                "{host} uses http, but the base URL uses https"
-            )));
+        if scheme == "http" && !self.http {
+            let reason = format!("{host} uses http, but the base URL uses https");
+            return Err(UrlRefusal::of_host(reason));
         }
         let reason = match Host::of(url) {
             Some(Host::Loopback) => Some("a loopback address"),

@@ -20,17 +20,13 @@ impl KeyOrigins {
     }
 
     pub(crate) fn may_receive_key(&self, url: &Url) -> bool {
-        self.bases.iter().any(|base| same_origin(base, url) || are_siblings(base, url))
-            || self.is_allowed(url)
-    }
-
-    fn is_allowed(&self, url: &Url) -> bool {
         let scheme_is_safe = match url.scheme() {
             "https" => true,
             "http" => self.allow_http || is_loopback(url),
             _ => false,
         };
-        scheme_is_safe && self.allowed.iter().any(|allowed| allowed.matches(url))
+        self.bases.iter().any(|base| same_origin(base, url) || are_siblings(base, url))
+            || scheme_is_safe && self.allowed.iter().any(|allowed| allowed.matches(url))
     }
 }
 
