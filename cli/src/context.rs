@@ -166,5 +166,10 @@ impl Context {
 /// Enough to resume the task, and short enough for a command line.
 fn short_reference(task: &TaskRef) -> String {
     let operation = task.operation().map(str::to_owned);
-    reference_json(&TaskRef::new(task.id(), task.polling_url().clone(), operation)).to_string()
+    let short = TaskRef::new(task.id(), task.polling_url().clone(), operation);
+    let short = match task.submission() {
+        Some(submission) => short.of_submission(submission),
+        None => short,
+    };
+    reference_json(&short).to_string()
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use imagekiln::{DELIVERY_VALIDITY, journal::Directory};
 use imagekiln_batch::{
     Batch, Error, ErrorKind, Job, JobState, JobStatus, Ledger, Resolution,
-    fuzzing::{open_ledger, pragma},
+    fuzzing::{Clocks, open_ledger, pragma},
 };
 use tokio::time::sleep;
 
@@ -72,7 +72,11 @@ async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error>
     let path = world.path("ledger.db");
     let disk = Arc::clone(process);
     let open = |path, closed| Directory::open_on(path, closed, disk);
-    let ledger = open_ledger(&path, world.clocks(), open).await?;
+    let started = world.started;
+    // The clock of leases never jumps.
+    let lease = Arc::new(move || started.elapsed());
+    let clocks = Clocks { wall: Arc::new(world.wall_clock()), lease };
+    let ledger = open_ledger(&path, clocks, open).await?;
     let batch = Batch::open(world.client_of(process), ledger)?.save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }

@@ -15,7 +15,6 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, FileKind, types::Gen2Pro};
-use imagekiln_batch::fuzzing::Clocks;
 use imagekiln_simulator::{Config, Simulator, TaskView};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -121,7 +120,7 @@ pub(crate) struct World {
     run: u64,
     is_calm: bool,
     folder: TempDir,
-    started: Instant,
+    pub(crate) started: Instant,
     /// Seconds that the wall clock is ahead of tokio's clock.
     ahead: Arc<AtomicU64>,
     /// When the service began not to find tasks.
@@ -174,8 +173,8 @@ impl World {
     }
 
     pub(crate) fn tell(&mut self, line: impl Into<String>) {
-        let at = self.started.elapsed().as_secs_f32();
-        self.story.push(format!("{at:8.1} s  {}", line.into()));
+        let (at, line) = (self.started.elapsed().as_secs_f32(), line.into());
+        self.story.push(format!("{at:8.1} s  {line}"));
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -204,16 +203,8 @@ impl World {
     /// The wall clock of all processes.
     pub(crate) fn wall_clock(&self) -> impl Fn() -> SystemTime + Clone + Send + Sync + use<> {
         let (started, ahead) = (self.started, Arc::clone(&self.ahead));
-        move || {
-            let ahead = Duration::from_secs(ahead.load(Ordering::Relaxed));
-            UNIX_EPOCH + Duration::from_secs(BEGIN) + started.elapsed() + ahead
-        }
-    }
-
-    /// The clocks of a ledger. That of its leases never jumps.
-    pub(crate) fn clocks(&self) -> Clocks {
-        let started = self.started;
-        Clocks { wall: Arc::new(self.wall_clock()), lease: Arc::new(move || started.elapsed()) }
+        let seconds = move || BEGIN + ahead.load(Ordering::Relaxed);
+        move || UNIX_EPOCH + Duration::from_secs(seconds()) + started.elapsed()
     }
 
     /// Chooses some pictures. The names are in the prompts, so that the account can find them.

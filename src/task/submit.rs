@@ -91,7 +91,7 @@ impl Shared {
                 let message = "the runtime shut down during the submission";
                 Err(unknown(Error::new(ErrorKind::Network, message)))
             }
-            Err(_) => Err(no_response(limit)),
+            Err(_) => Err(deadline_passed(limit)),
         }
     }
 
@@ -141,7 +141,7 @@ fn no_slot(limit: Duration) -> Error {
         .with_function("ClientBuilder::max_active_tasks")
 }
 
-fn no_response(limit: Duration) -> Error {
+fn deadline_passed(limit: Duration) -> Error {
     let message = format!("no response to the submission after {} s", limit.as_secs_f32());
     let advice =
         "the submission continues; if the service accepts it, its task can still be received";
@@ -186,11 +186,13 @@ impl Submission {
             Err(_) => return sent,
         };
         let written = journal::call(|| journal.advance(intent.id(), &step)).await;
+        // The task of an error has its submission, too, so that it can be recorded later.
+        let sent = sent.map(|task| {
+            let reference = Arc::unwrap_or_clone(task.reference).of_submission(intent.id());
+            Task { reference: Arc::new(reference), ..task }
+        });
         match (sent, written) {
-            (Ok(task), Ok(())) => {
-                let reference = Arc::unwrap_or_clone(task.reference).of_submission(intent.id());
-                Ok(Task { reference: Arc::new(reference), ..task })
-            }
+            (Ok(task), Ok(())) => Ok(task),
             (Ok(task), Err(error)) => {
                 let message = "the service accepted the task, but the journal could not record it";
                 Err(error.into_error(message).with_task(&task.reference).with_advice(

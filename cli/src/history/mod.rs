@@ -154,10 +154,16 @@ impl History {
             Some(path) => self.output.process.directory.join(path),
             None => entry::STANDARD_OUTPUT.into(),
         };
+        // The command that submitted the task may have failed to record it.
+        let accepted = Step::Accepted(task.clone());
         let step = Step::Saved { path, bytes: saved.bytes, sha256: saved.sha256.clone() };
-        if let Err(error) = self.directory.advance(submission, &step).await {
-            let directory = self.path().display();
-            self.output.warning(&format!("could not write the history in {directory}: {error}"));
+        for step in [accepted, step] {
+            if let Err(error) = self.directory.advance(submission, &step).await {
+                let directory = self.path().display();
+                self.output
+                    .warning(&format!("could not write the history in {directory}: {error}"));
+                return;
+            }
         }
     }
 

@@ -3,10 +3,12 @@
 use std::{
     fs,
     process::Stdio,
+    thread,
     time::{Duration, SystemTime},
 };
 
 use image::ImageFormat;
+use imagekiln_simulator::Config;
 use serde_json::json;
 
 use crate::{
@@ -211,6 +213,27 @@ fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let command = resume_command(&said);
     assert!(command.contains(r#"kiln task save '{"id":"a1","#), "{said}");
     assert!(command.ends_with("--output fox.png"), "{said}");
+}
+
+#[test]
+fn the_advice_for_a_task_that_was_not_recorded_records_it() {
+    let faults = vec!["slow-headers@submission=1:always".to_owned()];
+    let bench = Bench::with(Config { faults, ..Config::default() });
+    bench.simulator.clock().set_speed(0.0);
+    let run = Running::start(&mut bench.kiln(&fox(&["--output", "fox.png"])));
+    while bench.simulator.counts().accepted == 0 {
+        thread::yield_now();
+    }
+    let (history_now, elsewhere) = (bench.place.history(), bench.place.path("elsewhere"));
+    fs::rename(&history_now, &elsewhere).unwrap();
+    bench.simulator.clock().set_speed(60.0);
+    let (code, _, said) = run.end();
+    assert_eq!(code, 1, "{said}");
+    fs::rename(elsewhere, history_now).unwrap();
+    assert_eq!(history(&bench)[0]["state"], "unknown");
+    assert_eq!(bench.shell(resume_command(&said)).ok().text(), "fox.png\n");
+    assert_eq!(history(&bench)[0]["state"], "saved");
+    assert_charged_once(&bench);
 }
 
 /// The limit on the size of a file has the effect of a full disk.
