@@ -123,7 +123,10 @@ impl Context {
     ) -> String {
         let reference = match entry {
             Some(entry) => format!("@{}", entry.number),
-            None => short_reference(task),
+            None => match task.submission() {
+                Some(submission) => json_of(short_reference(task).of_submission(submission)),
+                None => json_of(short_reference(task)),
+            },
         };
         let directory = &self.process().directory;
         let is_known = |target: &&Target| {
@@ -141,7 +144,7 @@ impl Context {
 
     /// The command that waits for a task that is not in the history, and saves its picture.
     pub fn save_command(&self, task: &TaskRef) -> String {
-        self.command_line(vec!["task", "save", &short_reference(task)])
+        self.command_line(vec!["task", "save", &json_of(short_reference(task))])
     }
 
     /// The command with the global options that it needs, quoted for a POSIX shell.
@@ -164,12 +167,10 @@ impl Context {
 }
 
 /// Enough to resume the task, and short enough for a command line.
-fn short_reference(task: &TaskRef) -> String {
-    let operation = task.operation().map(str::to_owned);
-    let short = TaskRef::new(task.id(), task.polling_url().clone(), operation);
-    let short = match task.submission() {
-        Some(submission) => short.of_submission(submission),
-        None => short,
-    };
-    reference_json(&short).to_string()
+fn short_reference(task: &TaskRef) -> TaskRef {
+    TaskRef::new(task.id(), task.polling_url().clone(), task.operation().map(str::to_owned))
+}
+
+fn json_of(task: TaskRef) -> String {
+    reference_json(&task).to_string()
 }

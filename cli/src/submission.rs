@@ -63,9 +63,14 @@ fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(history) = &session.history else { return failure };
     if failure.kind == ErrorKind::Journal.as_str() {
         let directory = history.path().display();
-        if let Some(task) = &failure.task {
+        if let Some(task) = failure.task.take() {
             let id = one_line(task.id());
             failure.message = format!("task {id} is paid for, but not recorded in {directory}");
+            // The command that saves its picture can record it then.
+            failure.task = Some(match history.submission(index) {
+                Some(entry) => task.of_submission(entry.submission()),
+                None => task,
+            });
             return failure.advise("the task continues; its picture can still be saved");
         }
         failure.message = format!("could not record the submission in {directory}");

@@ -186,13 +186,11 @@ impl Submission {
             Err(_) => return sent,
         };
         let written = journal::call(|| journal.advance(intent.id(), &step)).await;
-        // The task of an error has its submission, too, so that it can be recorded later.
-        let sent = sent.map(|task| {
-            let reference = Arc::unwrap_or_clone(task.reference).of_submission(intent.id());
-            Task { reference: Arc::new(reference), ..task }
-        });
         match (sent, written) {
-            (Ok(task), Ok(())) => Ok(task),
+            (Ok(task), Ok(())) => {
+                let reference = Arc::unwrap_or_clone(task.reference).of_submission(intent.id());
+                Ok(Task { reference: Arc::new(reference), ..task })
+            }
             (Ok(task), Err(error)) => {
                 let message = "the service accepted the task, but the journal could not record it";
                 Err(error.into_error(message).with_task(&task.reference).with_advice(
