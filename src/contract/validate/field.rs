@@ -1,6 +1,6 @@
 //! Validates a field against its limits, at every depth.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use serde_json::{Map, Number, Value};
 
@@ -132,9 +132,10 @@ fn is_whole(number: &Number) -> bool {
 }
 
 /// Returns a problem for each limit that is exceeded, if it is, with the kind of the violation and
-/// what the value must be. `value` is the beginning of the message.
+/// what the value must be. `value` is the beginning of the message, which a valid value does not
+/// need.
 fn exceeded<T: Display, const N: usize>(
-    value: &str,
+    value: fmt::Arguments<'_>,
     limits: [(Option<T>, &'static str, &str); N],
 ) -> Vec<Problem> {
     let problem = |(limit, kind, what): (Option<T>, _, _)| {
@@ -147,7 +148,7 @@ fn check_length(limits: &Limits, length: usize) -> Vec<Problem> {
     let shorter = |least: &u64| (length as u64) < *least;
     let longer = |most: &u64| (length as u64) > *most;
     exceeded(
-        &format!("has {length} items; must have"),
+        format_args!("has {length} items; must have"),
         [
             (limits.min_items.filter(shorter), "too_short", "at least"),
             (limits.max_items.filter(longer), "too_long", "at most"),
@@ -159,7 +160,7 @@ fn check_number(limits: &Limits, number: &Number) -> Vec<Problem> {
     let value = number.as_f64().unwrap_or_default();
     let other = |step: &f64| !is_multiple(number, *step);
     exceeded(
-        &format!("is {value}; must be"),
+        format_args!("is {value}; must be"),
         [
             (limits.minimum.filter(|least| value < *least), "greater_than_equal", "at least"),
             (limits.maximum.filter(|most| value > *most), "less_than_equal", "at most"),
@@ -180,7 +181,7 @@ fn check_text(field: &Field, text: &str) -> Vec<Problem> {
     let length = text.chars().count() as u64;
     let (least, most) = (field.limits.min_length, field.limits.max_length);
     let mut problems = exceeded(
-        &format!("has {length} characters; must have"),
+        format_args!("has {length} characters; must have"),
         [
             (least.filter(|least| length < *least), "string_too_short", "at least"),
             (most.filter(|most| length > *most), "string_too_long", "at most"),

@@ -133,11 +133,7 @@ const UPLOAD: &[Row] = &[
 const DOWNLOAD: &[Row] = &[
     Row::new("in memory / discard, then write", "download.memory.against_discard_then_write")
         .cpu("download.memory.imagekiln.cpu", "download.memory.discard_then_write.cpu")
-        .aim(AtLeast(1.0))
-        .reason(
-            "The client hashes each picture with SHA-256 while it writes it, because the record of \
-             its\nsubmission has the digest. The other programs do not.",
-        ),
+        .aim(AtLeast(1.0)),
     Row::new("in memory / `tokio::fs`, not flushed", "download.memory.against_tokio_fs")
         .cpu("download.memory.imagekiln.cpu", "download.memory.tokio_fs.cpu")
         .aim(AtLeast(1.0)),
