@@ -67,6 +67,7 @@ impl Folder {
             Ok(Saved { bytes, sha256: Some(sha256), kind, .. }) => {
                 Ok(SavedPicture { bytes, sha256, kind, location: self.location(key) })
             }
+            // Not expected, because the options ask for the digest.
             Ok(Saved { sha256: None, .. }) => self.saved_before(key, picture).await,
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
                 self.saved_before(key, picture).await

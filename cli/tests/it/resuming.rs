@@ -220,8 +220,9 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
     let faults = vec!["slow-headers@submission=1:always".to_owned()];
     let bench = Bench::with(Config { faults, ..Config::default() });
     bench.simulator.clock().set_speed(0.0);
-    let run = Running::start(&mut bench.kiln(&fox(&["--output", "fox.png"])));
+    let mut run = Running::start(&mut bench.kiln(&fox(&["--output", "fox.png"])));
     while bench.simulator.counts().accepted == 0 {
+        assert!(run.child.try_wait().unwrap().is_none(), "it ended before it submitted");
         thread::yield_now();
     }
     // Lines in a replaced file are lost.

@@ -217,6 +217,23 @@ async fn a_journal_that_was_removed_accepts_nothing() {
     assert_eq!(service.posts().len(), 1);
 }
 
+/// A log must not be emptied because its records are in one that is gone.
+#[tokio::test]
+async fn the_log_of_another_process_is_kept_if_the_own_one_was_removed() {
+    let service = ScriptedServer::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let (path, theirs) = (directory.path(), directory.path().join("log-1.jsonl"));
+    submit(&service, path, "t1").await;
+    let before = fs::read(&theirs).unwrap();
+    let journal = Directory::open(path).unwrap();
+    assert_eq!(journal.records().await.unwrap().len(), 1);
+    // A backup may bring it back.
+    fs::write(&theirs, before).unwrap();
+    fs::remove_file(path.join("log-2.jsonl")).unwrap();
+    assert_kind(&journal.records().await.unwrap_err(), ErrorKind::Journal);
+    assert_eq!(ids(path), ["t1"]);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn the_files_are_private() {
