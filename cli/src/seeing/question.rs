@@ -16,8 +16,9 @@ use super::protocol::Answer;
 /// attributes of the terminal. Every terminal responds to the latter, so that ends the response.
 const QUESTION: &[u8] = b"\x1b_Gi=1,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c";
 
-/// How long a terminal may take. One over a slow connection needs a few hundred milliseconds.
-const LIMIT: Duration = Duration::from_secs(1);
+/// How long a terminal may take. One on a busy machine or over a slow connection is waited for,
+/// because a shell takes a late response for typed text.
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// The byte of Ctrl-C.
 const INTERRUPT: u8 = 3;
