@@ -99,9 +99,10 @@ pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
 #[cfg(feature = "postgres")]
 async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
     let mut connection = PgConnection::connect_with(options).await?;
-    // A process that is suspended while it holds a lock must not stop all other workers.
+    // A process that is suspended while it holds a lock must not stop all other workers. One on a
+    // busy machine may need seconds between two statements.
     for setting in ["idle_in_transaction_session_timeout", "idle_session_timeout"] {
-        sqlx::query(&format!("SET {setting} TO '5s'")).execute(&mut connection).await?;
+        sqlx::query(&format!("SET {setting} TO '30s'")).execute(&mut connection).await?;
     }
     // The first workers of a fleet may create it at the same time.
     let schema = "SELECT pg_advisory_lock($1)";
@@ -116,6 +117,8 @@ async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxErro
     sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
     // Outside of transactions, the connection holds no locks.
     sqlx::query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
+    let transactions = "SET idle_in_transaction_session_timeout TO '5s'";
+    sqlx::query(transactions).execute(&mut connection).await?;
     Ok(connection)
 }
 

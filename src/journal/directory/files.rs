@@ -9,8 +9,8 @@ use std::{
 
 use super::disk::{Disk, private};
 
-/// How often a lock is tried that a reader may hold for a moment.
-const LOCK_ATTEMPTS: u32 = 20;
+/// The name of the file whose lock is held while the locks of the logs are tried.
+const ALL: &str = "logs.lock";
 
 /// Gives the next numbers. The file has the one that was given last, as text of a fixed length, so
 /// that a full disk can be written.
@@ -69,17 +69,25 @@ fn lock_path(directory: &Path, index: u32) -> PathBuf {
     directory.join(format!("log-{index}.lock"))
 }
 
+/// Waits until no other process tries the locks of the logs, and keeps them from it until the file
+/// is dropped. Whoever tries a lock has it for a moment, and two processes that meet there would
+/// each leave the log to the other.
+pub(super) fn lock_all(directory: &Path) -> io::Result<File> {
+    let file = lock_file(&directory.join(ALL))?;
+    file.lock().map_err(unlockable)?;
+    Ok(file)
+}
+
+/// The same for a process that reads only. Creates nothing: `None` if nobody has used the directory.
+pub(super) fn lock_all_to_read(directory: &Path) -> io::Result<Option<File>> {
+    let file = if_present(File::open(directory.join(ALL)))?;
+    file.map(|file| file.lock_shared().map_err(unlockable).map(|()| file)).transpose()
+}
+
 /// Returns the lock of a log, or `None` if a process has it.
 pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let path = lock_path(directory, index);
-    let file = private().write(true).create(true).truncate(false).open(path)?;
-    for _ in 0..LOCK_ATTEMPTS {
-        if succeeded(file.try_lock())? {
-            return Ok(Some(file));
-        }
-        std::thread::yield_now();
-    }
-    Ok(None)
+    let file = lock_file(&lock_path(directory, index))?;
+    Ok(succeeded(file.try_lock())?.then_some(file))
 }
 
 /// Whether a process has the log. Creates nothing.
@@ -88,16 +96,22 @@ pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
     Ok(!succeeded(file.try_lock_shared())?)
 }
 
+fn lock_file(path: &Path) -> io::Result<File> {
+    private().write(true).create(true).truncate(false).open(path)
+}
+
 /// Whether an attempt to lock a file succeeded. Fails if its file system has no locks.
 fn succeeded(attempt: Result<(), TryLockError>) -> io::Result<bool> {
     match attempt {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => {
-            let message = format!("the file system does not lock files: {error}");
-            Err(io::Error::new(io::ErrorKind::Unsupported, message))
-        }
+        Err(TryLockError::Error(error)) => Err(unlockable(error)),
     }
+}
+
+fn unlockable(error: io::Error) -> io::Error {
+    let message = format!("the file system does not lock files: {error}");
+    io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
 /// Returns `None` if the file does not exist.

@@ -12,7 +12,10 @@ use std::{
 use super::{
     disk::Disk,
     file::LogFile,
-    files::{Numbers, create_private, if_present, indices, is_locked, lock, log_path},
+    files::{
+        Numbers, create_private, if_present, indices, is_locked, lock, lock_all, lock_all_to_read,
+        log_path,
+    },
     lines::{Content, line},
 };
 use crate::journal::{Intent, Record, State, Step};
@@ -74,9 +77,11 @@ impl Log {
         create_private(directory)?;
         let directory = fs::canonicalize(directory)?;
         let all = all(&directory)?;
+        let tried = lock_all(&directory)?;
         let (index, lock) = (1..)
             .find_map(|index| free(&directory, index, &all).transpose())
             .ok_or(io::ErrorKind::QuotaExceeded)??;
+        drop(tried);
         let (mut file, text) = LogFile::open(log_path(&directory, index), Arc::clone(&disk))?;
         let content = Content::read(&text);
         if !content.unreadable.is_empty() {
@@ -213,6 +218,8 @@ impl Log {
 
     /// Moves the records of processes that have ended to this log.
     pub(super) fn take_over(&mut self) -> io::Result<()> {
+        // Somebody may have removed the directory.
+        let _tried = if_present(lock_all(&self.directory))?;
         for index in indices(&self.directory)? {
             let path = log_path(&self.directory, index);
             if path == self.file.path() {
@@ -281,12 +288,14 @@ impl Log {
 /// Returns the records of all logs, newest first.
 pub(super) fn list(directory: &Path) -> io::Result<Vec<Listed>> {
     let mut is_in_use = HashSet::new();
+    let tried = lock_all_to_read(directory)?;
     for index in indices(directory)? {
         if is_locked(directory, index)? {
             let records = read_log(directory, index)?.records;
             is_in_use.extend(records.values().map(|record| record.intent().id().to_owned()));
         }
     }
+    drop(tried);
     let listed = all(directory)?.records.into_iter().rev().map(|(number, record)| Listed {
         number,
         is_in_use: is_in_use.contains(record.intent().id()),

@@ -120,6 +120,40 @@ async fn several_clients_use_a_directory_and_continue_those_that_have_ended() {
     assert_eq!(logs.count(), 2, "logs are used again");
 }
 
+/// As `kiln resume` does it: what is in use when it looks is left alone. Each of two processes could
+/// take the other's look at a log for its owner.
+#[tokio::test]
+async fn two_processes_that_continue_records_at_once_leave_none() {
+    let service = ScriptedServer::start().await;
+    let mut left = Vec::new();
+    for _ in 0..100 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        for id in ["t1", "t2", "t3", "t4"] {
+            submit(&service, path, id).await;
+        }
+        let path = &path.to_owned();
+        let continued = async || {
+            let path = path.clone();
+            let found = tokio::task::spawn_blocking(move || {
+                let listed = Directory::list(&path).unwrap();
+                (Directory::open(&path).unwrap(), listed)
+            });
+            let (journal, mut listed) = found.await.unwrap();
+            let own = journal.records().await.unwrap();
+            listed.retain(|listed| {
+                !listed.is_in_use && own.iter().any(|own| own.number == listed.number)
+            });
+            (journal, listed)
+        };
+        let ((_first, one), (_second, other)) = tokio::join!(continued(), continued());
+        let mut numbers: Vec<_> = one.iter().chain(&other).map(|listed| listed.number).collect();
+        numbers.sort_unstable();
+        left.extend((numbers != [1, 2, 3, 4]).then_some(numbers));
+    }
+    assert_eq!(left, Vec::<Vec<u64>>::new());
+}
+
 /// A process that does not ask for the open records of others must not keep them.
 #[tokio::test]
 async fn a_process_that_only_submits_leaves_open_records_to_others() {
