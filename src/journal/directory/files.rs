@@ -9,8 +9,8 @@ use std::{
 
 use super::disk::{Disk, private};
 
-/// The name of the file whose lock is held while the locks of the logs are tried.
-const ALL: &str = "logs.lock";
+/// The file that has the last number. Its lock is also held while the locks of the logs are tried.
+const NUMBERS: &str = "numbers";
 
 /// Gives the next numbers. The file has the one that was given last, as text of a fixed length, so
 /// that a full disk can be written.
@@ -22,7 +22,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub(super) fn open(directory: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
-        let path = directory.join("numbers");
+        let path = directory.join(NUMBERS);
         Ok(Self { file: disk.open(&path)?, path, disk })
     }
 
@@ -69,18 +69,18 @@ fn lock_path(directory: &Path, index: u32) -> PathBuf {
     directory.join(format!("log-{index}.lock"))
 }
 
-/// Waits until no other process tries the locks of the logs, and keeps them from it until the file
-/// is dropped. Whoever tries a lock has it for a moment, and two processes that meet there would
-/// each leave the log to the other.
+/// Waits until no other process tries the locks of the logs, and prevents that until the file is
+/// dropped. A process that tries a lock has it for a moment, and two of them could each leave the
+/// log to the other. No number can be given meanwhile.
 pub(super) fn lock_all(directory: &Path) -> io::Result<File> {
-    let file = lock_file(&directory.join(ALL))?;
+    let file = lock_file(&directory.join(NUMBERS))?;
     file.lock().map_err(unlockable)?;
     Ok(file)
 }
 
-/// The same for a process that reads only. Creates nothing: `None` if nobody has used the directory.
+/// The same for a process that only reads. Creates nothing: `None` if the directory is new.
 pub(super) fn lock_all_to_read(directory: &Path) -> io::Result<Option<File>> {
-    let file = if_present(File::open(directory.join(ALL)))?;
+    let file = if_present(File::open(directory.join(NUMBERS)))?;
     file.map(|file| file.lock_shared().map_err(unlockable).map(|()| file)).transpose()
 }
 

@@ -120,8 +120,8 @@ async fn several_clients_use_a_directory_and_continue_those_that_have_ended() {
     assert_eq!(logs.count(), 2, "logs are used again");
 }
 
-/// As `kiln resume` does it: what is in use when it looks is left alone. Each of two processes could
-/// take the other's look at a log for its owner.
+/// As `kiln resume` does it: what is in use when it looks is left alone. Each of two processes
+/// could take the other's look at a log for its owner.
 #[tokio::test]
 async fn two_processes_that_continue_records_at_once_leave_none() {
     let service = ScriptedServer::start().await;
