@@ -120,7 +120,7 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
-pub use self::retry::{RetryPolicy, backoff::Backoff};
+pub use self::retry::{Backoff, RetryPolicy};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Address, FileKind, ImageInput, ImageSource,
-    values::{REDACTED, file_kind::HEAD, image_file, is_secret, web_url::is_url},
+    values::{REDACTED, address::is_url, file_kind::HEAD, image_file, is_secret},
 };
 
 impl Request {

@@ -9,13 +9,12 @@ use sha2::{Digest as _, Sha256};
 use super::{
     images::{Place, value_at},
     operation::{Field, FieldKind, Operation, find_operation, operations},
-    request::Request,
+    request::{Request, SECRET, URL},
     validate::invalid,
-    webhook::{SECRET, URL},
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
-    values::{MAX_NAME, hint, identity::hex, one_line},
+    values::{MAX_NAME, hint, one_line, task_ref::hex},
 };
 
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other

@@ -32,16 +32,26 @@
 //! ```
 
 mod directory;
-mod hook;
 mod record;
 
-use std::{error, fmt, pin::Pin, sync::Arc};
+use std::{
+    error, fmt,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use tokio::time;
 
 pub(crate) use self::directory::is_at;
-pub use self::directory::{Directory, Disk, Listed};
-pub(crate) use self::hook::{call, caught, note};
-pub use self::record::{Intent, Origin, Record, State, Step};
-use crate::{Error, ErrorKind};
+pub use self::{
+    directory::{Directory, Disk, Listed},
+    record::{Intent, Origin, Record, State, Step},
+};
+use crate::{Error, ErrorKind, TaskRef};
 
 /// The return type of the methods of [`Journal`].
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
@@ -149,4 +159,43 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
     fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
         (**self).open_records()
     }
+}
+
+/// Longer than a ledger waits for its database.
+const LONGEST_CALL: Duration = Duration::from_secs(120);
+
+/// Calls a method and awaits its future. A panic is an error, and so is a future that takes too
+/// long.
+pub(crate) async fn call<'a, T>(
+    method: impl FnOnce() -> JournalFuture<'a, T>,
+) -> Result<T, JournalError> {
+    let calling = async {
+        let mut future = pin!(caught(method)?);
+        poll_fn(|context| {
+            caught(|| future.as_mut().poll(context)).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+        })
+        .await
+    };
+    time::timeout(LONGEST_CALL, calling).await.unwrap_or_else(|_| {
+        Err(format!("the journal did not respond within {} s", LONGEST_CALL.as_secs()).into())
+    })
+}
+
+/// Records what happened to a task. A failure of the journal is only logged: the record stays open,
+/// and whoever resumes it finds out the same again.
+pub(crate) async fn note(journal: Option<&dyn Journal>, task: &TaskRef, step: &Step) {
+    let (Some(journal), Some(submission)) = (journal, task.submission()) else { return };
+    if let Err(error) = call(|| journal.advance(submission, step)).await {
+        tracing::warn!(task_id = task.id(), %error, "could not write to the journal");
+    }
+}
+
+/// Calls a function. A panic is an error.
+pub(crate) fn caught<T>(function: impl FnOnce() -> T) -> Result<T, JournalError> {
+    // Nothing of the client is used again that a panic could leave half changed.
+    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        format!("the journal panicked: {text}").into()
+    })
 }

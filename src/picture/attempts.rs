@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error,
     journal::{self, Step},
-    retry::backoff::{Backoff, LONGEST_RETRY},
+    retry::{Backoff, LONGEST_RETRY},
     telemetry::spans,
     transport::middleware::{Purpose, Retry},
 };

@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, PersistError};
 use tokio::sync::mpsc;
 
 use super::{Swept, part};
-use crate::values::identity::hex;
+use crate::values::task_ref::hex;
 
 /// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: u32 = 40;

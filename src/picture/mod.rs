@@ -3,22 +3,28 @@
 mod attempts;
 mod destination;
 mod download;
-mod downloads;
 mod name;
 mod part;
 mod save;
 mod stream;
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 
-pub use self::destination::SaveOptions;
-pub(crate) use self::downloads::{DownloadSettings, Downloads, Source};
 use self::part::Swept;
-pub use self::save::Saved;
-pub use self::stream::PictureStream;
-use crate::{Address, DELIVERY_VALIDITY, Error, TaskRef};
+pub use self::{destination::SaveOptions, save::Saved, stream::PictureStream};
+use crate::{
+    Address, DELIVERY_VALIDITY, Error, TaskRef,
+    journal::Journal,
+    retry::RetryBudget,
+    transport::{hosts::DeliveryRules, service::Service},
+};
 
 /// The size in bytes from which a buffer grows by the same amount each time.
 const MOST_DOUBLED: usize = 64 * 1024 * 1024;
@@ -155,4 +161,53 @@ impl fmt::Debug for Picture {
             .field("expires_at", &self.expires_at())
             .finish()
     }
+}
+
+/// The settings of downloads.
+#[derive(Clone)]
+pub(crate) struct DownloadSettings {
+    pub(crate) max_picture_bytes: u64,
+    /// The time limit for one picture, over all attempts.
+    pub(crate) deadline: Duration,
+}
+
+impl Default for DownloadSettings {
+    fn default() -> Self {
+        Self { max_picture_bytes: 512 * 1024 * 1024, deadline: Duration::from_secs(3600) }
+    }
+}
+
+pub(crate) struct Downloads {
+    service: Arc<Service>,
+    journal: Option<Arc<dyn Journal>>,
+    settings: DownloadSettings,
+    rules: DeliveryRules,
+    retries: RetryBudget,
+    /// The directories in which leftover temporary files were deleted.
+    swept: Swept,
+}
+
+impl Downloads {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        journal: Option<Arc<dyn Journal>>,
+        settings: DownloadSettings,
+        rules: DeliveryRules,
+    ) -> Self {
+        let (retries, swept) = (RetryBudget::new(), Swept::default());
+        Self { service, journal, settings, rules, retries, swept }
+    }
+}
+
+/// The client that a picture comes from.
+pub(crate) trait Source: Send + Sync {
+    fn downloads(&self) -> &Downloads;
+
+    /// Waits for the picture of a task again, whose delivery URL may be another one now.
+    fn again(
+        self: Arc<Self>,
+        task: TaskRef,
+        ready_since: SystemTime,
+        deadline: Duration,
+    ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>>;
 }

@@ -12,13 +12,13 @@ use super::{ClientBuilder, check::parse_hosts, invalid_setting};
 use crate::{
     Error,
     picture::Downloads,
-    retry::backoff::Random,
+    retry::Random,
     task::Shared,
     transport::{
         connections::Connections,
+        connections::HttpSettings,
         hosts::{DeliveryRules, KeyOrigins},
-        http::HttpSettings,
-        observation::Middlewares,
+        middleware::Middlewares,
         redaction::Secrets,
         service::Service,
         tls,

@@ -16,10 +16,10 @@ use crate::{
     Error, REGIONAL_BASE_URL_VARIABLE,
     transport::{
         hosts::{AllowedHost, is_loopback, printable},
-        observation::RESERVED_HEADERS,
-        path::NEUTRAL_PREFIX,
+        middleware::RESERVED_HEADERS,
+        service::NEUTRAL_PREFIX,
     },
-    values::web_url,
+    values::address::check_web_url,
 };
 
 /// The advice about a setting that is named elsewhere in the error.
@@ -93,7 +93,7 @@ impl ClientBuilder {
     pub(super) fn check_webhook(&self) -> Result<(), Error> {
         let Some(address) = &self.tasks.webhook.url else { return Ok(()) };
         let is_too_long = address.reveal().chars().count() > LONGEST_WEBHOOK_URL;
-        if is_too_long || web_url::check(address.reveal()).is_err() {
+        if is_too_long || check_web_url(address.reveal()).is_err() {
             let problem = format!(
                 "the webhook URL is not an http or https URL of at most {LONGEST_WEBHOOK_URL} \
                  characters"
@@ -142,7 +142,7 @@ impl ClientBuilder {
     pub(super) fn proxy_settings(&self) -> Result<Option<(Proxy, Url)>, Error> {
         let Some(address) = &self.proxy else { return Ok(None) };
         let unusable = |problem: &str| invalid_setting(format!("the proxy URL {problem}"));
-        web_url::check(address.reveal()).map_err(unusable)?;
+        check_web_url(address.reveal()).map_err(unusable)?;
         let url = address.parse().map_err(|_| unusable("must be a URL"))?;
         let proxy = Proxy::all(url.clone())
             .map_err(|error| unusable("cannot be used").with_source(error.without_url()))?;

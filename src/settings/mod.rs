@@ -3,10 +3,8 @@
 mod build;
 mod check;
 mod environment;
-mod limits;
 mod preview;
-mod service;
-mod transport;
+mod setters;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -20,8 +18,8 @@ use crate::{
     picture::DownloadSettings,
     task::TaskSettings,
     transport::{
-        clock::WallClock, hosts::printable, http::Customize, middleware::Middleware,
-        recording::Recorder,
+        connections::Customize, hosts::printable, middleware::Middleware, recording::Recorder,
+        service::WallClock,
     },
 };
 

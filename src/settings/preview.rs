@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ClientBuilder;
-use crate::{Error, Submit, transport::path::path_of};
+use crate::{Error, Submit, transport::service::path_of};
 
 /// A submission that is not sent; see [`ClientBuilder::preview`].
 #[derive(Debug, Clone, PartialEq)]

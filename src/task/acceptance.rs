@@ -9,7 +9,7 @@ use crate::{
     contract::{Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
-    values::identity::short_hash,
+    values::task_ref::short_hash,
 };
 
 /// The members of the outermost object that may contain the object that describes the task, in a

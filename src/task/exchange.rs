@@ -25,12 +25,11 @@ use crate::{
     },
     transport::{
         body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
-        error_body::{ErrorBody, MOST_VIOLATIONS, named},
         hooks::Hooks,
         middleware::Purpose,
-        path::path_of,
         redaction::Redaction,
-        response::{Ending, Response},
+        response::{Ending, ErrorBody, MOST_VIOLATIONS, Response, named},
+        service::path_of,
     },
 };
 

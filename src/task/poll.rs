@@ -22,8 +22,7 @@ use crate::{
     retry::status::PollEffect,
     telemetry::{metrics, spans},
     transport::{
-        middleware::Purpose,
-        observation::Subject,
+        middleware::{Purpose, Subject},
         redaction::Redaction,
         response::{Ending, Response},
     },

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{Shared, Task};
-use crate::{Error, ErrorKind, TaskRef, retry::backoff::Backoff};
+use crate::{Error, ErrorKind, TaskRef, retry::Backoff};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
 /// time between those polls.

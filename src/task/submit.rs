@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Billing, Error, ErrorKind, Operation, Request,
     journal::{self, Intent, JournalError, Origin, Step},
-    retry::backoff::Backoff,
+    retry::Backoff,
     telemetry::{metrics, spans},
     transport::{
         body::BodyPlan,

@@ -13,7 +13,7 @@ use super::{Shared, Task, Update, waits::WaitGuard};
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
-    retry::backoff::{Backoff, LONGEST_RETRY},
+    retry::{Backoff, LONGEST_RETRY},
     telemetry::{metrics, spans},
     transport::middleware::{Purpose, Retry},
     values::{MAX_NAME, one_line},

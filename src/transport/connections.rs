@@ -7,14 +7,22 @@
 
 use std::{
     collections::HashMap,
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{
+    ClientBuilder, Proxy,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::HeaderValue,
+    redirect,
+};
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::http::{HttpClients, HttpSettings};
+use super::hosts::{UrlRefusal, is_loopback, reason_not_public};
 
 /// After this much silence, other requests to the host use a new connection. The silent exchange
 /// itself continues.
@@ -106,5 +114,154 @@ impl Connections {
 
     fn renewed(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpClients>>> {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// HTTP/2 flow-control windows. With the default of 64 KiB, large transfers wait for window
+/// updates.
+const STREAM_WINDOW: u32 = 4 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// The interval and the timeout of HTTP/2 pings. A connection without a ping response is closed.
+const PING_EVERY: Duration = Duration::from_secs(5);
+const PING_LIMIT: Duration = Duration::from_secs(5);
+
+/// Customizes the HTTP clients.
+pub(crate) type Customize = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
+
+/// The settings that all HTTP clients of a [`Client`](crate::Client) share.
+pub(crate) struct HttpSettings {
+    pub(crate) tls: Customize,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) user_agent: HeaderValue,
+    /// Replaces the proxies from the environment.
+    pub(crate) proxy: Option<(Proxy, Url)>,
+    pub(crate) customize: Option<Customize>,
+}
+
+impl HttpSettings {
+    fn builder(&self) -> ClientBuilder {
+        let builder = reqwest::Client::builder()
+            .user_agent(self.user_agent.clone())
+            .connect_timeout(self.connect_timeout)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_keep_alive_interval(PING_EVERY)
+            .http2_keep_alive_timeout(PING_LIMIT)
+            .http2_keep_alive_while_idle(true)
+            .pool_max_idle_per_host(64);
+        let customize = [&self.tls].into_iter().chain(&self.customize);
+        let builder = customize.fold(builder, |builder, customize| customize(builder));
+        let builder = match &self.proxy {
+            Some((proxy, _)) => builder.no_proxy().proxy(proxy.clone()),
+            None => builder,
+        };
+        // Set last, so that `customize` cannot override these.
+        builder
+            // A redirect would forward the key. `download` follows redirects itself.
+            .redirect(redirect::Policy::none())
+            // Only `task` and `picture` decide whether a request may be retried.
+            .retry(reqwest::retry::never())
+    }
+}
+
+/// The HTTP clients, of which the URL selects one.
+struct HttpClients {
+    /// Without a proxy, because no proxy can reach the local loopback interface.
+    direct: reqwest::Client,
+    /// Uses a proxy if one is configured for the host.
+    proxied: reqwest::Client,
+    /// Without a proxy, restricted to public addresses.
+    public: reqwest::Client,
+    proxies: Matcher,
+}
+
+impl HttpClients {
+    /// Builds all clients from the same settings. Uses the proxies that the environment defines
+    /// now, if the settings have none.
+    fn new(settings: &HttpSettings) -> reqwest::Result<Self> {
+        let proxies = match &settings.proxy {
+            Some((_, url)) => Matcher::builder().all(url.as_str()).build(),
+            None => Matcher::from_system(),
+        };
+        Ok(Self {
+            direct: settings.builder().no_proxy().build()?,
+            proxied: settings.builder().build()?,
+            public: settings.builder().no_proxy().dns_resolver(PublicAddresses).build()?,
+            proxies,
+        })
+    }
+
+    /// Returns the client for a URL. A host is trusted if the settings name it, or if it may
+    /// receive the key. Only requests without a proxy are restricted to public addresses: a proxy
+    /// resolves the name itself, and often has a private address.
+    fn client(&self, url: &Url, is_trusted: bool) -> &reqwest::Client {
+        let is_proxied =
+            || url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
+        if is_trusted && is_loopback(url) {
+            &self.direct
+        } else if is_trusted || is_proxied() {
+            &self.proxied
+        } else {
+            &self.public
+        }
+    }
+}
+
+/// For hosts that only the service named. The HTTP client does not call it for IP addresses in
+/// URLs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PublicAddresses;
+
+impl Resolve for PublicAddresses {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            // The port is a placeholder; the HTTP client replaces it with that of the URL.
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let public: Addrs = Box::new(public_of(name.as_str(), found)?.into_iter());
+            Ok(public)
+        })
+    }
+}
+
+fn public_of(name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, UrlRefusal> {
+    let reason = found.first().and_then(|address| reason_not_public(address.ip()));
+    let is_public = |address: &SocketAddr| reason_not_public(address.ip()).is_none();
+    let public: Vec<SocketAddr> = found.into_iter().filter(is_public).collect();
+    match reason {
+        Some(reason) if public.is_empty() => {
+            Err(UrlRefusal::of_host(format!("{name} resolves to {reason}")))
+        }
+        _ => Ok(public),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(texts: &[&str]) -> Vec<SocketAddr> {
+        texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect()
+    }
+
+    #[test]
+    fn addresses_that_are_not_public_are_dropped() {
+        let found = addresses(&["10.0.0.7", "8.8.8.8", "fd00::1", "2606:4700::1111"]);
+        assert_eq!(public_of("cdn.test", found), Ok(addresses(&["8.8.8.8", "2606:4700::1111"])));
+    }
+
+    #[test]
+    fn a_name_without_a_public_address_is_refused() {
+        let refusal = public_of("cdn.test", addresses(&["10.0.0.7", "127.0.0.1"])).unwrap_err();
+        assert_eq!(refusal.to_string(), "cdn.test resolves to a private address");
+        assert_eq!(public_of("cdn.test", Vec::new()), Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_name_of_a_local_address_is_refused() {
+        let outcome = PublicAddresses.resolve("localhost".parse().unwrap()).await;
+        let error = outcome.err().expect("only loopback addresses");
+        assert!(error.downcast_ref::<UrlRefusal>().is_some(), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use super::{
     connections::Connection,
     hosts::{DeliveryRules, UrlRefusal},
     middleware::Purpose,
-    observation::Subject,
+    middleware::Subject,
     service::Service,
 };
 use crate::TaskRef;
@@ -91,7 +91,7 @@ fn error_of(error: reqwest::Error) -> DownloadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{resolver::PublicAddresses, tls};
+    use crate::transport::{connections::PublicAddresses, tls};
 
     /// `localhost` represents any name that resolves to a local address. The rules would already
     /// refuse it, so this test calls the client directly.

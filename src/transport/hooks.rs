@@ -8,7 +8,10 @@ use reqwest::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 
-use super::{middleware::Purpose, observation::Subject, service::Service};
+use super::{
+    middleware::{Purpose, Subject},
+    service::Service,
+};
 use crate::generated::Client;
 
 /// The context of one submission.

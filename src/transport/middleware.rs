@@ -1,11 +1,22 @@
 //! Middleware: code of the program that runs around every exchange.
 
-use std::time::Duration;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 pub use reqwest::header::HeaderMap;
+use reqwest::{Response, Version};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::{Instrument, Span, field::Empty};
+use url::Url;
 
-use crate::{Address, Error};
+use crate::{
+    Address, Error, find_operation,
+    telemetry::{metrics, spans},
+};
 
 /// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
 /// example to add trace headers, to record metrics or to show what the client waits for.
@@ -130,4 +141,228 @@ pub struct Retry<'a> {
     /// Why the last attempt failed. [`Error::retry_after`] is the wait that the service asked for;
     /// a submission ignores a wait of zero.
     pub error: &'a Error,
+}
+
+/// The path of `get_result`, which polling URLs usually have.
+const GET_RESULT: &str = "/v1/get_result";
+
+/// The name of the header that carries the key (security scheme `ApiKey` of the contract).
+pub(crate) const KEY_HEADER: &str = "x-key";
+
+/// Headers that the SDK or HTTP itself sets.
+pub(crate) const RESERVED_HEADERS: [&str; 9] = [
+    KEY_HEADER,
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+    "user-agent",
+];
+
+/// What an exchange is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) operation: Option<&'a str>,
+    pub(crate) task_id: Option<&'a str>,
+    /// The number of requests for the same purpose before this one, because of failures and
+    /// redirects.
+    pub(crate) resends: u32,
+}
+
+/// The middlewares of a client, in the order in which they were added.
+#[derive(Clone, Default)]
+pub(crate) struct Middlewares(pub(crate) Arc<[Arc<dyn Middleware>]>);
+
+impl Middlewares {
+    /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
+    /// dropping the returned value reports how it ended.
+    pub(crate) fn begin(
+        &self,
+        purpose: Purpose,
+        url: &Url,
+        subject: Subject<'_>,
+        headers: &mut HeaderMap,
+    ) -> Observation {
+        let observation = Observation {
+            span: span(purpose, url, subject),
+            purpose,
+            started: Instant::now(),
+            has_ended: false,
+            middlewares: self.clone(),
+            url: url.clone().into(),
+            operation: subject.operation.map(str::to_owned),
+            task_id: subject.task_id.map(str::to_owned),
+        };
+        if self.0.is_empty() {
+            return observation;
+        }
+        let (kept, exchange) = (headers.clone(), observation.exchange());
+        observation.span.in_scope(|| {
+            for middleware in self.0.iter() {
+                let unchanged = headers.clone();
+                if !has_returned("before", || middleware.before(&exchange, headers)) {
+                    *headers = unchanged;
+                }
+            }
+        });
+        restore(headers, &kept);
+        observation
+    }
+
+    /// Counts a retry, and calls `retry` of each middleware.
+    pub(crate) fn announce(&self, retry: &Retry<'_>) {
+        metrics::retry(retry.purpose.name(), retry.error);
+        for middleware in self.0.iter() {
+            has_returned("retry", || middleware.retry(retry));
+        }
+    }
+}
+
+/// Calls a method of a middleware, and returns whether it did not panic. A panic ends only the
+/// method, because a submission that ends with it would lose its task.
+fn has_returned(method: &'static str, hook: impl FnOnce()) -> bool {
+    let outcome = catch_unwind(AssertUnwindSafe(hook));
+    if outcome.is_err() {
+        tracing::error!(method, "a middleware panicked; continuing without it");
+    }
+    outcome.is_ok()
+}
+
+/// Gives the reserved headers the values that they had.
+fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
+    for name in RESERVED_HEADERS {
+        headers.remove(name);
+        if let Some(value) = kept.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+}
+
+/// An exchange in progress. Dropping it reports that no response arrived.
+pub(crate) struct Observation {
+    span: Span,
+    purpose: Purpose,
+    started: Instant,
+    has_ended: bool,
+    middlewares: Middlewares,
+    url: Address,
+    operation: Option<String>,
+    task_id: Option<String>,
+}
+
+impl Observation {
+    /// What the middlewares see of the exchange.
+    fn exchange(&self) -> Exchange<'_> {
+        Exchange {
+            purpose: self.purpose,
+            url: &self.url,
+            operation: self.operation.as_deref(),
+            task_id: self.task_id.as_deref(),
+        }
+    }
+
+    /// Sends the request in the span of the exchange, and reports how that ended.
+    pub(crate) async fn send(
+        self,
+        sending: impl Future<Output = reqwest::Result<Response>>,
+    ) -> reqwest::Result<Response> {
+        let response = sending.instrument(self.span.clone()).await;
+        self.finish(&response);
+        response
+    }
+
+    /// Reports the response, or why there is none.
+    fn finish(mut self, response: &reqwest::Result<Response>) {
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return self.end(None, Some(error_type(error))),
+        };
+        let status = response.status();
+        if let Some(version) = version(response.version()) {
+            self.span.record("network.protocol.version", version);
+        }
+        self.span.record("http.response.status_code", status.as_u16());
+        let is_error = status.is_client_error() || status.is_server_error();
+        self.end(Some(status.as_u16()), is_error.then_some(status.as_str()));
+    }
+
+    fn end(&mut self, status: Option<u16>, error_type: Option<&str>) {
+        self.has_ended = true;
+        if let Some(error_type) = error_type {
+            spans::fail(&self.span, error_type);
+        }
+        let elapsed = self.started.elapsed();
+        metrics::request(self.purpose.name(), status, elapsed);
+        let (exchange, outcome) = (self.exchange(), Outcome { status, elapsed });
+        self.span.in_scope(|| {
+            for middleware in self.middlewares.0.iter().rev() {
+                has_returned("after", || middleware.after(&exchange, &outcome));
+            }
+        });
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end(None, Some("no_response"));
+        }
+    }
+}
+
+fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
+    let method = purpose.method();
+    let template = template(purpose, url, subject.operation);
+    tracing::info_span!(
+        target: "imagekiln::http",
+        "HTTP request",
+        otel.name = spans::named(method, template),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.request.resend_count = (subject.resends > 0).then_some(subject.resends),
+        http.response.status_code = Empty,
+        url.full = %Address::from(url.clone()),
+        url.template = template,
+        server.address = url.host_str(),
+        server.port = url.port_or_known_default(),
+        network.protocol.version = Empty,
+        error.type = Empty,
+        imagekiln.operation = subject.operation,
+        imagekiln.task.id = subject.task_id,
+    )
+}
+
+/// Returns the path of the URL without what differs between tasks, if it is known.
+fn template<'a>(purpose: Purpose, url: &'a Url, operation: Option<&str>) -> Option<&'a str> {
+    match purpose {
+        Purpose::Submission => match find_operation(operation?) {
+            Some(operation) if !operation.path_parameters.is_empty() => Some(operation.path),
+            _ => Some(url.path()),
+        },
+        Purpose::Poll => Some(url.path()).filter(|path| path.ends_with(GET_RESULT)),
+        Purpose::Download => None,
+    }
+}
+
+fn version(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        _ => None,
+    }
+}
+
+fn error_type(error: &reqwest::Error) -> &'static str {
+    if error.is_connect() {
+        "connect"
+    } else if error.is_timeout() {
+        "timeout"
+    } else {
+        "broken"
+    }
 }

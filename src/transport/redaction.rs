@@ -12,7 +12,7 @@ use url::{Url, form_urlencoded::byte_serialize};
 
 use crate::{
     FieldKind, ImageSource, Request, TaskRef, WebhookSecret,
-    values::{REDACTED, is_secret, one_line, web_url::is_url},
+    values::{REDACTED, address::is_url, is_secret, one_line},
 };
 
 /// Parts of a signed URL and webhook secrets shorter than this protect nothing, and would occur

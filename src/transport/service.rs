@@ -3,26 +3,23 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use url::Url;
 
 use super::{
-    clock::WallClock,
     connections::Connections,
     hosts::KeyOrigins,
-    middleware::Purpose,
-    observation::{KEY_HEADER, Middlewares, Observation, Subject},
-    path::path_of,
+    middleware::{KEY_HEADER, Middlewares, Observation, Purpose, Subject},
     recording::{Recorded, Recorder, Recording},
     redaction::{Redaction, Secrets},
     response::Response,
 };
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
-    TaskRef, retry::backoff::Random,
+    TaskRef, retry::Random,
 };
 
 pub(crate) struct Service {
@@ -125,4 +122,72 @@ pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));
     url.query_pairs_mut().clear().append_pair("id", id);
     url.into()
+}
+
+/// The wall clock of a client: the system clock, or an injected one. It is read every time, so the
+/// result is correct after the machine was suspended or its clock was set. Delays and deadlines use
+/// tokio's clock instead.
+#[derive(Clone)]
+pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
+
+impl WallClock {
+    pub(crate) fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> SystemTime {
+        (self.0)()
+    }
+}
+
+impl Default for WallClock {
+    #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
+    fn default() -> Self {
+        Self::new(SystemTime::now)
+    }
+}
+
+/// The prefix of model names in the contract, which the configured prefix replaces.
+pub(crate) const NEUTRAL_PREFIX: &str = "gen";
+
+/// Returns the path of a submission, as sent. `base` is the path of the base URL.
+pub(crate) fn path_of(base: &str, request: &Request, prefix: &str) -> String {
+    let operation = request.operation();
+    let path =
+        operation.path_parameters.iter().fold(operation.path.to_owned(), |path, parameter| {
+            path.replace(&format!("{{{}}}", parameter.name), request.path_value(parameter.name))
+        });
+    let path = format!("{}{path}", base.trim_end_matches('/'));
+    with_prefix(&path, prefix).unwrap_or(path)
+}
+
+/// Replaces the neutral prefix of the model name: `/v1/gen-2-pro` with the prefix `xyz` becomes
+/// `/v1/xyz-2-pro`. Returns `None` if the path stays the same.
+fn with_prefix(path: &str, prefix: &str) -> Option<String> {
+    if prefix == NEUTRAL_PREFIX {
+        return None;
+    }
+    // Search from the end: the base URL may have its own path.
+    let (base, model) = path.split_at(path.rfind("/v1/")? + "/v1/".len());
+    let rest = model.strip_prefix(NEUTRAL_PREFIX).filter(|rest| rest.starts_with('-'))?;
+    Some(format!("{base}{prefix}{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_prefix;
+
+    #[test]
+    fn only_the_model_name_prefix_is_replaced() {
+        for (path, expected) in [
+            ("/v1/gen-2-pro", Some("/v1/xyz-2-pro")),
+            ("/proxy/v1/gen-tools/deblur-v1", Some("/proxy/v1/xyz-tools/deblur-v1")),
+            ("/gen-1/v1/finetune", None),
+            ("/v1/general", None),
+            ("/v1/gen-2-klein-9b-kv-finetuned", Some("/v1/xyz-2-klein-9b-kv-finetuned")),
+        ] {
+            assert_eq!(with_prefix(path, "xyz").as_deref(), expected, "{path}");
+            assert_eq!(with_prefix(path, "gen"), None, "{path}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use rustls::{
 #[cfg(all(feature = "rustls", not(feature = "native-tls")))]
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use super::http::Customize;
+use super::connections::Customize;
 
 /// Whether this build includes a TLS backend.
 pub(crate) const IS_BUILT_IN: bool = cfg!(any(feature = "rustls", feature = "native-tls"));

@@ -13,8 +13,8 @@ use url::Url;
 
 use super::{
     Address,
+    address::{check_web_url, is_url},
     base64_text::{self, is_data_url},
-    web_url::{self, is_url},
 };
 
 /// An image in a request: a file, bytes, base64 text, or a URL.
@@ -116,7 +116,7 @@ impl ImageInput {
         if !is_url(&text) {
             return Err(ImageUrlError("must be an http, https or data: URL"));
         }
-        web_url::check(&text).map_err(ImageUrlError)?;
+        check_web_url(&text).map_err(ImageUrlError)?;
         Ok(Self::url(text))
     }
 

@@ -1,32 +1,28 @@
 //! Hand-written field types: those the generator cannot express, and secrets that must not be
 //! printed.
 
-mod address;
+pub(crate) mod address;
 mod aspect_ratio;
 pub(crate) mod base64_text;
-mod extra;
 pub(crate) mod file_kind;
-pub(crate) mod identity;
 pub(crate) mod image_file;
 mod image_input;
 mod json;
 mod secret;
-mod task_ref;
+pub(crate) mod task_ref;
 mod task_status;
 mod text;
 mod violation;
-pub(crate) mod web_url;
 pub(crate) mod whole;
 
 use std::time::Duration;
 
 pub use self::address::Address;
 pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
-pub use self::extra::Extra;
 pub use self::file_kind::FileKind;
 pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
 pub(crate) use self::json::Fault;
-pub use self::json::{IntoField, IntoJson};
+pub use self::json::{Extra, IntoField, IntoJson};
 pub use self::secret::{Secret, WebhookSecret};
 pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};
 pub use self::task_status::TaskStatus;

@@ -29,9 +29,7 @@
 //! With the feature `axum`, [`Receiver`] does this in an HTTP server. The
 //! [guide](crate::guide::webhooks) shows how.
 
-mod confirm;
 mod event;
-mod header;
 #[cfg(feature = "axum")]
 mod receiver;
 mod rejection;
@@ -39,8 +37,8 @@ mod scheme;
 mod verifier;
 
 pub use self::event::Event;
-pub use self::header::Encoding;
 #[cfg(feature = "axum")]
 pub use self::receiver::Receiver;
 pub use self::rejection::Rejection;
+pub use self::scheme::Encoding;
 pub use self::verifier::Verifier;

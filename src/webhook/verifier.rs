@@ -12,7 +12,7 @@ use super::{
     event::Verified,
     scheme::{Kind, SECRET_PREFIX, Scheme},
 };
-use crate::{WebhookSecret, transport::clock::WallClock};
+use crate::{WebhookSecret, transport::service::WallClock};
 
 /// The default maximum size of a body in bytes.
 const DEFAULT_MAX_BODY: usize = 1024 * 1024;

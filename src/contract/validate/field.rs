@@ -10,7 +10,7 @@ use super::{
         operation::{Field, FieldKind, Limits},
     },
     Problem,
-    image_content::{self, check_url},
+    image::{self, check_url},
 };
 use crate::{AspectRatio, ImageInput, Location, Violation, values::hint};
 
@@ -71,7 +71,7 @@ impl Check<'_> {
 
     /// Validates an image in a field that the contract does not define.
     pub(super) fn unlisted(&mut self, steps: &[Location], image: &ImageInput) {
-        let checked = image_content::check(image, None);
+        let checked = image::check(image, None);
         self.found.extend(checked.err().map(|problem| problem.at(steps)));
     }
 }
@@ -218,5 +218,5 @@ fn check_image(kind: &FieldKind, image: &ImageInput) -> Result<(), Problem> {
     let FieldKind::Image { encodings, .. } = kind else {
         return Err(Problem::new("type_error", "is not an image field"));
     };
-    image_content::check(image, Some(*encodings))
+    image::check(image, Some(*encodings))
 }

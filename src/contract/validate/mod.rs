@@ -2,14 +2,12 @@
 //! which the service reports them.
 
 mod field;
-mod form;
-mod image_content;
-mod image_size;
-mod image_whole;
-mod unlisted;
+mod image;
+
+use serde_json::Value;
 
 use self::field::Check;
-pub(super) use self::{image_content::head, image_size::size};
+pub(super) use self::image::{head, size};
 use super::{
     images::{Place, field_of},
     operation::PathParameter,
@@ -41,7 +39,7 @@ impl Request {
     /// Performs only the checks that do not depend on the contract. They apply even if validation
     /// is turned off, because a request that fails them cannot be sent as the caller intended.
     pub(crate) fn validate_form(&self) -> Result<(), Error> {
-        check(self, form::violations(self))
+        check(self, form_violations(self))
     }
 }
 
@@ -73,8 +71,8 @@ pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Er
 }
 
 fn violations(request: &Request) -> Vec<Violation> {
-    let mut found = form::violations(request);
-    unlisted::violations(request, &mut found);
+    let mut found = form_violations(request);
+    unlisted_fields(request, &mut found);
     let mut check = Check { images: &request.images, found };
     check.members(request.operation.fields, &request.body, &Place::Body);
     for (steps, image) in request.images.iter() {
@@ -83,7 +81,7 @@ fn violations(request: &Request) -> Vec<Violation> {
         }
     }
     let mut found = check.found;
-    image_size::violations(request, &mut found);
+    image::size_violations(request, &mut found);
     parameter_violations(request, &mut found);
     found
 }
@@ -101,4 +99,93 @@ fn parameter_violations(request: &Request, found: &mut Vec<Violation>) {
             found.push(violation);
         }
     }
+}
+
+/// serde_json reads 127 levels, one of which is the body itself.
+const MAX_LEVELS: usize = 126;
+
+/// Finds what prevents sending the request as the caller intended, regardless of the contract.
+fn form_violations(request: &Request) -> Vec<Violation> {
+    let mut found = request.faults();
+    for (name, value) in &request.body {
+        if has_more_levels(value, MAX_LEVELS) {
+            let msg = format!("is nested too deeply; must have at most {MAX_LEVELS} levels");
+            found.push(Violation::of_field(name, "recursion_loop", msg));
+        }
+    }
+    path_parameters(request, &mut found);
+    found
+}
+
+fn has_more_levels(value: &Value, levels: usize) -> bool {
+    let item = |item| levels == 0 || has_more_levels(item, levels - 1);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(item),
+        Value::Object(members) => levels == 0 || members.values().any(item),
+        _ => false,
+    }
+}
+
+fn path_parameters(request: &Request, found: &mut Vec<Violation>) {
+    let known = request.operation.path_parameters;
+    for parameter in known {
+        let mut values = request.path_parameters.iter().filter(|(name, _)| name == parameter.name);
+        let (kind, msg) = match (values.next(), values.next()) {
+            (None, _) => ("missing", "is required"),
+            (_, Some(_)) => ("set_twice", "is set twice; set it once"),
+            (Some((_, value)), None) if value.is_empty() => ("missing", "is required"),
+            (Some((_, value)), None) if !is_segment(value) => (
+                "value_error",
+                "must consist of letters, digits, `-`, `.` and `_`, without consecutive dots",
+            ),
+            _ => continue,
+        };
+        found.push(Violation::of_parameter(parameter.name, kind, msg));
+    }
+    for (name, _) in &request.path_parameters {
+        if !known.iter().any(|parameter| parameter.name == name) {
+            found.push(Violation::of_parameter(
+                name,
+                "extra_forbidden",
+                "is not a parameter of this operation's path",
+            ));
+        }
+    }
+}
+
+/// A slash, a percent sign or a value of dots would change the endpoint.
+fn is_segment(value: &str) -> bool {
+    let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    is_plain && value != "." && !value.contains("..")
+}
+
+/// The first reference image. The next ones are `input_image_2`, `input_image_3` and so on.
+const REFERENCE: &str = "input_image";
+
+/// Finds fields that the contract does not list and the service refuses.
+fn unlisted_fields(request: &Request, found: &mut Vec<Violation>) {
+    let Request { operation, body, .. } = request;
+    let given = body.iter().filter(|(_, value)| !value.is_null());
+    for (name, _) in given.filter(|(name, _)| operation.field(name).is_none()) {
+        let msg = match operation.max_reference_images {
+            _ if operation.not_accepted.contains(&name.as_str()) => {
+                format!("is not accepted by {operation}; remove it")
+            }
+            Some(most) if reference_number(name).is_some_and(|number| number > most) => {
+                format!("is one of more than {most} reference images; {operation} takes {most}")
+            }
+            _ => continue,
+        };
+        found.push(Violation::of_field(name, "extra_forbidden", msg));
+    }
+}
+
+/// Returns 1 for `input_image`, 2 for `input_image_2`.
+fn reference_number(name: &str) -> Option<u64> {
+    let rest = name.strip_prefix(REFERENCE)?;
+    if rest.is_empty() {
+        return Some(1);
+    }
+    // `parse` would accept a plus sign.
+    rest.strip_prefix('_').filter(|digits| !digits.starts_with('+'))?.parse().ok()
 }

@@ -11,7 +11,10 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{BodyFailure, Progress, pool::Pool, stream::RAW_FRAME};
+use super::{
+    BodyFailure, Progress,
+    stream::{Pool, RAW_FRAME},
+};
 use crate::values::image_file::{self, Fingerprint};
 
 /// Frames per chunk. Each chunk costs a switch between threads.

@@ -2,8 +2,6 @@
 //! chunks; the length is known before the first byte.
 
 mod file;
-mod pool;
-mod progress;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -14,8 +12,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use self::file::PlannedFile;
-pub(crate) use self::progress::{BodyFailure, Progress};
-pub(crate) use self::stream::StreamedBody;
+pub(crate) use self::stream::{BodyFailure, Progress, StreamedBody};
 use crate::{
     ImageSource,
     contract::{Images, Place, Request, field_of},

@@ -3,15 +3,21 @@
 use std::{
     io,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
+use base64::{Engine, encoded_len};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
-use super::{BodyFailure, BodyPlan, Part, Permit, Progress, pool::Pool};
+use super::{BodyPlan, Part, Permit, PermitError};
+use crate::values::base64_text::STANDARD;
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
 /// small enough for a slow connection. A short text body is one frame.
@@ -134,5 +140,114 @@ impl http_body::Body for StreamedBody {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.left)
+    }
+}
+
+/// Reuses buffers, because the allocator would return the pages of every large buffer to the
+/// operating system and request them again.
+#[derive(Default)]
+pub(super) struct Pool(Mutex<Vec<Vec<u8>>>);
+
+/// A buffer with base64, which returns to its pool when it is dropped.
+pub(super) struct Pooled {
+    buffer: Vec<u8>,
+    length: usize,
+    pool: Arc<Pool>,
+}
+
+impl Pool {
+    /// Returns an empty buffer.
+    pub(super) fn buffer(self: &Arc<Self>) -> Pooled {
+        let kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        Pooled { buffer: kept.unwrap_or_default(), length: 0, pool: Arc::clone(self) }
+    }
+}
+
+impl Pooled {
+    /// Appends the base64 of `raw`. All pieces but the last must have a multiple of 3 bytes.
+    pub(super) fn encode(&mut self, raw: &[u8]) {
+        let needed = self.length + encoded_len(raw.len(), true).unwrap_or_default();
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        // The only possible error is a buffer that is too small, which the resize prevents.
+        let room = self.buffer.get_mut(self.length..).unwrap_or_default();
+        self.length += STANDARD.encode_slice(raw, room).unwrap_or_default();
+    }
+}
+
+impl AsRef<[u8]> for Pooled {
+    fn as_ref(&self) -> &[u8] {
+        self.buffer.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        let mut kept = self.pool.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        kept.push(std::mem::take(&mut self.buffer));
+    }
+}
+
+/// The progress of one attempt.
+pub(crate) struct Progress {
+    started: Instant,
+    /// When the HTTP client last took a frame, in milliseconds after the start.
+    last_frame_ms: AtomicU64,
+    all_frames_taken: AtomicBool,
+    failure: Mutex<Option<BodyFailure>>,
+}
+
+/// Why the body ended early.
+pub(crate) enum BodyFailure {
+    /// The attempt was not permitted. Nothing of the body was sent.
+    Refused(PermitError),
+    /// An image could not be read completely.
+    File(String),
+}
+
+impl Progress {
+    pub(crate) fn start() -> Self {
+        Self {
+            started: Instant::now(),
+            last_frame_ms: AtomicU64::new(0),
+            all_frames_taken: AtomicBool::new(false),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
+    /// frame, this is the start of the exchange.
+    pub(crate) fn last_frame_at(&self) -> Instant {
+        self.started + Duration::from_millis(self.last_frame_ms.load(Ordering::Relaxed))
+    }
+
+    fn count_frame(&self) {
+        let after = self.started.elapsed().as_millis() as u64;
+        self.last_frame_ms.store(after, Ordering::Relaxed);
+    }
+
+    /// Returns whether the HTTP client has taken the last frame of the body.
+    ///
+    /// `true` does not mean that the service has the whole body, because the HTTP client may still
+    /// buffer the frame. `false` means that the service cannot have the whole body and cannot have
+    /// accepted the submission.
+    pub(crate) fn all_frames_taken(&self) -> bool {
+        self.all_frames_taken.load(Ordering::Acquire)
+    }
+
+    fn set_all_frames_taken(&self) {
+        self.all_frames_taken.store(true, Ordering::Release);
+    }
+
+    /// Takes why the body ended early, if it did.
+    pub(crate) fn take_failure(&self) -> Option<BodyFailure> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn fail(&self, failure: BodyFailure) {
+        // Keep the first failure, which ended the upload.
+        let mut kept = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(failure);
     }
 }

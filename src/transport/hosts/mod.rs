@@ -7,7 +7,6 @@ mod delivery;
 #[cfg(test)]
 mod documented;
 mod key;
-mod siblings;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -10,8 +10,8 @@ use tokio::{
 
 use super::Shared;
 use crate::{
-    Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions,
-    retry::backoff::Backoff, task::outcome,
+    Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions, retry::Backoff,
+    task::outcome,
 };
 
 /// The maximum number of polls of a task that the service reports as unknown after sending an event

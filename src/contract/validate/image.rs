@@ -1,11 +1,16 @@
-//! Validates the content of image fields from the first bytes.
+//! Validates images: their format from the first bytes, their dimensions from their headers, and
+//! whether they are truncated.
 
 use std::io::Read;
 
-use super::Problem;
+use super::{super::operation::FieldKind, Problem};
 use crate::{
-    ImageEncodings, ImageInput, ImageSource,
-    values::{base64_text, file_kind::FileKind, image_file, web_url},
+    Error, FileKind, ImageEncodings, ImageInput, ImageSource, Request, Violation,
+    values::{
+        address::check_web_url,
+        base64_text, image_file,
+        whole::{Checker, Extent},
+    },
 };
 
 /// The number of leading bytes that identify the formats below.
@@ -52,11 +57,11 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Re
 }
 
 pub(super) fn check_url(text: &str) -> Result<(), Problem> {
-    web_url::check(text).map_err(|problem| Problem::new("url_parsing", problem))
+    check_web_url(text).map_err(|problem| Problem::new("url_parsing", problem))
 }
 
 /// Returns the file of an image for the end of a message.
-pub(super) fn file_of(image: &ImageInput) -> String {
+fn file_of(image: &ImageInput) -> String {
     match image.source() {
         ImageSource::Path(path) => format!(": `{}`", path.display()),
         _ => String::new(),
@@ -104,9 +109,101 @@ fn content(head: &[u8]) -> Option<Content> {
     }
 }
 
+/// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
+const SIZE_HEAD: usize = 512 * 1024;
+
+/// The contract does not define whether a megapixel is 10^6 or 2^20 pixels. The larger value
+/// refuses nothing that the service may accept.
+const MEGAPIXEL: f64 = 1_048_576.0;
+
+/// Validates the dimensions of images from their headers, without decoding. The service must check
+/// images at URLs, and images in formats whose size cannot be read here.
+pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
+    for (steps, image) in request.images.iter() {
+        let Some(kind) = request.operation.kind_at(steps) else { continue };
+        let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
+        let masked = mask_of.filter(|_| *same_size);
+        if masked.is_none() && max_megapixels.is_none() {
+            continue;
+        }
+        let Some((width, height)) = size(image) else { continue };
+        let is = format!("is {width} x {height} pixels");
+        let mut report = |msg| found.push(Violation::of_value(steps, "value_error", msg));
+        if let Some(limit) = max_megapixels
+            && (width as f64) * (height as f64) > limit * MEGAPIXEL
+        {
+            report(format!("{is}; must have at most {limit} megapixels"));
+        }
+        if let Some(masked) = masked
+            && let Some((masked_width, masked_height)) =
+                request.images.beside(steps, masked).and_then(size)
+            && (width, height) != (masked_width, masked_height)
+        {
+            report(format!(
+                "{is}; must be {masked_width} x {masked_height} pixels, like `{masked}`"
+            ));
+        }
+    }
+}
+
+pub(in crate::contract) fn size(image: &ImageInput) -> Option<(usize, usize)> {
+    let size = imagesize::blob_size(&head(image, SIZE_HEAD)?).ok()?;
+    Some((size.width, size.height))
+}
+
+/// How much of a file is read at a time, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+impl Request {
+    /// Reads all images of the request, and checks that none of them is truncated.
+    ///
+    /// Submitting a request does not check this, because it reads files only once, while it sends
+    /// them. The structure of JPEG, PNG and WebP images is checked, without decoding them. Images
+    /// in other formats, images at URLs and unreadable files are skipped.
+    ///
+    /// This method may block, because it reads files.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Validation`](crate::ErrorKind::Validation), with a violation for each field that has
+    /// such an image.
+    pub fn check_images(&self) -> Result<(), Error> {
+        let mut found = Vec::new();
+        for (steps, image) in self.images.iter() {
+            if let Some(kind) = cut_off(image) {
+                let file = file_of(image);
+                let msg = format!("is truncated; must be a complete {kind} image{file}");
+                found.push(Violation::of_value(steps, "value_error", msg));
+            }
+        }
+        super::check(self, found)
+    }
+}
+
+/// Returns the format of an image whose end is missing.
+fn cut_off(image: &ImageInput) -> Option<FileKind> {
+    let mut checker = Checker::default();
+    match image.source() {
+        ImageSource::Url(_) => return None,
+        ImageSource::Bytes(bytes) => checker.feed(bytes),
+        ImageSource::Base64(text) => checker.feed(&head(image, text.len())?),
+        ImageSource::Path(path) => {
+            let mut file = image_file::open(path).ok()?;
+            let mut chunk = vec![0; CHUNK];
+            while let length @ 1.. = file.read(&mut chunk).ok()? {
+                checker.feed(chunk.get(..length).unwrap_or_default());
+            }
+        }
+    }
+    let is_image = |kind: &FileKind| !matches!(kind, FileKind::Mp4 | FileKind::Webm);
+    let kind = checker.kind().filter(is_image);
+    kind.filter(|_| checker.extent() == Extent::Partial)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Content, content};
+    use crate::{ImageInput, Request, find_operation};
 
     #[test]
     fn formats_are_detected_by_their_signatures() {
@@ -164,5 +261,26 @@ mod tests {
         for head in others {
             assert_eq!(content(head), None, "{}", head.escape_ascii());
         }
+    }
+
+    #[test]
+    fn an_image_that_is_cut_off_is_a_violation_of_its_field() {
+        let whole =
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR0123456789abc----\0\0\0\x01IDATx----\0\0\0\0IEND----";
+        let checked = |bytes: &'static [u8]| {
+            Request::new(find_operation("gen-2-pro").unwrap())
+                .image("input_image", ImageInput::bytes(bytes))
+                .image("person", ImageInput::url("https://example.com/fox.png"))
+                .check_images()
+        };
+        assert!(checked(whole).is_ok());
+        let error = checked(&whole[..whole.len() - 1]).unwrap_err();
+        let [violation] = error.violations() else { panic!("{error}") };
+        assert_eq!(
+            violation.to_string(),
+            "input_image: is truncated; must be a complete PNG image"
+        );
+        // An unknown format cannot be checked.
+        assert!(checked(b"8BPS\0\x01").is_ok());
     }
 }

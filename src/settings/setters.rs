@@ -1,0 +1,267 @@
+//! The setters of the builder.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use super::{ClientBuilder, check::bounded};
+use crate::{
+    Address, RetryPolicy, Secret, WebhookSecret,
+    journal::Journal,
+    transport::{middleware::Middleware, recording::Recorder, service::WallClock},
+};
+
+/// The service: its key, its base URLs, and the hosts that it may refer to.
+impl ClientBuilder {
+    /// Sets the API key, which is sent in the header `x-key`. Required.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_key = Some(Secret::from(key));
+        self
+    }
+
+    /// Sets the http or https base URL of the service, `{base_url}` in the contract. Required.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the regional base URL of the service, `{regional_base_url}` in the contract. Required
+    /// only for operations that are served from it.
+    pub fn regional_base_url(mut self, url: impl Into<String>) -> Self {
+        self.regional_base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the model name prefix. The default is `gen`.
+    ///
+    /// For a service with the model `xyz-2-pro` instead of `gen-2-pro`, set `xyz`.
+    pub fn model_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.model_prefix = Some(prefix.into());
+        self
+    }
+
+    /// Sets the URL to which the service sends webhooks, for requests without their own
+    /// `webhook_url`.
+    ///
+    /// It must be an http or https URL of 1 to 2083 characters. Requests to operations without
+    /// webhooks in the contract are not changed.
+    pub fn webhook_url(mut self, url: impl Into<Address>) -> Self {
+        self.tasks.webhook.url = Some(url.into());
+        self
+    }
+
+    /// Sets the secret that signs webhooks, for requests that have a webhook but no
+    /// `webhook_secret`.
+    pub fn webhook_secret(mut self, secret: impl Into<WebhookSecret>) -> Self {
+        self.tasks.webhook.secret = Some(secret.into());
+        self
+    }
+
+    /// Allows a polling host to receive the key that would not receive it otherwise.
+    ///
+    /// Write a host such as `polls.example.net`, optionally with a port: `polls.example.net:8443`.
+    /// The key is only sent over https, to the local machine, or with
+    /// [`allow_http`](Self::allow_http).
+    pub fn allow_polling_host(mut self, host: impl Into<String>) -> Self {
+        self.polling_hosts.push(host.into());
+        self
+    }
+
+    /// Allows downloads of pictures from a host that would be refused otherwise.
+    ///
+    /// A host is refused if its address is private, link-local or loopback, or if it uses http but
+    /// the base URL uses https. Write a host such as `minio.internal`, optionally with a port:
+    /// `10.0.0.7:9000`. The hosts of the base URLs are always allowed.
+    pub fn allow_delivery_host(mut self, host: impl Into<String>) -> Self {
+        self.delivery_hosts.push(host.into());
+        self
+    }
+
+    /// Sets whether `http://` base URLs on other machines are allowed, for example a simulator in a
+    /// container network. The default is `false`.
+    ///
+    /// The key and all requests are then sent unencrypted. `http://` on the loopback interface is
+    /// always allowed.
+    pub fn allow_http(mut self, allowed: bool) -> Self {
+        self.allow_http = allowed;
+        self
+    }
+}
+
+/// Submissions, polls and downloads: validation, limits and deadlines.
+impl ClientBuilder {
+    /// Sets whether requests are validated against the contract before they are sent. The default
+    /// is `true`.
+    ///
+    /// Turn it off if the service accepts more than the contract allows. The service still performs
+    /// its own validation.
+    pub fn validation(mut self, on: bool) -> Self {
+        self.tasks.validation = on;
+        self
+    }
+
+    /// Sets the maximum number of concurrent polls over all tasks of the client. The default is 64;
+    /// the minimum is 1.
+    ///
+    /// More tasks than that can wait; their polls take turns.
+    pub fn max_concurrent_polls(mut self, polls: usize) -> Self {
+        self.tasks.max_concurrent_polls = polls;
+        self
+    }
+
+    /// Sets the maximum number of active tasks. There is no limit by default; the minimum is 1.
+    ///
+    /// A task holds a slot from its submission until any poll by this client or its clones returns
+    /// a final status. Dropping the [`Task`](crate::Task) does not free its slot.
+    /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
+    /// tasks without an active wait. [`Client::try_submit`](crate::Client::try_submit) does not
+    /// wait.
+    pub fn max_active_tasks(mut self, tasks: usize) -> Self {
+        self.tasks.max_active_tasks = Some(tasks);
+        self
+    }
+
+    /// Sets the maximum size of a picture in bytes. The default is 512 MiB.
+    ///
+    /// A larger download fails with an error of kind [`Download`](crate::ErrorKind::Download). The
+    /// task remains `Ready`.
+    pub fn max_picture_bytes(mut self, bytes: u64) -> Self {
+        self.downloads.max_picture_bytes = bytes;
+        self
+    }
+
+    /// Sets the journal that records submissions, so that tasks outlive the process. There is no
+    /// journal by default. See [`journal`](crate::journal).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.tasks.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Sets the maximum duration of [`Client::submit`](crate::Client::submit), including the wait
+    /// for a slot. There is no deadline by default.
+    ///
+    /// The deadline does not cancel a submission that has started, because it may be billed.
+    /// `submit` returns an error of kind [`Deadline`](crate::ErrorKind::Deadline), whose advice
+    /// says whether anything was sent. If the service accepts the task later,
+    /// [`Client::drain`](crate::Client::drain) returns it.
+    pub fn submit_deadline(mut self, deadline: Duration) -> Self {
+        self.tasks.submit_deadline = Some(bounded(deadline));
+        self
+    }
+
+    /// Sets the maximum duration of one poll. The default is 30 seconds.
+    ///
+    /// A longer poll fails, and the client sends the next one. The deadline of the whole wait is
+    /// part of [`WaitOptions`](crate::WaitOptions).
+    pub fn poll_deadline(mut self, deadline: Duration) -> Self {
+        self.tasks.poll_deadline = bounded(deadline);
+        self
+    }
+
+    /// Sets the maximum duration of a download with all retries. The default is one hour.
+    pub fn download_deadline(mut self, deadline: Duration) -> Self {
+        self.downloads.deadline = bounded(deadline);
+        self
+    }
+}
+
+/// The transport: HTTP clients, proxies, headers, retries and middlewares.
+impl ClientBuilder {
+    /// Sets the maximum time to establish a connection. The default is 10 seconds.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(bounded(timeout));
+        self
+    }
+
+    /// Sets the maximum time without data during an upload, a response or a download. The default
+    /// is 60 seconds.
+    ///
+    /// There is no limit on the total time, which would fail large uploads.
+    pub fn silence_timeout(mut self, timeout: Duration) -> Self {
+        self.silence_timeout = Some(bounded(timeout));
+        self
+    }
+
+    /// Sets the retry policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// Sets the `http://` or `https://` proxy for all requests, instead of the proxies from the
+    /// environment.
+    ///
+    /// The URL may contain a user and a password. Requests to the loopback interface do not use the
+    /// proxy.
+    pub fn proxy(mut self, url: impl Into<Address>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// Adds a header to every submission and poll, for example for a gateway in front of the
+    /// service.
+    ///
+    /// Requests to delivery URLs do not have it. Its value is treated as a secret, like the key.
+    ///
+    /// [`build`](Self::build) refuses names that the SDK or HTTP itself sets, such as `x-key`,
+    /// `content-type` and `host`.
+    pub fn default_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.default_headers.push((name.into(), Secret::from(value)));
+        self
+    }
+
+    /// Sets the text after `imagekiln/VERSION` in the `User-Agent` header, for example the name and
+    /// version of the program: `my-program/1.2`.
+    pub fn user_agent_suffix(mut self, suffix: impl Into<String>) -> Self {
+        self.user_agent_suffix = Some(suffix.into());
+        self
+    }
+
+    /// Adds a [`Middleware`], which runs before and after every HTTP exchange, and before retries.
+    ///
+    /// Middlewares are called in the order in which they were added; `after` is called in reverse
+    /// order.
+    pub fn middleware(mut self, middleware: impl Middleware + 'static) -> Self {
+        self.middlewares.push(Arc::new(middleware));
+        self
+    }
+
+    /// Sets the [`Recorder`], which receives a redacted copy of each submission and each poll.
+    ///
+    /// There is no recorder by default. Another call replaces the recorder.
+    pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Self {
+        self.recorder = Some(Arc::new(recorder));
+        self
+    }
+
+    /// Customizes the HTTP clients, for example their TLS settings.
+    ///
+    /// The function is called for each HTTP client after the defaults of the SDK. The rules of the
+    /// SDK for redirects, retries and addresses are applied afterwards and cannot be changed.
+    ///
+    /// A program that enables no TLS feature of this crate can configure its own TLS here.
+    pub fn http_client<F>(mut self, customize: F) -> Self
+    where
+        F: Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
+    {
+        self.customize = Some(Arc::new(customize));
+        self
+    }
+
+    /// Seeds the jitter of delays, for reproducible tests. By default, the seed comes from the
+    /// system.
+    pub fn random_seed(mut self, seed: u64) -> Self {
+        self.random_seed = Some(seed);
+        self
+    }
+
+    /// Replaces the system's wall clock, for tests.
+    ///
+    /// It affects only `expires_at` of a picture and dates in `Retry-After`. Delays and deadlines
+    /// use tokio's clock.
+    pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = WallClock::new(now);
+        self
+    }
+}
