@@ -15,8 +15,7 @@ use crate::{
     retry::Random,
     task::Shared,
     transport::{
-        connections::Connections,
-        connections::HttpSettings,
+        connections::{Connections, HttpSettings},
         hosts::{DeliveryRules, KeyOrigins},
         middleware::Middlewares,
         redaction::Secrets,
