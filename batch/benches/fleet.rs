@@ -1,28 +1,39 @@
 //! Jobs per second, memory and the time to resume, against a simulator in another process.
 //!
-//!     cargo bench --package imagekiln-batch --bench fleet
+//!     cargo bench --package imagekiln-batch --bench fleet [sqlite|postgres|waiting|many]
 
 use std::{
     env, fs,
-    path::Path,
+    io::{self, Read as _, Write as _},
+    net::{Shutdown, TcpListener},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
     process::{Child, Command},
+    thread,
     time::Duration,
 };
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
-use imagekiln_batch::{Batch, Job, Ledger};
+use imagekiln_batch::{Batch, Job, JobState, Ledger};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::{
     bench::{figure, is_bench},
     postgres::cluster,
 };
+use sqlx::{Connection as _, SqliteConnection, postgres::PgConnectOptions};
 use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
 
 const ACTIVE: usize = 24;
 
+/// The cap of the fleet whose work waits.
+const WAITING: usize = 400;
+
 /// The jobs whose tasks are ready at once, and those whose tasks stay active.
 const JOBS: usize = 2_000;
 const MANY: usize = 10_000;
+
+/// The jobs of a ledger that is old.
+const OLD: usize = 100_000;
 
 /// The number of jobs of each kind when the program only has to work.
 const FEW: usize = 20;
@@ -31,9 +42,14 @@ const LEDGER: &str = "IMAGEKILN_BENCH_LEDGER";
 const OUTPUT: &str = "IMAGEKILN_BENCH_OUTPUT";
 const MAX_ACTIVE: &str = "IMAGEKILN_BENCH_ACTIVE";
 const COUNT: &str = "IMAGEKILN_BENCH_JOBS";
+const BUDGET: &str = "IMAGEKILN_BENCH_BUDGET";
 
 fn jobs() -> usize {
     if is_bench() { JOBS } else { FEW }
+}
+
+fn old() -> usize {
+    if is_bench() { OLD } else { FEW }
 }
 
 fn many() -> usize {
@@ -56,8 +72,11 @@ async fn run_batch(ledger: &str) {
     if ledger.is_empty() {
         return run_client(client.build().unwrap(), Path::new(&output)).await;
     }
-    let batch = Batch::open(client, open(ledger).await).unwrap();
-    batch.max_active(active).save_to(output).resume().await.unwrap();
+    let mut batch = Batch::open(client, open(ledger).await).unwrap().max_active(active);
+    if let Ok(budget) = env::var(BUDGET) {
+        batch = batch.budget(budget.parse().unwrap());
+    }
+    batch.save_to(output).resume().await.unwrap();
 }
 
 /// The baseline: the same requests with the client alone.
@@ -95,29 +114,87 @@ async fn add_jobs(ledger: &str, count: usize) {
     open(ledger).await.add((0..count).map(job)).await.unwrap();
 }
 
+/// Adds copies of the first job, which is saved, to a ledger in a file.
+async fn add_old_jobs(ledger: &str, count: usize) {
+    let numbers = format!(
+        "WITH RECURSIVE old (number) AS (
+            SELECT 1000001 UNION ALL SELECT number + 1 FROM old WHERE number < {})",
+        1_000_000 + count
+    );
+    let copies = [
+        "INSERT INTO submissions
+            (id, intent_id, operation, record, state, task_id, cost, sent_at, accepted_at)
+         {numbers} SELECT old.number, CAST(old.number AS TEXT), operation, record, state, task_id,
+            cost, sent_at, accepted_at FROM submissions, old WHERE submissions.id = 1",
+        "INSERT INTO jobs (id, name, number, target, operation, request, state, submission,
+            location, added_at, ready_at, changed_at)
+         {numbers} SELECT old.number, 'old-' || old.number, old.number, 'old-' || old.number,
+            operation, request, state, old.number, location || old.number, added_at, ready_at,
+            changed_at FROM jobs, old WHERE jobs.id = 1",
+        "UPDATE submissions SET job = id WHERE id > 1000000",
+    ]
+    .map(|copy| copy.replace("{numbers}", &numbers))
+    .join(";\n");
+    let mut connection = SqliteConnection::connect(ledger).await.unwrap();
+    sqlx::raw_sql(&copies).execute(&mut connection).await.unwrap();
+}
+
+/// Returns the URL of a PostgreSQL database over a link that delays every request by 1 ms.
+fn linked(database: &str) -> String {
+    let options: PgConnectOptions = database.parse().unwrap();
+    let socket = options.get_socket().unwrap().join(".s.PGSQL.5432");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // These threads end when a connection ends; the listener ends with the program.
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut server) = (client.unwrap(), UnixStream::connect(&socket).unwrap());
+            client.set_nodelay(true).unwrap();
+            let mut requests = client.try_clone().unwrap();
+            let mut delayed = server.try_clone().unwrap();
+            thread::spawn(move || {
+                let mut buffer = [0; 64 * 1024];
+                while let Ok(length @ 1..) = requests.read(&mut buffer) {
+                    thread::sleep(Duration::from_millis(1));
+                    delayed.write_all(&buffer[..length]).unwrap();
+                }
+                // The server may have closed the connection.
+                let _ = delayed.shutdown(Shutdown::Both);
+            });
+            thread::spawn(move || io::copy(&mut server, &mut client));
+        }
+    });
+    format!("postgres://postgres@{address}/{}", options.get_database().unwrap())
+}
+
 /// A simulator, and processes that run batches.
 struct Bench {
     simulator: Simulator,
-    directory: tempfile::TempDir,
+    directory: PathBuf,
+    /// In credits.
+    budget: Option<&'static str>,
 }
 
 impl Bench {
-    async fn new(ready_after: Duration) -> Self {
+    async fn new(root: &Path, ready_after: Duration) -> Self {
         let config = Config { ready_after, max_active_tasks: many(), ..Config::default() };
         let simulator = Simulator::start(config).await.unwrap();
-        Self { simulator, directory: tempfile::tempdir().unwrap() }
+        // Removed at the end, because ext4 creates files slowly while others were just removed.
+        let directory = tempfile::tempdir_in(root).unwrap().keep();
+        Self { simulator, directory, budget: None }
     }
 
     fn sqlite(&self) -> String {
-        self.directory.path().join("ledger.db").to_str().unwrap().to_owned()
+        self.directory.join("ledger.db").to_str().unwrap().to_owned()
     }
 
     fn start(&self, ledger: &str, active: usize) -> Child {
         Command::new(env::current_exe().unwrap())
             .env(LEDGER, ledger)
-            .env(OUTPUT, self.directory.path().join("pictures"))
+            .env(OUTPUT, self.directory.join("pictures"))
             .env(MAX_ACTIVE, active.to_string())
             .env(COUNT, jobs().to_string())
+            .envs(self.budget.map(|budget| (BUDGET, budget)))
             .env("IMAGEKILN_API_KEY", self.simulator.api_key())
             .env("IMAGEKILN_BASE_URL", self.simulator.base_url())
             .spawn()
@@ -125,14 +202,19 @@ impl Bench {
     }
 
     /// Runs so many workers to their end, and returns the jobs per second.
-    async fn jobs_per_second(&self, ledger: &str, workers: usize) -> f64 {
+    async fn jobs_per_second(&self, ledger: &str, workers: usize, active: usize) -> f64 {
         let started = Instant::now();
-        let children: Vec<Child> = (0..workers).map(|_| self.start(ledger, ACTIVE)).collect();
+        let children: Vec<Child> = (0..workers).map(|_| self.start(ledger, active)).collect();
         for mut child in children {
             let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
             assert!(ended.success());
         }
-        jobs() as f64 / started.elapsed().as_secs_f64()
+        let rate = jobs() as f64 / started.elapsed().as_secs_f64();
+        if !ledger.is_empty() {
+            let report = open(ledger).await.report().await.unwrap();
+            assert!(report.rows().iter().all(|row| row.state == JobState::Saved), "{report}");
+        }
+        rate
     }
 
     async fn wait_for(&self, reached: impl Fn(&Simulator) -> bool) {
@@ -143,24 +225,80 @@ impl Bench {
 }
 
 async fn measure() {
-    let baseline = Bench::new(Duration::ZERO).await.jobs_per_second("", 1).await;
-    figure("batch.client.rate", "jobs/s", vec![baseline]);
-    for (name, workers) in [("sqlite_1", 1), ("postgres_1", 1), ("postgres_3", 3)] {
-        let bench = Bench::new(Duration::ZERO).await;
-        let ledger =
-            if name.starts_with("sqlite") { bench.sqlite() } else { cluster().create_database() };
-        add_jobs(&ledger, jobs()).await;
-        let speed = bench.jobs_per_second(&ledger, workers).await;
-        figure(&format!("batch.{name}.rate"), "jobs/s", vec![speed]);
-        figure(&format!("batch.{name}.against_client"), "ratio", vec![speed / baseline]);
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let wanted = |name: &str| env::args().skip(1).all(|part| part == "--bench" || part == name);
+    let client = Bench::new(root, Duration::ZERO).await.jobs_per_second("", 1, ACTIVE).await;
+    figure("batch.client.rate", "jobs/s", vec![client]);
+    if wanted("sqlite") {
+        let empty = rate(root, "sqlite_1", 1, false, client).await;
+        old_ledger(root, empty).await;
     }
-    many_active_jobs().await;
+    if wanted("postgres") {
+        let one = rate(root, "postgres_1", 1, true, client).await;
+        let four = rate(root, "postgres_4", 4, true, client).await;
+        figure("batch.postgres.4_to_1", "ratio", vec![four / one]);
+    }
+    if wanted("waiting") {
+        waiting(root).await;
+    }
+    if wanted("many") {
+        many_active_jobs(root).await;
+    }
+}
+
+/// Measures a new ledger with tasks that are ready at once.
+async fn rate(root: &Path, name: &str, workers: usize, is_shared: bool, client: f64) -> f64 {
+    let bench = Bench::new(root, Duration::ZERO).await;
+    let ledger = if is_shared { cluster().create_database() } else { bench.sqlite() };
+    add_jobs(&ledger, jobs()).await;
+    let rate = bench.jobs_per_second(&ledger, workers, ACTIVE).await;
+    figure(&format!("batch.{name}.rate"), "jobs/s", vec![rate]);
+    figure(&format!("batch.{name}.against_client"), "ratio", vec![rate / client]);
+    rate
+}
+
+/// Measures a ledger with 100,000 old jobs, with and without a budget.
+async fn old_ledger(root: &Path, empty: f64) {
+    for (name, budget) in [("old", None), ("old_budget", Some("1000000000"))] {
+        let bench = Bench { budget, ..Bench::new(root, Duration::ZERO).await };
+        let ledger = bench.sqlite();
+        add_jobs(&ledger, 1).await;
+        bench.jobs_per_second(&ledger, 1, ACTIVE).await;
+        add_old_jobs(&ledger, old()).await;
+        let opened = open(&ledger).await;
+        let started = Instant::now();
+        let saved = opened.report().await.unwrap().count(JobState::Saved);
+        assert_eq!(saved, old() as u64 + 1);
+        figure(&format!("batch.{name}.report"), "s", vec![started.elapsed().as_secs_f64()]);
+        drop(opened);
+        let started = Instant::now();
+        bench.jobs_per_second(&ledger, 1, ACTIVE).await;
+        figure(&format!("batch.{name}.nothing"), "s", vec![started.elapsed().as_secs_f64()]);
+        add_jobs(&ledger, jobs()).await;
+        let rate = bench.jobs_per_second(&ledger, 1, ACTIVE).await;
+        figure(&format!("batch.{name}.against_empty"), "ratio", vec![rate / empty]);
+    }
+}
+
+/// Measures processes that wait for a slow link to the database and for tasks of a second.
+async fn waiting(root: &Path) {
+    let mut rates = Vec::new();
+    for workers in [1, 4] {
+        let bench = Bench::new(root, Duration::from_secs(1)).await;
+        let database = cluster().create_database();
+        add_jobs(&database, jobs()).await;
+        let rate = bench.jobs_per_second(&linked(&database), workers, WAITING).await;
+        figure(&format!("batch.waiting_{workers}.rate"), "jobs/s", vec![rate]);
+        rates.push(rate);
+    }
+    figure("batch.waiting.4_to_1", "ratio", vec![rates[1] / rates[0]]);
 }
 
 /// Measures 10,000 jobs whose tasks are not ready, and resuming them.
-async fn many_active_jobs() {
+async fn many_active_jobs(root: &Path) {
     let many = many();
-    let bench = Bench::new(Duration::from_secs(3600)).await;
+    let bench = Bench::new(root, Duration::from_secs(3600)).await;
     let ledger = bench.sqlite();
     add_jobs(&ledger, many).await;
     let mut child = bench.start(&ledger, many);

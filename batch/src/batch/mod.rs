@@ -198,8 +198,8 @@ impl Batch {
     /// Makes the batch wait for more jobs when no job is left, until the signal of
     /// [`stop_when`](Self::stop_when).
     ///
-    /// A job starts as soon as this process adds it to the ledger. Jobs that other processes add
-    /// start within a third of the [lease](Self::lease).
+    /// A job starts as soon as this process adds it to the ledger. If the worker is idle, jobs that
+    /// other processes add start within a second.
     pub fn wait_for_jobs(mut self) -> Self {
         self.settings.waits_for_jobs = true;
         self

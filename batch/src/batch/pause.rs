@@ -1,4 +1,4 @@
-//! Pauses of the submissions.
+//! Pauses of the submissions, and the room for them.
 
 use std::{future, time::Duration};
 
@@ -11,15 +11,13 @@ const MAX_REFUSALS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(256);
 
-/// The pause until another worker may have freed a slot.
+/// The time in which another worker may free slots.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
 
 /// A pause of the submissions, if there is one.
 #[derive(Debug)]
 pub(super) struct Pause {
     until: Option<Instant>,
-    /// Whether the end of a job ends the pause.
-    is_for_a_slot: bool,
     refusals: u32,
     backoff: Backoff,
 }
@@ -28,7 +26,7 @@ impl Pause {
     /// Returns no pause.
     pub(super) fn none() -> Self {
         let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        Self { until: None, is_for_a_slot: false, refusals: 0, backoff }
+        Self { until: None, refusals: 0, backoff }
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -48,18 +46,10 @@ impl Pause {
         self.until = None;
     }
 
-    /// Pauses until a slot may be free.
-    pub(super) fn briefly(&mut self) {
-        if self.until.is_none() {
-            self.until = Some(Instant::now() + SLOT_PAUSE);
-            self.is_for_a_slot = true;
-        }
-    }
-
     /// Pauses after a refusal that may be temporary. Jobs that were refused together cause one
     /// pause.
     pub(super) fn after_refusal(&mut self, error: &imagekiln::Error) {
-        if self.is_on() && !self.is_for_a_slot {
+        if self.is_on() {
             return;
         }
         self.refusals += 1;
@@ -67,14 +57,48 @@ impl Pause {
         let pause = error.retry_after().map_or(pause, |wait| wait.max(pause));
         tracing::info!(kind = ?error.kind(), seconds = pause.as_secs(), "submissions pause");
         self.until = Some(Instant::now() + pause);
-        self.is_for_a_slot = false;
     }
 
     pub(super) fn job_ended(&mut self) {
         self.refusals = 0;
         self.backoff.reset();
-        if self.is_for_a_slot {
-            self.until = None;
+    }
+}
+
+/// The number of jobs that a worker may have active. Other workers share the cap, so it shrinks if
+/// the ledger refuses a job, and grows faster and faster while it does not.
+#[derive(Debug)]
+pub(super) struct Room {
+    cap: usize,
+    jobs: usize,
+    growth: usize,
+    grows_at: Option<Instant>,
+}
+
+impl Room {
+    pub(super) fn new(cap: usize) -> Self {
+        Self { cap, jobs: cap, growth: 1, grows_at: None }
+    }
+
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// The ledger refused a job while so many others were active.
+    pub(super) fn refused(&mut self, active: usize) {
+        self.jobs = active.min(self.cap);
+        self.growth = 1;
+        self.grows_at = Some(Instant::now() + SLOT_PAUSE);
+    }
+
+    /// Waits until there is more room.
+    pub(super) async fn grown(&mut self) {
+        match self.grows_at {
+            Some(at) => time::sleep_until(at).await,
+            None => future::pending().await,
         }
+        self.jobs = (self.jobs + self.growth).min(self.cap);
+        self.growth *= 2;
+        self.grows_at = (self.jobs < self.cap).then(|| Instant::now() + SLOT_PAUSE);
     }
 }

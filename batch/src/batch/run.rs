@@ -4,6 +4,7 @@ use std::{
     collections::{HashSet, VecDeque},
     panic,
     sync::Arc,
+    time::Duration,
 };
 
 use tokio::{
@@ -13,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    pause::Pause,
+    pause::{Pause, Room},
     worker::{End, Worker},
 };
 use crate::{
@@ -21,8 +22,13 @@ use crate::{
     ledger::{Claim, Demand, LimitReached},
 };
 
-/// The number of jobs to claim at once, so that not every job costs a transaction.
+/// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a
+/// transaction, and others should not wait for a busy worker.
 const CLAIMS: usize = 8;
+const MOST_CLAIMS: usize = 32;
+
+/// How often a worker looks for jobs that other processes added or gave back.
+const LOOKS: Duration = Duration::from_secs(1);
 
 /// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
@@ -31,18 +37,22 @@ pub(super) struct Run {
     worker: Arc<Worker>,
     /// The number of the worker.
     number: i64,
-    /// Claimed jobs; paid ones first.
+    /// Claimed jobs.
     queue: VecDeque<Claim>,
     active: JoinSet<Ended>,
     /// The number of claims so far.
     claims: i64,
-    /// Whether the ledger may have jobs to claim.
-    may_have_jobs: bool,
+    /// Whether the ledger may have jobs to claim: paid ones, and queued ones.
+    may_have_paid: bool,
+    may_have_queued: bool,
+    /// Whether no other worker had jobs when this one looked for jobs the last time.
+    has_looked_alone: bool,
     /// The operations whose jobs the budget does not allow until another job ends.
     blocked: HashSet<String>,
     /// The number of jobs that ended.
     ended: u64,
     pause: Pause,
+    room: Room,
     /// Changes when this process adds jobs.
     changes: watch::Receiver<()>,
     stopped_by: Option<Error>,
@@ -60,12 +70,15 @@ impl Run {
     pub(super) fn new(worker: Arc<Worker>, number: i64) -> Self {
         Self {
             changes: worker.ledger.changes(),
+            room: Room::new(worker.settings.limits.max_active),
             worker,
             number,
             queue: VecDeque::new(),
             active: JoinSet::new(),
             claims: 0,
-            may_have_jobs: true,
+            may_have_paid: true,
+            may_have_queued: true,
+            has_looked_alone: false,
             blocked: HashSet::new(),
             ended: 0,
             pause: Pause::none(),
@@ -78,9 +91,12 @@ impl Run {
     /// their end.
     pub(super) async fn finish(mut self) -> Result<(), Error> {
         let mut renewals = time::interval(self.worker.settings.lease / RENEWALS);
-        renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = time::interval(LOOKS);
+        for interval in [&mut renewals, &mut looks] {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
         loop {
-            match self.step(&mut renewals).await {
+            match self.step(&mut renewals, &mut looks).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::Lease => {
@@ -88,7 +104,7 @@ impl Run {
                 }
                 Err(error) => {
                     self.stop_by(error);
-                    self.may_have_jobs = false;
+                    (self.may_have_paid, self.may_have_queued) = (false, false);
                 }
             }
         }
@@ -96,21 +112,35 @@ impl Run {
     }
 
     /// Starts jobs, and waits until something happens. Returns whether the worker is done.
-    async fn step(&mut self, renewals: &mut Interval) -> Result<bool, Error> {
+    async fn step(&mut self, renewals: &mut Interval, looks: &mut Interval) -> Result<bool, Error> {
         self.start_jobs().await?;
         if self.active.is_empty() && self.is_done().await? {
-            return Ok(true);
+            // Nobody gives back jobs any more.
+            if self.has_looked_alone || self.stopped_by.is_some() || self.is_stopping() {
+                return Ok(true);
+            }
+            self.look();
+            self.has_looked_alone = true;
+            return Ok(false);
         }
         let is_stopping = self.is_stopping();
         let stopped = has_stopped(self.worker.stopped.clone());
         tokio::select! {
             Some(joined) = self.active.join_next() => self.take(joined).await?,
-            () = self.pause.over() => self.may_have_jobs = true,
-            Ok(()) = self.changes.changed() => self.may_have_jobs = true,
+            () = self.pause.over() => self.look(),
+            () = self.room.grown() => {}
+            _ = looks.tick() => self.look(),
+            Ok(()) = self.changes.changed() => self.look(),
             _ = renewals.tick() => self.renew().await?,
             () = stopped, if !is_stopping => {}
         }
         Ok(false)
+    }
+
+    /// Makes the worker look for jobs again.
+    fn look(&mut self) {
+        (self.may_have_paid, self.may_have_queued) = (true, true);
+        self.has_looked_alone = false;
     }
 
     /// Submits no more jobs. The first error is that of the run.
@@ -136,23 +166,26 @@ impl Run {
         self.worker.ledger.renew(self.number, self.worker.settings.lease).await?;
         self.worker.ledger.take_over().await?;
         // Jobs of other workers may have ended.
-        self.blocked.clear();
-        self.may_have_jobs = true;
+        self.unblock();
         Ok(())
     }
 
     async fn start_jobs(&mut self) -> Result<(), Error> {
+        let cap = self.worker.settings.limits.max_active;
         loop {
-            while self.active.len() < self.worker.settings.limits.max_active
-                && let Some(job) = self.next()
+            while self.active.len() < cap
+                && let Some(job) = self.next().and_then(|index| self.queue.remove(index))
             {
                 self.start(job);
             }
-            let free = self.worker.settings.limits.max_active - self.active.len();
-            if free == 0 || !self.may_have_jobs || self.is_stopping() {
+            let free = cap - self.active.len();
+            // Those that this worker has come first.
+            let wants_queued =
+                self.may_have_queued && self.may_submit() && self.waiting().is_none();
+            if free == 0 || self.is_stopping() || !(self.may_have_paid || wants_queued) {
                 return Ok(());
             }
-            self.claim(free.max(CLAIMS)).await?;
+            self.claim(free, wants_queued).await?;
         }
     }
 
@@ -164,28 +197,39 @@ impl Run {
         });
     }
 
-    fn next(&mut self) -> Option<Claim> {
-        let may_submit = self.may_submit();
-        let is_due = |job: &Claim| match job.status.state {
-            JobState::Queued => may_submit && !self.blocked.contains(&job.status.operation),
-            _ => !self.is_stopping(),
-        };
-        let index = self.queue.iter().position(is_due)?;
-        self.queue.remove(index)
+    /// Returns the index of the next job. Those that are paid for come first, and need no room.
+    fn next(&self) -> Option<usize> {
+        let paid = self.queue.iter().position(|job| job.status.state != JobState::Queued);
+        let has_room = self.active.len() < self.room.jobs();
+        let queued = || self.waiting().filter(|_| has_room);
+        paid.filter(|_| !self.is_stopping()).or_else(queued)
     }
 
-    async fn claim(&mut self, jobs: usize) -> Result<(), Error> {
+    /// Returns the index of the next job that may be submitted as soon as there is room.
+    fn waiting(&self) -> Option<usize> {
+        let is_queued = |job: &Claim| {
+            job.status.state == JobState::Queued && !self.blocked.contains(&job.status.operation)
+        };
+        self.queue.iter().position(is_queued).filter(|_| self.may_submit())
+    }
+
+    async fn claim(&mut self, free: usize, wants_queued: bool) -> Result<(), Error> {
         self.claims += 1;
         let demand = Demand {
             worker: self.number,
             number: self.claims,
-            jobs,
-            // During a pause, the queued jobs that this worker has are enough.
-            queued: self.may_submit(),
+            paid: free,
+            queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
             blocked: self.blocked.iter().cloned().collect(),
         };
+        let queued = demand.queued;
         let claimed = self.worker.ledger.claim(demand).await?;
-        self.may_have_jobs = claimed.len() == jobs;
+        let is_queued = |job: &&Claim| job.status.state == JobState::Queued;
+        let found = claimed.iter().filter(is_queued).count();
+        self.may_have_paid = claimed.len() - found == free;
+        if wants_queued {
+            self.may_have_queued = found == queued;
+        }
         self.queue.extend(claimed);
         Ok(())
     }
@@ -198,6 +242,7 @@ impl Run {
         let waits = self.worker.settings.waits_for_jobs && self.worker.settings.submits;
         // In this order: a webhook turns an unknown job into one that can be claimed.
         Ok(!self.pause.is_on()
+            && self.waiting().is_none()
             && !waits
             && !self.worker.expects_callbacks().await?
             && !self.worker.ledger.has_more_jobs(self.number).await?)
@@ -214,7 +259,7 @@ impl Run {
                     self.worker.ledger.leave(&job).await?;
                 }
                 self.ended += 1;
-                self.blocked.clear();
+                self.unblock();
                 self.pause.job_ended();
             }
             End::Limit(LimitReached::Budget) => {
@@ -223,9 +268,10 @@ impl Run {
                     self.blocked.insert(job.status.operation.clone());
                 }
                 self.worker.ledger.release(&job).await?;
+                self.look();
             }
             End::Limit(LimitReached::ActiveTasks) | End::NotNow => {
-                self.pause.briefly();
+                self.room.refused(self.active.len());
                 self.queue.push_front(job);
             }
             End::Refused(error) => {
@@ -242,9 +288,15 @@ impl Run {
                 self.worker.ledger.leave(&job).await?;
             }
         }
-        // A slot is free, or a job was given back.
-        self.may_have_jobs = true;
         Ok(())
+    }
+
+    /// The budget may allow jobs that it did not allow before.
+    fn unblock(&mut self) {
+        if !self.blocked.is_empty() {
+            self.blocked.clear();
+            self.look();
+        }
     }
 }
 

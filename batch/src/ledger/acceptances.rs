@@ -67,7 +67,7 @@ impl Ledger {
     pub(super) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
         let records = self.log_records().await?;
         let take = async move |database: &mut Database| take(database, &records).await;
-        let (taken, lost) = self.transaction(take).await?;
+        let (taken, lost) = self.exclusive(take).await?;
         for submission in taken {
             self.log_step(&submission, &Step::Settled).await;
         }
@@ -83,7 +83,7 @@ impl Ledger {
         for record in self.take_logged().await?.into_iter().rev() {
             let restore =
                 async move |database: &mut Database| restore(database, &record, continues).await;
-            continued.extend(self.transaction(restore).await?);
+            continued.extend(self.exclusive(restore).await?);
         }
         self.0.changes.send_replace(());
         Ok(continued)
@@ -103,7 +103,6 @@ async fn take(
     database: &mut Database,
     records: &[Record],
 ) -> Result<(Vec<String>, Vec<Record>), Error> {
-    database.lock().await?;
     let (mut taken, mut lost) = (Vec::new(), Vec::new());
     for record in records {
         let submission = record.intent().id();
@@ -155,7 +154,6 @@ async fn restore(
     record: &Record,
     continues: bool,
 ) -> Result<Option<JobStatus>, Error> {
-    database.lock().await?;
     let intent = record.intent();
     let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
     let find = "SELECT id, request, submission FROM jobs

@@ -63,7 +63,7 @@ impl Ledger {
         let found = found.filter(|found| found.sha256 == description.picture.sha256);
         let Some(picture) = found else { return Ok(None) };
         let operation = request.operation().name;
-        self.transaction(async move |database| {
+        self.exclusive(async move |database| {
             adopt(database, &description, operation, &picture).await
         })
         .await
@@ -78,7 +78,6 @@ async fn adopt(
     picture: &SavedPicture,
 ) -> Result<Option<JobStatus>, Error> {
     let Description { job: name, task_id, credits, .. } = description;
-    database.lock().await?;
     let find = "SELECT id, submission FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";

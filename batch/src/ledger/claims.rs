@@ -22,9 +22,9 @@ pub(crate) struct Demand {
     pub(crate) worker: i64,
     /// The number of this demand, which identifies it if the connection breaks.
     pub(crate) number: i64,
-    pub(crate) jobs: usize,
-    /// Whether queued jobs are wanted.
-    pub(crate) queued: bool,
+    /// The maximum numbers of paid jobs and of queued ones.
+    pub(crate) paid: usize,
+    pub(crate) queued: usize,
     /// The operations whose queued jobs are not wanted.
     pub(crate) blocked: Vec<String>,
 }
@@ -32,19 +32,16 @@ pub(crate) struct Demand {
 impl Ledger {
     /// Claims jobs that no worker has: first those that are paid.
     pub(crate) async fn claim(&self, demand: Demand) -> Result<Vec<Claim>, Error> {
-        self.transaction(async move |database| {
-            database.lock().await?;
+        self.exclusive(async move |database| {
             let claimed = claimed(database, &demand).await?;
             if !claimed.is_empty() {
                 return Ok(claimed);
             }
-            let mut left = demand.jobs as u64;
-            let queued = demand.queued.then_some(JobState::Queued);
-            for state in [JobState::Ready, JobState::Submitted].into_iter().chain(queued) {
-                if left > 0 {
-                    left -= claim(database, &demand, state, left).await?.min(left);
-                }
+            let mut paid = demand.paid as u64;
+            for state in [JobState::Ready, JobState::Submitted] {
+                paid -= claim(database, &demand, state, paid).await?.min(paid);
             }
+            claim(database, &demand, JobState::Queued, demand.queued as u64).await?;
             self::claimed(database, &demand).await
         })
         .await
@@ -82,6 +79,9 @@ async fn claim(
     state: JobState,
     limit: u64,
 ) -> Result<u64, Error> {
+    if limit == 0 {
+        return Ok(0);
+    }
     let mut values: Vec<Value> = vec![
         demand.worker.into(),
         demand.number.into(),

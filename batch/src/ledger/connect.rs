@@ -37,10 +37,17 @@ impl Source {
             Self::File(file) => Ok(Database::Sqlite(open_file(&file.path).await?, clocks.clone())),
             Self::FileToRead(path) => read_file(path, clocks.clone()).await,
             #[cfg(feature = "postgres")]
-            Self::Server(options) => open_server(options).await.map(Database::Postgres),
+            Self::Server(options) => {
+                open_server(options).await.map(|connection| Database::Postgres(connection, None))
+            }
             #[cfg(feature = "postgres")]
             Self::ServerToRead(options) => read_server(options).await,
         }
+    }
+
+    /// Whether several processes can write to it.
+    pub(super) fn is_shared(&self) -> bool {
+        !matches!(self, Self::File(_) | Self::FileToRead(_))
     }
 
     /// Returns the place of the database, without secrets.
@@ -68,7 +75,10 @@ async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
     if mode != "wal" {
         return Err("SQLite could not turn on its write-ahead log for this file".into());
     }
-    sqlx::query("PRAGMA synchronous = FULL").execute(&mut connection).await?;
+    // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
+    for setting in ["synchronous = FULL", "cache_size = -32768"] {
+        sqlx::query(&format!("PRAGMA {setting}")).execute(&mut connection).await?;
+    }
     migrations::sqlite().await?.run(&mut connection).await.map_err(explain)?;
     Ok(connection)
 }
@@ -164,7 +174,7 @@ async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
     for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
         sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
-    let mut database = Database::Postgres(connection);
+    let mut database = Database::Postgres(connection, None);
     check_version(&mut database, &migrations::postgres().await?).await?;
     Ok(database)
 }

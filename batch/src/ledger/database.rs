@@ -2,11 +2,11 @@
 //! without a change.
 
 use sqlx::{
-    Arguments as _, Encode, FromRow, Sqlite, SqliteConnection, Type, query_as_with, query_with,
-    sqlite::SqliteRow,
+    Arguments as _, Encode, FromRow, Sqlite, SqliteConnection, Type, query, query_as_with,
+    query_with, sqlite::SqliteRow,
 };
 #[cfg(feature = "postgres")]
-use sqlx::{PgConnection, Postgres, postgres::PgRow};
+use sqlx::{PgConnection, Postgres, postgres::PgRow, query_scalar, raw_sql};
 
 use super::clocks::Clocks;
 
@@ -16,8 +16,9 @@ const LOCK: i64 = super::APPLICATION_ID;
 
 pub(super) enum Database {
     Sqlite(SqliteConnection, Clocks),
+    /// The time is that of the transaction.
     #[cfg(feature = "postgres")]
-    Postgres(PgConnection),
+    Postgres(PgConnection, Option<i64>),
 }
 
 /// A value for a parameter of a statement, `$1` to `$9`.
@@ -59,7 +60,7 @@ impl Database {
                 .await?
                 .rows_affected(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => query_with(sql, arguments::<Postgres>(values)?)
+            Self::Postgres(connection, _) => query_with(sql, arguments::<Postgres>(values)?)
                 .execute(connection)
                 .await?
                 .rows_affected(),
@@ -77,7 +78,7 @@ impl Database {
                 query_as_with(sql, arguments::<Sqlite>(values)?).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => {
+            Self::Postgres(connection, _) => {
                 query_as_with(sql, arguments::<Postgres>(values)?).fetch_all(connection).await
             }
         }
@@ -113,26 +114,34 @@ impl Database {
         Ok(self.row::<()>(sql, values).await?.is_some())
     }
 
-    pub(super) async fn begin(&mut self) -> sqlx::Result<()> {
-        let begin = match self {
+    /// Begins a transaction. If it is exclusive, it waits until no other one is.
+    pub(super) async fn begin(&mut self, is_exclusive: bool) -> sqlx::Result<()> {
+        match self {
             // A transaction that reads first could not become a writer later. A connection that
             // only reads starts a reader.
-            Self::Sqlite(..) => "BEGIN IMMEDIATE",
+            Self::Sqlite(connection, _) => {
+                query("BEGIN IMMEDIATE").execute(connection).await?;
+            }
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => "BEGIN",
-        };
-        self.execute(begin, []).await?;
+            Self::Postgres(connection, now) => {
+                *now = None;
+                let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})");
+                let begin = if is_exclusive { &lock } else { "BEGIN" };
+                raw_sql(begin).execute(connection).await?;
+            }
+        }
         Ok(())
     }
 
-    /// Excludes other transactions that call this, until the end of this transaction.
-    pub(super) async fn lock(&mut self) -> sqlx::Result<()> {
+    /// Excludes other transactions that add jobs, until the end of this one.
+    pub(super) async fn lock_additions(&mut self) -> sqlx::Result<()> {
         match self {
-            // `BEGIN IMMEDIATE` has done it.
+            // A file has one writer at a time.
             Self::Sqlite(..) => Ok(()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                self.rows::<()>("SELECT pg_advisory_xact_lock($1)", [LOCK.into()]).await.map(drop)
+            Self::Postgres(connection, _) => {
+                let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
+                raw_sql(&lock).execute(connection).await.map(drop)
             }
         }
     }
@@ -143,19 +152,22 @@ impl Database {
         match self {
             Self::Sqlite(..) => "",
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => " FOR UPDATE OF s",
+            Self::Postgres(..) => " FOR UPDATE OF s",
         }
     }
 
-    /// Returns the time in milliseconds since the Unix epoch, on the clock that all workers of the
-    /// ledger share.
+    /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
+    /// all workers of the ledger share.
     pub(super) async fn now(&mut self) -> sqlx::Result<i64> {
         match self {
             Self::Sqlite(_, clocks) => Ok(clocks.milliseconds()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let now = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
-                self.value(now, []).await
+            Self::Postgres(_, Some(now)) => Ok(*now),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, now) => {
+                // Not the time at which it began, because it may have waited for the lock.
+                let clock = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
+                Ok(*now.insert(query_scalar(clock).fetch_one(connection).await?))
             }
         }
     }

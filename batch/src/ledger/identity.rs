@@ -1,12 +1,14 @@
 //! The identity of a ledger, which differs from that of other ledgers, of copies of its file, and
 //! of the same ledger before it lost submissions.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use tokio::sync::Mutex;
 
 use super::{Ledger, connect::Source, database::Database};
 use crate::{
     Error, ErrorKind,
-    output::{Marker, Output},
+    output::{MarkedNumber, Marker, Output},
 };
 
 /// The number of submissions for which a ledger on a server writes the marker once. A server only
@@ -16,13 +18,21 @@ const SERVER_STEP: i64 = 64;
 /// Writes the number of the ledger's submissions to the marker of an output.
 pub(crate) struct Marking {
     output: Output,
-    /// The number in the marker, if this process has written it.
-    marked: Mutex<Option<i64>>,
+    /// The highest number of a submission that this process has recorded.
+    recorded: AtomicI64,
+    marked: Mutex<Marked>,
+}
+
+/// What this process has written to the marker.
+#[derive(Default)]
+struct Marked {
+    submissions: Option<i64>,
+    number: Option<MarkedNumber>,
 }
 
 impl Marking {
     pub(crate) fn new(output: Output) -> Self {
-        Self { output, marked: Mutex::default() }
+        Self { output, recorded: AtomicI64::new(0), marked: Mutex::default() }
     }
 }
 
@@ -80,20 +90,31 @@ impl Ledger {
         self.set_file("file IS NOT NULL").await?;
         self.restore_lost(false).await?;
         let (id, _, submissions) = self.identity().await?;
-        Marker::write(output, &id, submissions).await
+        Marker::write(output, &id, submissions).await.map(drop)
     }
 
-    /// Writes the number of submissions to the marker, if the marker has to be written. Calls that
-    /// wait for each other write it once.
-    pub(super) async fn mark(&self, marking: &Marking) -> Result<(), Error> {
+    /// Writes the number of a submission that was recorded to the marker, if the marker has to be
+    /// written. Calls that wait for each other write it once.
+    pub(super) async fn mark(&self, marking: &Marking, submission: i64) -> Result<(), Error> {
+        marking.recorded.fetch_max(submission, Ordering::Relaxed);
         let mut marked = marking.marked.lock().await;
-        let (id, _, submissions) = self.identity().await?;
-        let step = if let Source::File(_) = self.0.source { 1 } else { SERVER_STEP };
-        if marked.is_some_and(|marked| submissions < marked + step) {
+        let is_file = matches!(self.0.source, Source::File(_));
+        let step = if is_file { 1 } else { SERVER_STEP };
+        if marked.submissions.is_some_and(|marked| submission < marked + step) {
             return Ok(());
         }
-        Marker::write(&marking.output, &id, submissions).await?;
-        *marked = Some(submissions);
+        let submissions = marking.recorded.load(Ordering::Relaxed);
+        let is_replaced = match &marked.number {
+            Some(number) => number.replace(submissions).await?,
+            None => false,
+        };
+        if !is_replaced {
+            let (id, ..) = self.identity().await?;
+            let number = Marker::write(&marking.output, &id, submissions).await?;
+            // The processes of a server write the same number.
+            marked.number = number.filter(|_| is_file);
+        }
+        marked.submissions = Some(submissions);
         Ok(())
     }
 

@@ -1,48 +1,16 @@
-//! Adds jobs, and reads their status.
+//! Reads the status of jobs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use imagekiln::Request;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::{
     Ledger,
     database::{Database, Value},
 };
-use crate::{Error, ErrorKind, Job, JobState, JobStatus, Report, ReportRow};
+use crate::{Error, JobState, JobStatus, Report, ReportRow};
 
 impl Ledger {
-    /// Adds jobs: all of them, or none if there is an error.
-    ///
-    /// A job that the ledger already contains is left as it is, so a program can add the same jobs
-    /// each time it starts.
-    ///
-    /// # Errors
-    ///
-    /// - [`Job`](ErrorKind::Job): a name is empty, a target is not a path below the output
-    ///   directory, another job has the same target, the ledger contains a different job with the
-    ///   same name, or a request cannot be stored; see [`Request::to_json`].
-    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn add(&self, jobs: impl IntoIterator<Item = Job>) -> Result<(), Error> {
-        let jobs = jobs.into_iter().map(StoredJob::new).collect::<Result<Vec<_>, _>>()?;
-        if jobs.is_empty() {
-            return Ok(());
-        }
-        self.transaction(async move |database| {
-            database.lock().await?;
-            let now = database.now().await?;
-            let last = "SELECT COALESCE(MAX(number), 0) FROM jobs";
-            let mut number: i64 = database.value(last, []).await?;
-            for job in &jobs {
-                number += i64::from(job.insert(database, number + 1, now).await?);
-            }
-            Ok(())
-        })
-        .await?;
-        self.0.changes.send_replace(());
-        Ok(())
-    }
-
     /// Returns the status of the job with this name.
     ///
     /// # Errors
@@ -96,66 +64,6 @@ impl Ledger {
             (one.state, &one.operation).cmp(&(other.state, &other.operation))
         });
         Ok(Report::new(rows))
-    }
-}
-
-/// A job in the form of its row.
-struct StoredJob {
-    name: String,
-    target: String,
-    operation: &'static str,
-    request: String,
-}
-
-impl StoredJob {
-    fn new(job: Job) -> Result<Self, Error> {
-        let target = job.checked_target()?.to_owned();
-        let request = job.request.to_json().map_err(|error| {
-            let message = format!("could not store the request of job `{}`", job.name);
-            Error::new(ErrorKind::Job, message).with_source(error)
-        })?;
-        Ok(Self { name: job.name, target, operation: job.request.operation().name, request })
-    }
-
-    /// Returns whether the job is new.
-    async fn insert(&self, database: &mut Database, number: i64, now: i64) -> Result<bool, Error> {
-        let inserted = database
-            .execute(
-                "INSERT INTO jobs
-                 (name, number, target, operation, request, state, added_at, changed_at)
-                 VALUES ($1, $2, $3, $4, $5, 'queued', $6, $6) ON CONFLICT DO NOTHING",
-                [
-                    (&self.name).into(),
-                    number.into(),
-                    (&self.target).into(),
-                    self.operation.into(),
-                    (&self.request).into(),
-                    now.into(),
-                ],
-            )
-            .await?;
-        if inserted == 1 {
-            return Ok(true);
-        }
-        let known = "SELECT target, request FROM jobs WHERE name = $1";
-        let known = database.row::<(String, String)>(known, [(&self.name).into()]).await?;
-        let problem = match known {
-            None => format!("has the target of another job: {}", self.target),
-            Some((target, request)) if target == self.target && self.has(&request) => {
-                return Ok(false);
-            }
-            Some(_) => {
-                "is in the ledger with another request or target; give it a new name".to_owned()
-            }
-        };
-        Err(Error::new(ErrorKind::Job, format!("job `{}` {problem}", self.name)))
-    }
-
-    /// Whether this is the stored request, even if another version wrote it differently.
-    fn has(&self, stored: &str) -> bool {
-        let same =
-            || Some(Request::from_json(stored).ok()? == Request::from_json(&self.request).ok()?);
-        self.request == stored || same().unwrap_or_default()
     }
 }
 

@@ -82,11 +82,13 @@ impl Ledger {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
         let intend = async move |database: &mut Database| intend(database, &written, limits).await;
-        if let Some(limit) = self.transaction(intend).await? {
-            return Err(JournalError::Refused(limit.into()));
-        }
+        let recorded = match &worker {
+            Some(_) => self.exclusive(intend).await?,
+            None => self.transaction(intend).await?,
+        };
+        let submission = recorded.map_err(|limit| JournalError::Refused(limit.into()))?;
         let Some(worker) = worker else { return Ok(()) };
-        if let Err(error) = self.mark(&worker.marking).await {
+        if let Err(error) = self.mark(&worker.marking, submission).await {
             self.advance(intent.id(), &Step::NotBilled).await?;
             return Err(error.into());
         }
@@ -94,28 +96,26 @@ impl Ledger {
     }
 }
 
+/// Returns the number of a submission, or the limit that does not allow it.
+type Intended = Result<i64, LimitReached>;
+
 /// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
 /// its state in the same transaction.
 async fn intend(
     database: &mut Database,
     intent: &Intent,
     limits: Option<RunLimits>,
-) -> Result<Option<LimitReached>, Error> {
-    let ticket = Ticket::of(intent);
-    if ticket.is_some() {
-        database.lock().await?;
-    }
-    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_some() {
-        return Ok(None);
+) -> Result<Intended, Error> {
+    if let Some(known) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await? {
+        return Ok(Ok(known.id));
     }
     if let Some(limits) = limits
         && let Admission::Refused(limit) = admission(database, intent.operation(), limits).await?
     {
-        return Ok(Some(limit));
+        return Ok(Err(limit));
     }
-    let Some(Ticket { job, worker, token }) = ticket else {
-        SubmissionRow::insert(database, intent, None, None).await?;
-        return Ok(None);
+    let Some(Ticket { job, worker, token }) = Ticket::of(intent) else {
+        return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?.id));
     };
     let submission = SubmissionRow::insert(database, intent, Some(job), token).await?;
     let now = database.now().await?;
@@ -123,7 +123,7 @@ async fn intend(
         changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
     if database.execute(submit, values).await? == 1 {
-        return Ok(None);
+        return Ok(Ok(submission.id));
     }
     let alive = "SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL";
     if database.finds(alive, [worker.into()]).await? {

@@ -24,6 +24,11 @@ pub(crate) struct RunLimits {
 /// without a response.
 type Spending = (String, Option<f64>, f64, i64, i64);
 
+/// Returns [`Spending`] by operation. The parts of an operation are those of the connections.
+pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
+        CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
+    FROM spending GROUP BY operation ORDER BY operation";
+
 /// Whether a submission may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
@@ -73,11 +78,7 @@ pub(super) async fn admission(
         return Ok(Admission::Refused(LimitReached::ActiveTasks));
     }
     let Some(budget) = limits.budget else { return Ok(Admission::Allowed) };
-    let spending = "SELECT operation, MAX(cost),
-            COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)),
-            COUNT(*) - COUNT(cost), COUNT(*) FILTER (WHERE state = 'open')
-        FROM submissions WHERE state <> 'withdrawn' GROUP BY operation";
-    let spending: Vec<Spending> = database.rows(spending, []).await?;
+    let spending: Vec<Spending> = database.rows(SPENDING, []).await?;
     let committed: f64 = spending
         .iter()
         .map(|(_, price, known, unpriced, _)| {

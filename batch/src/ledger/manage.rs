@@ -91,8 +91,8 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn prices(&self) -> Result<BTreeMap<String, f64>, Error> {
         self.transaction(async |database| {
-            let prices = "SELECT operation, MAX(cost) AS price FROM submissions
-                WHERE cost IS NOT NULL GROUP BY operation";
+            let prices = "SELECT operation, MAX(price) FROM spending
+                WHERE price IS NOT NULL GROUP BY operation";
             Ok(database.rows(prices, []).await?.into_iter().collect())
         })
         .await

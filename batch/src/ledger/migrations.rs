@@ -15,7 +15,7 @@ use sqlx::{
 macro_rules! scripts {
     ($folder:literal) => {
         scripts!($folder: (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"),
-            (5, "submissions"))
+            (5, "submissions"), (6, "spending"), (7, "staged"))
     };
     ($folder:literal: $(($version:literal, $name:literal)),+) => {
         &[$(Script {
@@ -73,7 +73,7 @@ mod tests {
     use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
-    use crate::ledger::{clocks::Clocks, database::Database};
+    use crate::ledger::{clocks::Clocks, database::Database, limits::SPENDING};
 
     /// The digests of the migrations' texts, as ledgers record them. They refuse others.
     fn digests(migrator: &Migrator) -> Vec<String> {
@@ -96,6 +96,10 @@ mod tests {
                  0500cb10ac40643ac2e958d6cbb62cfa",
                 "1d21bd0e4da1ec123f557bba2abbaaede40aff1b79d8aaddd2fdb3387771974f\
                  256a691ad64a4f766a8e08c086d4d01d",
+                "45ba51b33803c7832dba6024cd36b0d0ff6d21c54eeff4d3739ef81e5425cfaa\
+                 d95856dc87568393d0160ebede8aa832",
+                "bb0b56b2833a2635a70cc690b6c7c68abb1746cedee5b8428ee573b0631df164\
+                 4da642b6c5607fa78eb8b43c8b13048a",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -112,6 +116,10 @@ mod tests {
                  bc43c5a6a286461ad26a2d321efd220b",
                 "91b8523ecdaab86dfd331cb900e904c985f7ee5bb9af459422f11a9e926d595f\
                  c261eab0992a29ee3496ecc7bee4ac99",
+                "948b3565124bc06f6a7bf49dc1082cde19f451e34ddb416b383dbb41b026c429\
+                 f1146cc40ed76a51f878779d3605981d",
+                "83dabc676b3b5ec98654d808ef05c3489403a5c1d4784e008cfbf17298282bff\
+                 0272608c5e836e5b681035607f675fdf",
             ]
         );
     }
@@ -208,6 +216,33 @@ mod tests {
             AND s.id = j.submission";
         assert_eq!(database.value::<i64>(joined, []).await.unwrap(), 7);
         database.execute("DELETE FROM submissions WHERE intent_id = 's1'", []).await.unwrap_err();
+        check_spending(database).await;
+    }
+
+    /// The table is what the submissions add up to, after the migration and after each change.
+    async fn check_spending(database: &mut Database) {
+        type Rows = Vec<(String, Option<f64>, f64, i64, i64)>;
+        const COUNTED: &str = "SELECT operation, MAX(cost),
+                COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0),
+                COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
+                COUNT(*) FILTER (WHERE state = 'open')
+            FROM submissions GROUP BY operation ORDER BY operation";
+        for change in [
+            "UPDATE submissions SET state = 'accepted', cost = 4 WHERE intent_id = 's1'",
+            "UPDATE submissions SET state = 'withdrawn' WHERE intent_id = 's2'",
+            "UPDATE submissions SET state = 'open' WHERE intent_id IN ('s2', 's9')",
+            "UPDATE submissions SET state = 'settled', cost = 1.5 WHERE intent_id = 's2'",
+            "UPDATE submissions SET cost = cost + 1 WHERE cost IS NOT NULL",
+            "INSERT INTO submissions (intent_id, operation, record, state, cost, sent_at)
+             VALUES ('n1', 'new', '', 'open', NULL, 0), ('n2', 'new', '', 'settled', 7, 0),
+                    ('n3', 'new', '', 'withdrawn', NULL, 0)",
+            "UPDATE submissions SET record = 'new'",
+        ] {
+            database.execute(change, []).await.unwrap();
+            let counted: Rows = database.rows(COUNTED, []).await.unwrap();
+            let kept: Rows = database.rows(SPENDING, []).await.unwrap();
+            assert_eq!(kept, counted, "{change}");
+        }
     }
 
     #[tokio::test]
@@ -235,6 +270,6 @@ mod tests {
         fourth.run(&mut connection).await.unwrap();
         sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
         postgres().await.unwrap().run(&mut connection).await.unwrap();
-        check_new_version(&mut Database::Postgres(connection)).await;
+        check_new_version(&mut Database::Postgres(connection, None)).await;
     }
 }

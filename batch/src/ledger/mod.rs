@@ -1,6 +1,7 @@
 //! The ledger: a database that contains every job, every submission and every worker.
 
 mod acceptances;
+mod add;
 mod adopt;
 mod claims;
 mod clocks;
@@ -39,7 +40,9 @@ pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;
 pub(crate) use self::ticket::Ticket;
-use self::{connect::Source, database::Database, file::LockedFile, workers::LocalWorker};
+use self::{
+    connect::Source, database::Database, file::LockedFile, transaction::Queue, workers::LocalWorker,
+};
 #[cfg(doc)]
 use crate::JobState;
 use crate::{Error, ErrorKind};
@@ -62,6 +65,7 @@ pub struct Ledger(Arc<Inner>);
 struct Inner {
     /// One connection, because SQLite has one writer at a time. `None` after it broke.
     database: Arc<sync::Mutex<Option<Database>>>,
+    queue: Queue,
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
@@ -200,6 +204,7 @@ impl Ledger {
         })?;
         Ok(Self(Arc::new(Inner {
             database: Arc::new(sync::Mutex::new(Some(database))),
+            queue: Queue::default(),
             clocks,
             workers: Mutex::default(),
             changes: watch::Sender::new(()),

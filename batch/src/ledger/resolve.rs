@@ -90,8 +90,7 @@ impl Ledger {
     pub(crate) async fn decide(&self, lost: &Record, step: Step) -> Result<(), Error> {
         let submission = lost.intent().id();
         let (id, decided) = (submission.to_owned(), step.clone());
-        self.transaction(async move |database| {
-            database.lock().await?;
+        self.exclusive(async move |database| {
             let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id).await?;
             let mut found = found.ok_or(sqlx::Error::RowNotFound)?;
             let left = found.hold_until.unwrap_or_default() - database.now().await?;

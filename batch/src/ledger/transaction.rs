@@ -1,9 +1,21 @@
-//! Runs a transaction, and repeats it if the connection to the database breaks.
+//! Runs transactions. Those that wait at the same time share one, because a commit takes longer
+//! than everything before it. If the connection to the database breaks, they run again.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    slice,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
 use imagekiln::Backoff;
-use tokio::{runtime::Handle, task};
+use tokio::{
+    runtime::Handle,
+    sync::oneshot::{self, error::TryRecvError},
+    task,
+};
 
 use super::{Ledger, database::Database};
 use crate::{Error, ErrorKind};
@@ -15,11 +27,21 @@ const OUTAGE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// The maximum number of pieces of work in one transaction. Other processes wait while it holds
+/// locks.
+const MOST: usize = 32;
+
+/// The work that waits for a transaction.
+#[derive(Default)]
+pub(super) struct Queue(Mutex<VecDeque<Box<dyn Work>>>);
+
 impl Ledger {
-    /// Runs `work` in a transaction. It completes even if the future is dropped.
+    /// Runs `work` in a transaction. It completes even if the future is dropped, unless it still
+    /// waits for others.
     ///
-    /// `work` runs again if the connection breaks, even if this happens after the commit: when it
-    /// runs the second time, it must return what it returned the first time.
+    /// `work` runs again if another piece of work in the same transaction fails, or if the
+    /// connection breaks, even if this happens after the commit: when it runs the second time, it
+    /// must return what it returned the first time.
     ///
     /// It runs on a blocking thread, because tokio's paused clock would otherwise advance while the
     /// database writes.
@@ -28,30 +50,72 @@ impl Ledger {
         T: Send + 'static,
         W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
-        let mut database = Arc::clone(&self.0.database).lock_owned().await;
-        let (runtime, ledger) = (Handle::current(), self.clone());
-        let work = move || {
-            let done = runtime.block_on(ledger.repeat(&mut database, &work));
-            drop(database);
-            // The file stays locked until here.
-            drop(ledger);
-            done
-        };
-        task::spawn_blocking(work).await.unwrap_or_else(|error| {
-            let message = "the runtime shut down before the ledger was written";
-            Err(Error::new(ErrorKind::Ledger, message).with_source(error))
-        })
+        self.run(work, false).await
     }
 
-    async fn repeat<T, W>(&self, database: &mut Option<Database>, work: &W) -> Result<T, Error>
+    /// Like [`transaction`](Self::transaction), but no other worker of the ledger runs one of these
+    /// at the same time: they decide about limits and claims.
+    pub(super) async fn exclusive<T, W>(&self, work: W) -> Result<T, Error>
     where
-        W: AsyncFn(&mut Database) -> Result<T, Error>,
+        T: Send + 'static,
+        W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
+        // A file has one writer at a time.
+        self.run(work, self.0.source.is_shared()).await
+    }
+
+    async fn run<T, W>(&self, work: W, is_exclusive: bool) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
+    {
+        let (caller, mut outcome) = oneshot::channel();
+        self.0.queue.add(Box::new(Waiting { work, is_exclusive, done: None, caller }));
+        loop {
+            let mut database = Arc::clone(&self.0.database).lock_owned().await;
+            match outcome.try_recv() {
+                Ok(done) => return done,
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Closed) => return Err(shut_down()),
+            }
+            let (runtime, ledger) = (Handle::current(), self.clone());
+            let run = move || {
+                let group = ledger.0.queue.take(is_exclusive);
+                runtime.block_on(ledger.run_group(&mut database, group));
+                drop(database);
+                // The file stays locked until here.
+                drop(ledger);
+            };
+            task::spawn_blocking(run).await.map_err(|error| shut_down().with_source(error))?;
+        }
+    }
+
+    async fn run_group(&self, database: &mut Option<Database>, mut group: Vec<Box<dyn Work>>) {
         let mut waited = Duration::ZERO;
+        let done = self.repeat(database, &mut group, &mut waited).await;
+        match (done, group.len()) {
+            (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
+            (error, 1) => group.remove(0).report(error),
+            // The failure of one is not that of the others.
+            _ => {
+                for mut work in group {
+                    let done = self.repeat(database, slice::from_mut(&mut work), &mut waited).await;
+                    work.report(done);
+                }
+            }
+        }
+    }
+
+    async fn repeat(
+        &self,
+        database: &mut Option<Database>,
+        group: &mut [Box<dyn Work>],
+        waited: &mut Duration,
+    ) -> Result<(), Error> {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
-            let error = match self.attempt(database, work).await {
-                Ok(done) => return Ok(done),
+            let error = match self.attempt(database, group).await {
+                Ok(()) => return Ok(()),
                 Err(error) if database.is_some() && !is_disconnection(&error) => return Err(error),
                 Err(error) => error,
             };
@@ -59,20 +123,21 @@ impl Ledger {
             // While the runtime shuts down, no connection works.
             let is_shutting_down = task::spawn(async {}).await.is_err();
             let pause = backoff.pause();
-            if is_shutting_down || waited + pause > OUTAGE {
+            if is_shutting_down || *waited + pause > OUTAGE {
                 return Err(error);
             }
             tracing::warn!(error = error.chain(), "the ledger is not available; trying again");
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
-            waited += pause;
+            *waited += pause;
         }
     }
 
-    async fn attempt<T, W>(&self, database: &mut Option<Database>, work: &W) -> Result<T, Error>
-    where
-        W: AsyncFn(&mut Database) -> Result<T, Error>,
-    {
+    async fn attempt(
+        &self,
+        database: &mut Option<Database>,
+        group: &mut [Box<dyn Work>],
+    ) -> Result<(), Error> {
         let database = match database {
             Some(database) => database,
             None => {
@@ -83,15 +148,98 @@ impl Ledger {
                 database.insert(connected)
             }
         };
-        database.begin().await?;
-        let done = work(database).await;
+        database.begin(group.iter().any(|work| work.is_exclusive())).await?;
+        let mut done = Ok(());
+        for work in group {
+            done = work.run(database).await;
+            if done.is_err() {
+                break;
+            }
+        }
         // If the disk is full, SQLite has rolled back by itself.
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = database.execute(end, []).await;
-        let done = done?;
+        done?;
         ended?;
-        Ok(done)
+        Ok(())
     }
+}
+
+impl Queue {
+    fn add(&self, work: Box<dyn Work>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(work);
+    }
+
+    /// Takes the next pieces of work of one kind. Those whose callers have left are dropped.
+    fn take(&self, is_exclusive: bool) -> Vec<Box<dyn Work>> {
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.retain(|work| work.is_wanted());
+        let (mut group, mut others) = (Vec::new(), VecDeque::new());
+        for work in queue.drain(..) {
+            if work.is_exclusive() == is_exclusive && group.len() < MOST {
+                group.push(work);
+            } else {
+                others.push_back(work);
+            }
+        }
+        *queue = others;
+        group
+    }
+}
+
+/// Work of any type that waits for a transaction.
+trait Work: Send {
+    fn is_exclusive(&self) -> bool;
+
+    /// Whether its caller still waits.
+    fn is_wanted(&self) -> bool;
+
+    /// Runs the work, and keeps what it returns.
+    fn run<'a>(&'a mut self, database: &'a mut Database) -> WorkFuture<'a>;
+
+    /// Tells the caller what the work returned, or why the transaction failed.
+    fn report(self: Box<Self>, transaction: Result<(), Error>);
+}
+
+type WorkFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
+
+struct Waiting<T, W> {
+    work: W,
+    is_exclusive: bool,
+    done: Option<T>,
+    caller: oneshot::Sender<Result<T, Error>>,
+}
+
+impl<T, W> Work for Waiting<T, W>
+where
+    T: Send,
+    W: AsyncFn(&mut Database) -> Result<T, Error> + Send,
+{
+    fn is_exclusive(&self) -> bool {
+        self.is_exclusive
+    }
+
+    fn is_wanted(&self) -> bool {
+        !self.caller.is_closed()
+    }
+
+    fn run<'a>(&'a mut self, database: &'a mut Database) -> WorkFuture<'a> {
+        Box::pin(async {
+            self.done = Some((self.work)(database).await?);
+            Ok(())
+        })
+    }
+
+    fn report(self: Box<Self>, transaction: Result<(), Error>) {
+        let Self { done, caller, .. } = *self;
+        let done = transaction.and_then(|()| done.ok_or_else(shut_down));
+        // The caller may have left.
+        let _ = caller.send(done);
+    }
+}
+
+fn shut_down() -> Error {
+    Error::new(ErrorKind::Ledger, "the runtime shut down before the ledger was written")
 }
 
 /// Whether the connection broke, the server shuts down or starts, or it ended the transaction in
@@ -106,5 +254,55 @@ fn is_disconnection(error: &Error) -> bool {
             ["08", "57P", "40", "25P03"].iter().any(|class| code.starts_with(class))
         }),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Adds a row, and counts how often it ran.
+    async fn add(ledger: Ledger, runs: Arc<AtomicU32>) -> Result<i64, Error> {
+        let insert = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
+            RETURNING id";
+        ledger
+            .transaction(async move |database| {
+                runs.fetch_add(1, Ordering::Relaxed);
+                Ok(database.value(insert, []).await?)
+            })
+            .await
+    }
+
+    async fn fail(ledger: Ledger) -> Result<i64, Error> {
+        ledger.transaction(async |_| Err(Error::new(ErrorKind::State, "not now"))).await
+    }
+
+    #[tokio::test]
+    async fn work_that_waits_shares_a_transaction_and_fails_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let turn = Arc::clone(&ledger.0.database).lock_owned().await;
+        let runs = Arc::<AtomicU32>::default();
+        let first = add(ledger.clone(), Arc::clone(&runs));
+        let failing = fail(ledger.clone());
+        let mut left = Box::pin(add(ledger.clone(), Arc::clone(&runs)));
+        let last = add(ledger.clone(), Arc::clone(&runs));
+        let release = async {
+            tokio::select! {
+                biased;
+                _ = &mut left => panic!("it did not wait"),
+                () = std::future::ready(()) => {}
+            }
+            // Its caller leaves while it waits, so it never runs.
+            drop(left);
+            drop(turn);
+        };
+        let (first, failing, last, ()) = tokio::join!(first, failing, last, release);
+        assert_eq!(failing.unwrap_err().kind(), ErrorKind::State);
+        assert_eq!((first.unwrap(), last.unwrap()), (1, 2));
+        // The first one ran before the failure, and again after it.
+        assert_eq!(runs.load(Ordering::Relaxed), 3);
     }
 }

@@ -75,8 +75,7 @@ impl Ledger {
     /// Ends a worker of this process. Other workers can claim its jobs. Jobs that it was submitting
     /// become unknown.
     pub(crate) async fn retire(&self, worker: i64) -> Result<(), Error> {
-        self.transaction(async move |database| {
-            database.lock().await?;
+        self.exclusive(async move |database| {
             end(database, worker, "the submission ended without a known outcome", None).await
         })
         .await?;
@@ -88,8 +87,7 @@ impl Ledger {
     /// Ends the workers whose leases expired.
     pub(crate) async fn take_over(&self) -> Result<(), Error> {
         let ended = self
-            .transaction(async |database| {
-                database.lock().await?;
+            .exclusive(async |database| {
                 let now = database.now().await?;
                 let expired = "SELECT id FROM workers WHERE ended_at IS NULL AND lease_until < $1";
                 let expired = database.rows(expired, [now.into()]).await?;

@@ -9,12 +9,18 @@ mod marker;
 mod name;
 mod target;
 
+use std::ops::Range;
+
 use imagekiln::{FileKind, Picture};
 
 #[cfg(bucket)]
 use self::bucket::Bucket;
-use self::folder::Folder;
-pub(crate) use self::{marker::Marker, name::beside, target::OutputTarget};
+use self::folder::{Folder, Place};
+pub(crate) use self::{
+    marker::{MarkedNumber, Marker},
+    name::beside,
+    target::OutputTarget,
+};
 use crate::Error;
 
 /// The name of a picture is followed by this in the name of its description.
@@ -144,6 +150,20 @@ impl Output {
             Self::Folder(folder) => folder.write(key, json).await,
             #[cfg(bucket)]
             Self::Bucket(bucket) => bucket.write(key, json).await,
+        }
+    }
+
+    /// Returns the place of these bytes in a file with this content. Buckets have no such places.
+    async fn place(
+        &self,
+        key: &str,
+        content: &[u8],
+        bytes: Range<usize>,
+    ) -> Result<Option<Place>, Error> {
+        match self {
+            Self::Folder(folder) => folder.place(key, content, bytes).await,
+            #[cfg(bucket)]
+            Self::Bucket(_) => Ok(None),
         }
     }
 

@@ -21,7 +21,11 @@ pub fn tests() -> Vec<Trial> {
         sqlite(a_ledger_of_a_later_version_is_refused),
         sqlite(secrets_are_not_in_the_ledger),
     ];
-    let jobs = [both(adding_the_same_jobs_again_changes_nothing), both(all_jobs_are_added_or_none)];
+    let jobs = [
+        both(adding_the_same_jobs_again_changes_nothing),
+        both(all_jobs_are_added_or_none),
+        both(many_jobs_are_added_in_their_order),
+    ];
     files.into_iter().chain(jobs.into_iter().flatten()).collect()
 }
 
@@ -125,12 +129,39 @@ async fn all_jobs_are_added_or_none(backend: Backend) {
         (Job::new("three", "/tmp/three.jpg", Gen2Pro::new("a fox")), "below the output directory"),
         (Job::new("three", "", Gen2Pro::new("a fox")), "below the output directory"),
         (Job::new("", "three.jpg", Gen2Pro::new("a fox")), "name"),
+        (job("two", "another fox"), "another request"),
+        (Job::new("three", "two.jpg", Gen2Pro::new("a fox")), "target of another job"),
     ];
     for (conflict, part) in conflicts {
         let added = ledger.add([job("two", "a fox"), conflict]).await;
         assert_kind(added, ErrorKind::Job, part);
     }
     assert_eq!(ledger.jobs().await.unwrap().len(), 1);
+}
+
+async fn many_jobs_are_added_in_their_order(backend: Backend) {
+    let ledger = Fixture::new(backend).await.ledger().await;
+    let many = || (0..1200).map(|number| job(&number.to_string(), "a fox"));
+    ledger.add(many().skip(700).take(2)).await.unwrap();
+    let conflicts = [
+        (job("701", "another fox"), "another request"),
+        (Job::new("last", "700.jpg", Gen2Pro::new("a fox")), "target of another job"),
+    ];
+    for (conflict, part) in conflicts {
+        // All others were written before.
+        let added = ledger.add(many().skip(702).chain([conflict])).await;
+        assert_kind(added, ErrorKind::Job, part);
+        assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 2);
+    }
+    let (first, second) = tokio::join!(ledger.add(many()), ledger.add(many().take(900)));
+    first.unwrap();
+    second.unwrap();
+    let added = ledger.jobs().await.unwrap();
+    let names: Vec<_> = added.iter().map(|job| &*job.name).collect();
+    let others = (0..1200).filter(|number| ![700, 701].contains(number));
+    let others: Vec<_> = others.map(|number| number.to_string()).collect();
+    assert_eq!(names, [&["700".to_owned(), "701".to_owned()], &others[..]].concat());
+    assert!(added.iter().map(|job| job.number).eq(1..=1200));
 }
 
 /// The files in a directory and in those below it.

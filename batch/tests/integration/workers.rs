@@ -46,9 +46,9 @@ async fn the_cap_holds_for_all_workers(backend: Backend) {
     let config = Config { max_active_tasks: 4, ..Config::default() };
     let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(30)).await.unwrap();
+    ledger.add(jobs(60)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.max_active(4)).await;
-    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (30, 30));
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (60, 60));
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
 }
 

@@ -1,0 +1,201 @@
+//! Adds jobs: in chunks, which become visible together.
+
+use std::collections::{HashMap, HashSet, hash_map::Entry};
+
+use imagekiln::Request;
+
+use super::{
+    Ledger,
+    database::{Database, Value},
+};
+use crate::{Error, ErrorKind, Job};
+
+/// The number of jobs that are written at once. Workers write in between.
+const CHUNK: usize = 500;
+
+/// The time in milliseconds after which an addition that did not end is removed.
+const ABANDONED: i64 = 24 * 3600 * 1000;
+
+impl Ledger {
+    /// Adds jobs: all of them, or none if there is an error. Workers that run at the same time are
+    /// not delayed by more than the last step, which makes the jobs visible.
+    ///
+    /// A job that the ledger already contains is left as it is, so a program can add the same jobs
+    /// each time it starts.
+    ///
+    /// # Errors
+    ///
+    /// - [`Job`](ErrorKind::Job): a name is empty, a target is not a path below the output
+    ///   directory, another job has the same target, the ledger contains a different job with the
+    ///   same name, or a request cannot be stored; see [`Request::to_json`].
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn add(&self, jobs: impl IntoIterator<Item = Job>) -> Result<(), Error> {
+        let jobs = distinct(jobs)?;
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let addition = random()?;
+        let added = self.add_in_chunks(addition, jobs).await;
+        if added.is_err() {
+            let remove = "DELETE FROM staged_jobs WHERE addition = $1";
+            let removed = self.transaction(async move |database| {
+                Ok(database.execute(remove, [addition.into()]).await?)
+            });
+            if let Err(error) = removed.await {
+                tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
+            }
+        }
+        self.0.changes.send_replace(());
+        added
+    }
+
+    async fn add_in_chunks(&self, addition: i64, jobs: Vec<Job>) -> Result<(), Error> {
+        let mut jobs = jobs.into_iter().peekable();
+        let mut position = 0;
+        while jobs.peek().is_some() {
+            let chunk = jobs.by_ref().take(CHUNK).map(StoredJob::new);
+            let chunk = chunk.collect::<Result<Vec<_>, _>>()?;
+            let (first, is_last) = (position, jobs.peek().is_none());
+            position += CHUNK as i64;
+            self.transaction(async move |database| {
+                stage(database, addition, first, &chunk).await?;
+                if is_last {
+                    publish(database, addition).await?;
+                }
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the jobs without repetitions. Fails if two of them cannot be in the same ledger.
+fn distinct(jobs: impl IntoIterator<Item = Job>) -> Result<Vec<Job>, Error> {
+    let (mut distinct, mut targets) = (Vec::<Job>::new(), HashSet::new());
+    let mut indices = HashMap::new();
+    for job in jobs {
+        let target = job.checked_target()?.to_owned();
+        match indices.entry(job.name.clone()) {
+            Entry::Occupied(index) if distinct.get(*index.get()) == Some(&job) => continue,
+            Entry::Occupied(_) => return Err(is_different(&job.name)),
+            Entry::Vacant(entry) => entry.insert(distinct.len()),
+        };
+        if !target.contains('{') && !targets.insert(target.clone()) {
+            return Err(has_taken_target(&job.name, &target));
+        }
+        distinct.push(job);
+    }
+    Ok(distinct)
+}
+
+/// A job in the form of its row.
+struct StoredJob {
+    name: String,
+    target: String,
+    operation: &'static str,
+    request: String,
+}
+
+impl StoredJob {
+    fn new(job: Job) -> Result<Self, Error> {
+        let target = job.checked_target()?.to_owned();
+        let request = job.request.to_json().map_err(|error| {
+            let message = format!("could not store the request of job `{}`", job.name);
+            Error::new(ErrorKind::Job, message).with_source(error)
+        })?;
+        Ok(Self { name: job.name, target, operation: job.request.operation().name, request })
+    }
+}
+
+async fn stage(
+    database: &mut Database,
+    addition: i64,
+    first: i64,
+    jobs: &[StoredJob],
+) -> Result<(), Error> {
+    const COLUMNS: usize = 7;
+    let now = database.now().await?;
+    let row = |row: usize| {
+        let places: Vec<_> = (1..=COLUMNS).map(|c| format!("${}", row * COLUMNS + c)).collect();
+        format!("({})", places.join(", "))
+    };
+    let rows: Vec<_> = (0..jobs.len()).map(row).collect();
+    let insert =
+        format!("INSERT INTO staged_jobs VALUES {} ON CONFLICT DO NOTHING", rows.join(", "));
+    let values = jobs.iter().zip(first..).flat_map(|(job, position)| -> [Value; COLUMNS] {
+        [
+            addition.into(),
+            position.into(),
+            (&job.name).into(),
+            (&job.target).into(),
+            job.operation.into(),
+            (&job.request).into(),
+            now.into(),
+        ]
+    });
+    database.execute(&insert, values).await?;
+    Ok(())
+}
+
+/// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
+async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
+    const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request
+        FROM staged_jobs s JOIN jobs j ON j.name = s.name
+        WHERE s.addition = $1 AND (j.target <> s.target OR j.request <> s.request)
+        ORDER BY s.position";
+    const SAME_TARGETS: &str = "SELECT s.name, s.target FROM staged_jobs s
+        JOIN jobs j ON j.target = s.target AND j.target NOT LIKE '%{%'
+        WHERE s.addition = $1 AND j.name <> s.name ORDER BY s.position LIMIT 1";
+    const PUBLISH: &str = "INSERT INTO jobs
+            (name, number, target, operation, request, state, added_at, changed_at)
+        SELECT s.name,
+            (SELECT COALESCE(MAX(number), 0) FROM jobs) + ROW_NUMBER() OVER (ORDER BY s.position),
+            s.target, s.operation, s.request, 'queued', $2, $2
+        FROM staged_jobs s
+        WHERE s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
+        ORDER BY s.position";
+    const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
+    database.lock_additions().await?;
+    type Pair = (String, String, String, String, String);
+    for (name, target, request, known_target, known_request) in
+        database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
+    {
+        if target != known_target || !is_same(&request, &known_request) {
+            return Err(is_different(&name));
+        }
+    }
+    let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
+    if let Some((name, target)) = taken {
+        return Err(has_taken_target(&name, &target));
+    }
+    let now = database.now().await?;
+    database.execute(PUBLISH, [addition.into(), now.into()]).await?;
+    database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
+    Ok(())
+}
+
+/// Whether both texts are the same request, even if another version wrote one of them differently.
+fn is_same(request: &str, stored: &str) -> bool {
+    let read = |text| Request::from_json(text).ok();
+    read(stored).is_some_and(|stored| read(request) == Some(stored))
+}
+
+fn is_different(name: &str) -> Error {
+    let message =
+        format!("job `{name}` is in the ledger with another request or target; give it a new name");
+    Error::new(ErrorKind::Job, message)
+}
+
+fn has_taken_target(name: &str, target: &str) -> Error {
+    Error::new(ErrorKind::Job, format!("job `{name}` has the target of another job: {target}"))
+}
+
+fn random() -> Result<i64, Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = "the operating system has no random numbers";
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })?;
+    Ok(i64::from_le_bytes(bytes))
+}
