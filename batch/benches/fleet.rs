@@ -1,6 +1,6 @@
 //! Jobs per second, memory and the time to resume, against a simulator in another process.
 //!
-//!     cargo bench --package imagekiln-batch --bench fleet [sqlite|postgres|waiting|many]
+//!     cargo bench --package imagekiln-batch --bench fleet [rates|old|waiting|many]
 
 use std::{
     env, fs,
@@ -46,6 +46,10 @@ const BUDGET: &str = "IMAGEKILN_BENCH_BUDGET";
 
 fn jobs() -> usize {
     if is_bench() { JOBS } else { FEW }
+}
+
+fn rounds() -> usize {
+    if is_bench() { 3 } else { 1 }
 }
 
 fn old() -> usize {
@@ -201,6 +205,12 @@ impl Bench {
             .unwrap()
     }
 
+    /// Adds the jobs, and runs so many workers to their end. Returns the jobs per second.
+    async fn new_jobs_per_second(&self, ledger: &str, workers: usize) -> f64 {
+        add_jobs(ledger, jobs()).await;
+        self.jobs_per_second(ledger, workers, ACTIVE).await
+    }
+
     /// Runs so many workers to their end, and returns the jobs per second.
     async fn jobs_per_second(&self, ledger: &str, workers: usize, active: usize) -> f64 {
         let started = Instant::now();
@@ -228,16 +238,11 @@ async fn measure() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let wanted = |name: &str| env::args().skip(1).all(|part| part == "--bench" || part == name);
-    let client = Bench::new(root, Duration::ZERO).await.jobs_per_second("", 1, ACTIVE).await;
-    figure("batch.client.rate", "jobs/s", vec![client]);
-    if wanted("sqlite") {
-        let empty = rate(root, "sqlite_1", 1, false, client).await;
-        old_ledger(root, empty).await;
+    if wanted("rates") {
+        rates(root).await;
     }
-    if wanted("postgres") {
-        let one = rate(root, "postgres_1", 1, true, client).await;
-        let four = rate(root, "postgres_4", 4, true, client).await;
-        figure("batch.postgres.4_to_1", "ratio", vec![four / one]);
+    if wanted("old") {
+        old_ledger(root).await;
     }
     if wanted("waiting") {
         waiting(root).await;
@@ -247,38 +252,60 @@ async fn measure() {
     }
 }
 
-/// Measures a new ledger with tasks that are ready at once.
-async fn rate(root: &Path, name: &str, workers: usize, is_shared: bool, client: f64) -> f64 {
-    let bench = Bench::new(root, Duration::ZERO).await;
-    let ledger = if is_shared { cluster().create_database() } else { bench.sqlite() };
-    add_jobs(&ledger, jobs()).await;
-    let rate = bench.jobs_per_second(&ledger, workers, ACTIVE).await;
-    figure(&format!("batch.{name}.rate"), "jobs/s", vec![rate]);
-    figure(&format!("batch.{name}.against_client"), "ratio", vec![rate / client]);
-    rate
+/// Measures new ledgers with tasks that are ready at once, in alternating rounds.
+async fn rates(root: &Path) {
+    let mut client = Vec::new();
+    let scenarios = [("sqlite_1", 1), ("postgres_1", 1), ("postgres_4", 4)];
+    let mut rates = scenarios.map(|_| Vec::new());
+    for _ in 0..rounds() {
+        let bench = Bench::new(root, Duration::ZERO).await;
+        client.push(bench.jobs_per_second("", 1, ACTIVE).await);
+        for ((name, workers), rates) in scenarios.iter().zip(&mut rates) {
+            let bench = Bench::new(root, Duration::ZERO).await;
+            let is_file = name.starts_with("sqlite");
+            let ledger = if is_file { bench.sqlite() } else { cluster().create_database() };
+            rates.push(bench.new_jobs_per_second(&ledger, *workers).await);
+        }
+    }
+    let ratios = |rates: &[f64], others: &[f64]| {
+        rates.iter().zip(others).map(|(rate, other)| rate / other).collect::<Vec<_>>()
+    };
+    for ((name, _), rates) in scenarios.iter().zip(&rates) {
+        figure(&format!("batch.{name}.rate"), "jobs/s", rates.clone());
+        figure(&format!("batch.{name}.against_client"), "ratio", ratios(rates, &client));
+    }
+    figure("batch.client.rate", "jobs/s", client);
+    figure("batch.postgres.4_to_1", "ratio", ratios(&rates[2], &rates[1]));
 }
 
-/// Measures a ledger with 100,000 old jobs, with and without a budget.
-async fn old_ledger(root: &Path, empty: f64) {
-    for (name, budget) in [("old", None), ("old_budget", Some("1000000000"))] {
-        let bench = Bench { budget, ..Bench::new(root, Duration::ZERO).await };
-        let ledger = bench.sqlite();
-        add_jobs(&ledger, 1).await;
-        bench.jobs_per_second(&ledger, 1, ACTIVE).await;
-        add_old_jobs(&ledger, old()).await;
-        let opened = open(&ledger).await;
-        let started = Instant::now();
-        let saved = opened.report().await.unwrap().count(JobState::Saved);
-        assert_eq!(saved, old() as u64 + 1);
-        figure(&format!("batch.{name}.report"), "s", vec![started.elapsed().as_secs_f64()]);
-        drop(opened);
-        let started = Instant::now();
-        bench.jobs_per_second(&ledger, 1, ACTIVE).await;
-        figure(&format!("batch.{name}.nothing"), "s", vec![started.elapsed().as_secs_f64()]);
-        add_jobs(&ledger, jobs()).await;
-        let rate = bench.jobs_per_second(&ledger, 1, ACTIVE).await;
-        figure(&format!("batch.{name}.against_empty"), "ratio", vec![rate / empty]);
+/// Measures a ledger with 100,000 old jobs, with and without a budget, against an empty one.
+async fn old_ledger(root: &Path) {
+    let mut ratios = [("old", None, Vec::new()), ("old_budget", Some("1000000000"), Vec::new())];
+    let (mut reports, mut nothing) = (Vec::new(), Vec::new());
+    for _ in 0..rounds() {
+        let bench = Bench::new(root, Duration::ZERO).await;
+        let empty = bench.new_jobs_per_second(&bench.sqlite(), 1).await;
+        for (_, budget, ratios) in &mut ratios {
+            let bench = Bench { budget: *budget, ..Bench::new(root, Duration::ZERO).await };
+            let ledger = bench.sqlite();
+            add_jobs(&ledger, 1).await;
+            bench.jobs_per_second(&ledger, 1, ACTIVE).await;
+            add_old_jobs(&ledger, old()).await;
+            let opened = open(&ledger).await;
+            let started = Instant::now();
+            let saved = opened.report().await.unwrap().count(JobState::Saved);
+            reports.push(started.elapsed().as_secs_f64());
+            assert_eq!(saved, old() as u64 + 1);
+            drop(opened);
+            nothing.push(jobs() as f64 / bench.jobs_per_second(&ledger, 1, ACTIVE).await);
+            ratios.push(bench.new_jobs_per_second(&ledger, 1).await / empty);
+        }
     }
+    for (name, _, ratios) in ratios {
+        figure(&format!("batch.{name}.against_empty"), "ratio", ratios);
+    }
+    figure("batch.old.report", "s", reports);
+    figure("batch.old.nothing", "s", nothing);
 }
 
 /// Measures processes that wait for a slow link to the database and for tasks of a second.

@@ -7,7 +7,7 @@ use std::{
 
 use imagekiln::Client;
 use tokio::{
-    sync::{Mutex, watch},
+    sync::{RwLock, watch},
     task::JoinSet,
 };
 
@@ -92,7 +92,7 @@ impl Batch {
                 settings: self.settings.clone(),
                 receivers: Arc::downgrade(&self.receivers),
                 stopped: stopped.clone(),
-                admission: Mutex::default(),
+                admission: RwLock::default(),
                 marking: Arc::clone(&marking),
             });
             workers.spawn(run(worker, self.unretired.clone()));

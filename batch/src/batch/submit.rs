@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
-use tokio::sync::MutexGuard;
+use tokio::sync::RwLockWriteGuard;
 
 use super::worker::{End, Worker, stop};
 use crate::{
@@ -68,19 +68,30 @@ impl Worker {
 
     /// Checks that the limits allow the job. While the returned guard exists, this worker submits
     /// no other job.
-    async fn admit(&self, job: &Claim) -> Result<Option<MutexGuard<'_, ()>>, End> {
-        let guard = self.admission.lock().await;
+    async fn admit(&self, job: &Claim) -> Result<Option<RwLockWriteGuard<'_, ()>>, End> {
+        {
+            let _with_others = self.admission.read().await;
+            if self.admission_of(job).await? == Admission::Allowed {
+                return Ok(None);
+            }
+        }
+        let alone = self.admission.write().await;
+        // Another job may have shown the price.
+        Ok((self.admission_of(job).await? == Admission::Alone).then_some(alone))
+    }
+
+    async fn admission_of(&self, job: &Claim) -> Result<Admission, End> {
         if self.is_stopping() {
             return Err(End::NotNow);
         }
-        // The journal checks the cap.
-        if self.settings.limits.budget.is_none() {
-            return Ok(None);
+        let limits = self.settings.limits;
+        if limits.budget.is_none() {
+            // The journal checks the cap.
+            return Ok(Admission::Allowed);
         }
-        match self.ledger.admission(&job.status.operation, self.settings.limits).await? {
-            Admission::Allowed => Ok(None),
-            Admission::Alone => Ok(Some(guard)),
+        match self.ledger.admission(&job.status.operation, limits).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
+            admission => Ok(admission),
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use imagekiln::{Client, Picture, Task};
 use tokio::{
-    sync::{Mutex, watch},
+    sync::{RwLock, watch},
     time,
 };
 
@@ -38,8 +38,8 @@ pub(super) struct Worker {
     pub(super) receivers: Weak<()>,
     /// Changes to `true` when the run should submit no more jobs.
     pub(super) stopped: watch::Receiver<bool>,
-    /// Held during the submission of a job whose price is not known.
-    pub(super) admission: Mutex<()>,
+    /// Held alone during the submission of a job whose price is not known.
+    pub(super) admission: RwLock<()>,
     pub(super) marking: Arc<Marking>,
 }
 

@@ -5,7 +5,7 @@ use super::{
     database::{Database, Value},
     jobs::find_jobs,
 };
-use crate::{Error, JobState, JobStatus};
+use crate::{Error, JobStatus};
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
@@ -37,11 +37,8 @@ impl Ledger {
             if !claimed.is_empty() {
                 return Ok(claimed);
             }
-            let mut paid = demand.paid as u64;
-            for state in [JobState::Ready, JobState::Submitted] {
-                paid -= claim(database, &demand, state, paid).await?.min(paid);
-            }
-            claim(database, &demand, JobState::Queued, demand.queued as u64).await?;
+            claim(database, &demand, "state IN ('ready', 'submitted')", demand.paid, &[]).await?;
+            claim(database, &demand, "state = 'queued'", demand.queued, &demand.blocked).await?;
             self::claimed(database, &demand).await
         })
         .await
@@ -76,33 +73,31 @@ impl Ledger {
 async fn claim(
     database: &mut Database,
     demand: &Demand,
-    state: JobState,
-    limit: u64,
-) -> Result<u64, Error> {
+    state: &str,
+    limit: usize,
+    blocked: &[String],
+) -> Result<(), Error> {
     if limit == 0 {
-        return Ok(0);
+        return Ok(());
     }
-    let mut values: Vec<Value> = vec![
-        demand.worker.into(),
-        demand.number.into(),
-        state.as_str().into(),
-        i64::try_from(limit).unwrap_or(i64::MAX).into(),
-    ];
-    let blocked: &[String] = if state == JobState::Queued { &demand.blocked } else { &[] };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut values: Vec<Value> = vec![demand.worker.into(), demand.number.into(), limit.into()];
     let mut unwanted = String::new();
     for operation in blocked {
         values.push(operation.into());
         unwanted.push_str(&format!(" AND operation <> ${}", values.len()));
     }
-    // The worker must not have been taken over in the meantime.
+    // The worker must not have been taken over in the meantime. Of the paid jobs, the pictures that
+    // are ready come first: their URLs expire.
     let sql = format!(
         "UPDATE jobs SET worker = $1, claim = $2, left_after = NULL
          WHERE EXISTS (SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL)
          AND id IN (
-            SELECT id FROM jobs WHERE worker IS NULL AND state = $3
-            AND (left_after IS NULL OR left_after < $1){unwanted} ORDER BY id LIMIT $4)"
+            SELECT id FROM jobs WHERE worker IS NULL AND {state}
+            AND (left_after IS NULL OR left_after < $1){unwanted} ORDER BY state, id LIMIT $3)"
     );
-    Ok(database.execute(&sql, values).await?)
+    database.execute(&sql, values).await?;
+    Ok(())
 }
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {

@@ -5,7 +5,7 @@ use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, S
 use super::{
     Ledger,
     database::Database,
-    limits::{Admission, LimitReached, RunLimits, admission},
+    limits::{ACTIVE, Admission, LimitReached, RunLimits, admission},
     records::SubmissionRow,
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
@@ -106,11 +106,16 @@ async fn intend(
     intent: &Intent,
     limits: Option<RunLimits>,
 ) -> Result<Intended, Error> {
-    if let Some(known) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await? {
-        return Ok(Ok(known.id));
+    // One statement, because all workers wait for this transaction.
+    let find = format!("SELECT (SELECT id FROM submissions WHERE intent_id = $1), {ACTIVE}");
+    let found = database.row::<(Option<i64>, i64)>(&find, [intent.id().into()]).await?;
+    let (known, active) = found.ok_or(sqlx::Error::RowNotFound)?;
+    if let Some(known) = known {
+        return Ok(Ok(known));
     }
     if let Some(limits) = limits
-        && let Admission::Refused(limit) = admission(database, intent.operation(), limits).await?
+        && let Admission::Refused(limit) =
+            admission(database, intent.operation(), limits, active).await?
     {
         return Ok(Err(limit));
     }

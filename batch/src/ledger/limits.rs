@@ -29,6 +29,11 @@ pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
         CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
     FROM spending GROUP BY operation ORDER BY operation";
 
+/// The number of jobs between their submission and the saved picture. Jobs that a worker left do not
+/// count: their tasks may never become final.
+pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
+    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
+
 /// Whether a submission may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
@@ -65,7 +70,11 @@ impl Ledger {
         limits: RunLimits,
     ) -> Result<Admission, Error> {
         let operation = operation.to_owned();
-        self.transaction(async move |database| admission(database, &operation, limits).await).await
+        self.transaction(async move |database| {
+            let active = database.value(&format!("SELECT {ACTIVE}"), []).await?;
+            admission(database, &operation, limits, active).await
+        })
+        .await
     }
 }
 
@@ -73,8 +82,9 @@ pub(super) async fn admission(
     database: &mut Database,
     operation: &str,
     limits: RunLimits,
+    active: i64,
 ) -> Result<Admission, Error> {
-    if active(database).await? >= limits.max_active as u64 {
+    if active.unsigned_abs() >= limits.max_active as u64 {
         return Ok(Admission::Refused(LimitReached::ActiveTasks));
     }
     let Some(budget) = limits.budget else { return Ok(Admission::Allowed) };
@@ -92,12 +102,4 @@ pub(super) async fn admission(
         None if committed < budget && is_first_open => Admission::Alone,
         _ => Admission::Refused(LimitReached::Budget),
     })
-}
-
-/// Returns the number of jobs between their submission and the saved picture. Jobs that a worker
-/// left do not count: their tasks may never become final.
-async fn active(database: &mut Database) -> Result<u64, Error> {
-    let active = "SELECT COUNT(*) FROM jobs
-        WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
-    Ok(database.value::<i64>(active, []).await?.unsigned_abs())
 }

@@ -65,6 +65,8 @@ pub struct Ledger(Arc<Inner>);
 struct Inner {
     /// One connection, because SQLite has one writer at a time. `None` after it broke.
     database: Arc<sync::Mutex<Option<Database>>>,
+    /// The connection for transactions that wait for those of other processes, if there are any.
+    exclusive: Arc<sync::Mutex<Option<Database>>>,
     queue: Queue,
     clocks: Clocks,
     /// The workers of this process.
@@ -204,6 +206,7 @@ impl Ledger {
         })?;
         Ok(Self(Arc::new(Inner {
             database: Arc::new(sync::Mutex::new(Some(database))),
+            exclusive: Arc::default(),
             queue: Queue::default(),
             clocks,
             workers: Mutex::default(),

@@ -71,8 +71,9 @@ impl Ledger {
     {
         let (caller, mut outcome) = oneshot::channel();
         self.0.queue.add(Box::new(Waiting { work, is_exclusive, done: None, caller }));
+        let connection = if is_exclusive { &self.0.exclusive } else { &self.0.database };
         loop {
-            let mut database = Arc::clone(&self.0.database).lock_owned().await;
+            let mut database = Arc::clone(connection).lock_owned().await;
             match outcome.try_recv() {
                 Ok(done) => return done,
                 Err(TryRecvError::Empty) => {}

@@ -1,6 +1,11 @@
 //! Connections that break after a commit, so that nobody knows whether it happened: every
 //! transaction runs twice.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use imagekiln_batch::{JobState, Ledger, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::{
@@ -49,11 +54,19 @@ async fn broken() -> (Fixture, Ledger) {
     let database = options.get_database().unwrap();
     let proxy = format!("postgres://postgres@{}/{database}", listener.local_addr().unwrap());
     tokio::spawn(async move {
-        let mut commits = 0;
+        // A process has a second connection for exclusive transactions. Each of them comes back
+        // after it broke, and then its transaction runs again.
+        let broken = Arc::new(AtomicU32::new(0));
         loop {
             let (client, _) = listener.accept().await.unwrap();
             let server = UnixStream::connect(&server).await.unwrap();
-            pass_on(client, server, &mut commits).await;
+            let earlier = broken.load(Ordering::Relaxed);
+            broken.store(earlier.saturating_sub(1), Ordering::Relaxed);
+            let broken = Arc::clone(&broken);
+            tokio::spawn(async move {
+                pass_on(client, server, earlier > 0).await;
+                broken.fetch_add(1, Ordering::Relaxed);
+            });
         }
     });
     let fixture = Fixture::on(proxy, Config::default()).await;
@@ -62,27 +75,27 @@ async fn broken() -> (Fixture, Ledger) {
 }
 
 /// Returns when the connection has ended, or should break.
-async fn pass_on(client: TcpStream, server: UnixStream, commits: &mut u64) {
+async fn pass_on(client: TcpStream, server: UnixStream, confirms: bool) {
     let (mut from_client, to_client) = client.into_split();
     let (from_server, mut to_server) = server.into_split();
     tokio::select! {
         _ = io::copy(&mut from_client, &mut to_server) => {}
-        () = confirm(from_server, to_client, commits) => {}
+        () = confirm(from_server, to_client, confirms) => {}
     }
 }
 
-/// Passes on what the server sends, until it is the confirmation of every other commit.
-async fn confirm(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, commits: &mut u64) {
+/// Passes on what the server sends, until it confirms a commit. If `confirms`, the first confirmation
+/// is passed on, too.
+async fn confirm(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, mut confirms: bool) {
     let mut buffer = [0; 16 * 1024];
     while let Ok(length) = server.read(&mut buffer).await
         && length > 0
     {
         let bytes = &buffer[..length];
-        if bytes.windows(COMMITTED.len()).any(|window| window == COMMITTED) {
-            *commits += 1;
-            if *commits % 2 == 1 {
-                return;
-            }
+        if bytes.windows(COMMITTED.len()).any(|window| window == COMMITTED)
+            && !std::mem::take(&mut confirms)
+        {
+            return;
         }
         if client.write_all(bytes).await.is_err() {
             return;

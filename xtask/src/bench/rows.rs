@@ -181,9 +181,17 @@ const WEBHOOK: &[Row] = &[
 ];
 
 const BATCH: &[Row] = &[
-    Row::new("SQLite, one worker / client alone", "batch.sqlite_1.against_client"),
-    Row::new("PostgreSQL, one worker / client alone", "batch.postgres_1.against_client"),
-    Row::new("PostgreSQL, three workers / client alone", "batch.postgres_3.against_client"),
+    Row::new("SQLite, one worker / client alone", "batch.sqlite_1.against_client")
+        .aim(AtLeast(0.4)),
+    Row::new("PostgreSQL, one worker / client alone", "batch.postgres_1.against_client")
+        .aim(AtLeast(0.25)),
+    Row::new("PostgreSQL, four processes / one", "batch.postgres.4_to_1").aim(AtLeast(1.0)),
+    Row::new("the same, over a link of 1 ms, with tasks of 1 s", "batch.waiting.4_to_1")
+        .aim(AtLeast(2.5)),
+    Row::new("SQLite with 100,000 old jobs / without", "batch.old.against_empty").aim(AtLeast(0.9)),
+    Row::new("the same, with a budget", "batch.old_budget.against_empty").aim(AtLeast(0.9)),
+    Row::new("report on 100,000 jobs", "batch.old.report").aim(AtMost(0.3)),
+    Row::new("run with 100,000 jobs and nothing to do", "batch.old.nothing").aim(AtMost(0.5)),
     Row::new("resident memory with 10,000 active jobs", "batch.resident"),
     Row::new("time to resume 10,000 jobs", "batch.resume"),
 ];
