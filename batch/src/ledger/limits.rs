@@ -29,8 +29,8 @@ pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
         CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
     FROM spending GROUP BY operation ORDER BY operation";
 
-/// The number of jobs between their submission and the saved picture. Jobs that a worker left do not
-/// count: their tasks may never become final.
+/// The number of jobs between their submission and the saved picture. Jobs that a worker left do
+/// not count: their tasks may never become final.
 pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
     WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
 

@@ -84,8 +84,8 @@ async fn pass_on(client: TcpStream, server: UnixStream, confirms: bool) {
     }
 }
 
-/// Passes on what the server sends, until it confirms a commit. If `confirms`, the first confirmation
-/// is passed on, too.
+/// Passes on what the server sends, until it confirms a commit. If `confirms`, the first
+/// confirmation is passed on, too.
 async fn confirm(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, mut confirms: bool) {
     let mut buffer = [0; 16 * 1024];
     while let Ok(length) = server.read(&mut buffer).await
