@@ -1,9 +1,16 @@
 //! A submission with eight images of 8 MB, from memory and from files, against a body that is
 //! already serialized.
 
+use std::hint::black_box;
+
+use base64::{
+    Engine as _,
+    engine::{GeneralPurposeConfig, Simd},
+};
 use bytes::Bytes;
 use imagekiln::ImageInput;
-use tokio::runtime::Runtime;
+use imagekiln_testbed::bench::figure;
+use tokio::{runtime::Runtime, time::Instant};
 
 use super::{
     images::{PICTURE, png, request},
@@ -43,10 +50,23 @@ pub fn run(runtime: &Runtime, server: &Server) {
     });
     let plan = Plan::new(15, 4);
     compare(runtime, "upload.memory", plan, &[memory, ready(), usual]);
+    figure("upload.encoder.cpu", "us", (0..15).map(|_| encoding(&images)).collect());
     let files = Candidate::new("imagekiln", |operations| async move {
         for _ in 0..operations {
             let _task = client.submit(from_files()).await.unwrap();
         }
     });
     compare(runtime, "upload.files", plan, &[files, ready()]);
+}
+
+/// Returns the microseconds that the base64 encoder needs for the images, in the pieces in which
+/// the client sends them.
+fn encoding(images: &[Bytes]) -> f64 {
+    let encoder = Simd::standard(GeneralPurposeConfig::new());
+    let mut frame = vec![0; 64 * 1024];
+    let started = Instant::now();
+    for piece in images.iter().flat_map(|image| image.chunks(48 * 1024)) {
+        black_box(encoder.encode_slice(black_box(piece), &mut frame).unwrap());
+    }
+    started.elapsed().as_secs_f64() * 1e6
 }

@@ -97,8 +97,8 @@ impl Room {
             Some(at) => time::sleep_until(at).await,
             None => future::pending().await,
         }
-        self.jobs = (self.jobs + self.growth).min(self.cap);
-        self.growth *= 2;
+        self.jobs = self.jobs.saturating_add(self.growth).min(self.cap);
+        self.growth = self.growth.saturating_mul(2);
         self.grows_at = (self.jobs < self.cap).then(|| Instant::now() + SLOT_PAUSE);
     }
 }

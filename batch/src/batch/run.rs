@@ -224,6 +224,7 @@ impl Run {
         };
         let queued = demand.queued;
         let claimed = self.worker.ledger.claim(demand).await?;
+        self.has_looked_alone &= claimed.is_empty();
         let is_queued = |job: &&Claim| job.status.state == JobState::Queued;
         let found = claimed.iter().filter(is_queued).count();
         self.may_have_paid = claimed.len() - found == free;
