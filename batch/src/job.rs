@@ -6,8 +6,9 @@ use std::{
 };
 
 use imagekiln::{Request, Submit};
+use serde::Serialize;
 
-use crate::{Error, ErrorKind, JobState, Template};
+use crate::{Error, ErrorKind, JobState, Template, time};
 
 /// A request, a name, and the file for its picture.
 ///
@@ -53,8 +54,8 @@ impl Job {
     }
 }
 
-/// The status of a job in the ledger.
-#[derive(Debug, Clone, PartialEq)]
+/// The status of a job in the ledger. In JSON, times are text in RFC 3339, in UTC.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct JobStatus {
     /// The name of the job.
@@ -77,11 +78,15 @@ pub struct JobStatus {
     /// [`Saved`](JobState::Saved).
     pub location: Option<String>,
     /// When the job was added.
+    #[serde(serialize_with = "time::serialize")]
     pub added_at: SystemTime,
     /// When the ledger recorded its task.
+    #[serde(serialize_with = "time::serialize_some")]
     pub submitted_at: Option<SystemTime>,
     /// When its picture became ready.
+    #[serde(serialize_with = "time::serialize_some")]
     pub ready_at: Option<SystemTime>,
     /// When its state last changed.
+    #[serde(serialize_with = "time::serialize")]
     pub changed_at: SystemTime,
 }

@@ -28,6 +28,8 @@ mod state;
 #[cfg(feature = "ledger")]
 mod stored_request;
 mod template;
+#[cfg(feature = "ledger")]
+mod time;
 
 #[cfg(feature = "ledger")]
 pub use self::batch::{Batch, Events};

@@ -2,18 +2,20 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::JobState;
 
 /// The number and the cost of jobs by state and operation.
 ///
 /// `Display` prints a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     rows: Vec<ReportRow>,
 }
 
 /// The jobs of an operation in a state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReportRow {
     /// The state of the jobs.

@@ -7,7 +7,10 @@ use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use super::{
     Ledger,
     database::{Database, Value},
+    manage::state_in,
 };
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::{Error, JobState, JobStatus, Report, ReportRow};
 
 impl Ledger {
@@ -31,8 +34,46 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, Error> {
-        self.transaction(async |database| {
-            let found = find_jobs(database, "TRUE ORDER BY j.number", []).await?;
+        self.list(&JobState::ALL, 0, usize::MAX).await
+    }
+
+    /// Returns the status of the next `limit` jobs in these states, in the order in which they were
+    /// added: those with a [number](JobStatus::number) above `after`.
+    ///
+    /// ```
+    /// use imagekiln_batch::{JobState, Ledger};
+    ///
+    /// # async fn run(ledger: Ledger) -> Result<(), imagekiln_batch::Error> {
+    /// let mut last = 0;
+    /// loop {
+    ///     let page = ledger.list(&[JobState::Failed, JobState::Unknown], last, 100).await?;
+    ///     let Some(end) = page.last() else { break };
+    ///     last = end.number;
+    ///     for job in page {
+    ///         println!("{} {}", job.name, job.state);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn list(
+        &self,
+        states: &[JobState],
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JobStatus>, Error> {
+        if states.is_empty() {
+            return Ok(Vec::new());
+        }
+        let listed = format!("j.{} AND j.number > $1 ORDER BY j.number LIMIT $2", state_in(states));
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.transaction(async move |database| {
+            let found = find_jobs(database, &listed, [after.into(), limit.into()]).await?;
             Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await

@@ -147,7 +147,7 @@ fn either(states: &[JobState]) -> String {
 }
 
 /// Returns the condition that a job is in one of the states.
-fn state_in(states: &[JobState]) -> String {
+pub(super) fn state_in(states: &[JobState]) -> String {
     let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
     format!("state IN ({})", names.join(", "))
 }

@@ -3,14 +3,14 @@
 mod request;
 #[cfg(test)]
 mod tests;
-mod time;
 
 use imagekiln::{FileKind, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::time::rfc3339;
-use crate::{Error, ErrorKind, JobStatus, output::SavedPicture, stored_request::StoredRequest};
+use crate::{
+    Error, ErrorKind, JobStatus, output::SavedPicture, stored_request::StoredRequest, time::rfc3339,
+};
 
 /// Increases when the meaning of a member changes. New members do not change it.
 const VERSION: u32 = 1;

@@ -1,9 +1,10 @@
-//! Jobs that a person queues again or removes.
+//! Jobs that a person queues again, removes or lists.
 
 use std::sync::Arc;
 
 use imagekiln_batch::{ErrorKind, JobState};
 use imagekiln_testbed::Trial;
+use serde_json::Value;
 use tokio::{sync::Notify, time};
 
 use crate::support::{Backend, FAST, Fixture, PRICE, assert_equal, both, job, jobs, state};
@@ -16,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_claimed_job_can_be_forgotten),
         both(a_job_that_may_be_billed_is_not_forgotten),
         both(the_ledger_knows_requests_and_prices),
+        both(jobs_are_listed_in_pages),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -111,4 +113,24 @@ async fn the_ledger_knows_requests_and_prices(backend: Backend) {
     let request = ledger.request("0").await.unwrap().unwrap();
     assert!(request.to_json().unwrap().contains("fox 0"));
     assert!(ledger.request("wolf").await.unwrap().is_none());
+}
+
+async fn jobs_are_listed_in_pages(backend: Backend) {
+    let ledger = Fixture::new(backend).await.ledger().await;
+    ledger.add(jobs(5)).await.unwrap();
+    ledger.forget("1").await.unwrap();
+    let names = async |states: &[JobState], after, limit| {
+        let listed = ledger.list(states, after, limit).await.unwrap();
+        listed.into_iter().map(|job| job.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[JobState::Unknown, JobState::Queued], 0, 2).await, ["0", "2"]);
+    assert_eq!(names(&[JobState::Queued], 3, 100).await, ["3", "4"]);
+    assert!(names(&[JobState::Saved], 0, 100).await.is_empty());
+    assert!(names(&[], 0, 100).await.is_empty());
+    let first = ledger.list(&JobState::ALL, 0, 1).await.unwrap().remove(0);
+    let json = serde_json::to_value(&first).unwrap();
+    assert_eq!((&json["name"], &json["state"]), (&"0".into(), &"queued".into()));
+    assert_eq!((&json["added_at"], &json["ready_at"]), (&json["changed_at"], &Value::Null));
+    let added = json["added_at"].as_str().unwrap();
+    assert!(added.len() == 20 && added.ends_with('Z'), "{added}");
 }

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::failure::Failure;
-use imagekiln_batch::{JobState, JobStatus, Ledger};
+use imagekiln_batch::{JobState, Ledger};
 
 /// Adds the arguments to a command that accepts jobs in these states.
 pub fn of_states(command: Command, states: &'static [JobState]) -> Command {
@@ -25,10 +25,11 @@ pub fn state_arg(states: &'static [JobState]) -> Arg {
         .value_parser(PossibleValuesParser::new(states.iter().map(|state| state.as_str())))
 }
 
-/// Whether `--state` names the state of a job.
-pub fn has_state(matches: &ArgMatches, job: &JobStatus) -> bool {
-    let states = matches.get_many::<String>("state");
-    states.into_iter().flatten().any(|state| state == job.state.as_str())
+/// The states that `--state` names.
+pub fn states(matches: &ArgMatches) -> Vec<JobState> {
+    let named: Vec<_> = matches.get_many::<String>("state").into_iter().flatten().collect();
+    let is_named = |state: &JobState| named.iter().any(|name| *name == state.as_str());
+    JobState::ALL.into_iter().filter(is_named).collect()
 }
 
 /// The names of the selected jobs.
@@ -36,6 +37,6 @@ pub async fn names(ledger: &Ledger, matches: &ArgMatches) -> Result<Vec<String>,
     if let Some(names) = matches.get_many::<String>("names") {
         return Ok(names.cloned().collect());
     }
-    let jobs = ledger.jobs().await?.into_iter();
-    Ok(jobs.filter(|job| has_state(matches, job)).map(|job| job.name).collect())
+    let jobs = ledger.list(&states(matches), 0, usize::MAX).await?;
+    Ok(jobs.into_iter().map(|job| job.name).collect())
 }

@@ -41,13 +41,14 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (place, ledger) = place::open_to_read(context.process(), matches).await?;
-    let is_listed = |job: &JobStatus| {
-        if matches.contains_id("state") {
-            return select::has_state(matches, job);
-        }
-        matches.get_flag("all") || NEEDS_ATTENTION.contains(&job.state)
+    let states = if matches.contains_id("state") {
+        select::states(matches)
+    } else if matches.get_flag("all") {
+        JobState::ALL.to_vec()
+    } else {
+        NEEDS_ATTENTION.to_vec()
     };
-    let jobs: Vec<JobStatus> = ledger.jobs().await?.into_iter().filter(is_listed).collect();
+    let jobs = ledger.list(&states, 0, usize::MAX).await?;
     let report = ledger.report().await?;
     context
         .output

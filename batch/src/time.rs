@@ -2,8 +2,26 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Serialize as _, Serializer};
+
+/// Writes a time in RFC 3339.
+pub(crate) fn serialize<S: Serializer>(
+    time: &SystemTime,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    rfc3339(*time).serialize(serializer)
+}
+
+/// Writes a time in RFC 3339, if there is one.
+pub(crate) fn serialize_some<S: Serializer>(
+    time: &Option<SystemTime>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    time.and_then(rfc3339).serialize(serializer)
+}
+
 /// Returns for example `2025-01-31T08:05:09Z`. `None` before 1970.
-pub(super) fn rfc3339(time: SystemTime) -> Option<String> {
+pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
     let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let (year, month, day) = date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
