@@ -138,13 +138,14 @@ async fn a_process_waits_while_another_one_tries_the_locks() {
         file
     };
     let moment = Duration::from_millis(200);
-    let tried = ["numbers", "log-1.lock"].map(locked);
+    // Dropped in this order: who has `numbers` must find the log free.
+    let tried = ["log-1.lock", "numbers"].map(locked);
     let list = path.clone();
     let mut listed = spawn_blocking(move || Directory::list(list).unwrap());
     assert!(timeout(moment, &mut listed).await.is_err());
     drop(tried);
     assert!(!listed.await.unwrap()[0].is_in_use);
-    let tried = ["numbers", "log-1.lock"].map(locked);
+    let tried = ["log-1.lock", "numbers"].map(locked);
     let mut taken_over = tokio::spawn(async move { journal.records().await.unwrap() });
     assert!(timeout(moment, &mut taken_over).await.is_err());
     drop(tried);
