@@ -102,10 +102,7 @@ impl Run {
                 Err(error) if error.kind() == ErrorKind::Lease => {
                     return Err(self.stopped_by.unwrap_or(error));
                 }
-                Err(error) => {
-                    self.stop_by(error);
-                    (self.may_have_paid, self.may_have_queued) = (false, false);
-                }
+                Err(error) => self.stop_by(error),
             }
         }
         self.stopped_by.map_or(Ok(()), Err)
@@ -116,7 +113,7 @@ impl Run {
         self.start_jobs().await?;
         if self.active.is_empty() && self.is_done().await? {
             // Nobody gives back jobs any more.
-            if self.has_looked_alone || self.stopped_by.is_some() || self.is_stopping() {
+            if self.has_looked_alone || self.is_ending() {
                 return Ok(true);
             }
             self.look();
@@ -153,12 +150,14 @@ impl Run {
         self.worker.is_stopping()
     }
 
+    /// Whether the worker takes no more jobs, because of a signal or an error.
+    fn is_ending(&self) -> bool {
+        self.is_stopping() || self.stopped_by.is_some()
+    }
+
     /// Whether jobs may be submitted now.
     fn may_submit(&self) -> bool {
-        self.worker.settings.submits
-            && self.stopped_by.is_none()
-            && !self.is_stopping()
-            && !self.pause.is_on()
+        self.worker.settings.submits && !self.is_ending() && !self.pause.is_on()
     }
 
     /// Renews the lease, and takes over the jobs of workers whose leases expired.
@@ -182,7 +181,7 @@ impl Run {
             // Those that this worker has come first.
             let wants_queued =
                 self.may_have_queued && self.may_submit() && self.waiting().is_none();
-            if free == 0 || self.is_stopping() || !(self.may_have_paid || wants_queued) {
+            if free == 0 || self.is_ending() || !(self.may_have_paid || wants_queued) {
                 return Ok(());
             }
             self.claim(free, wants_queued).await?;
@@ -237,7 +236,7 @@ impl Run {
 
     /// Whether this worker is done. Called only when no job is active.
     async fn is_done(&mut self) -> Result<bool, Error> {
-        if self.stopped_by.is_some() || self.is_stopping() {
+        if self.is_ending() {
             return Ok(true);
         }
         let waits = self.worker.settings.waits_for_jobs && self.worker.settings.submits;
