@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, JobState, Template, time};
 ///
 /// let job = Job::new("fox-1", "foxes/1.png", Gen2Pro::new("a red fox").seed(1));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[must_use = "a job does nothing until it is added to a ledger"]
 pub struct Job {
     pub(crate) name: String,

@@ -59,3 +59,14 @@ fn sha256(bytes: &[u8]) -> String {
         text
     })
 }
+
+/// Returns random bytes, which nobody can guess.
+#[cfg(feature = "ledger")]
+fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = "the operating system has no random numbers";
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })?;
+    Ok(bytes)
+}

@@ -13,6 +13,9 @@ CREATE TABLE spending (
     PRIMARY KEY (operation, part)
 );
 
+-- Workers of earlier versions may write submissions until the triggers count them.
+LOCK TABLE submissions IN SHARE ROW EXCLUSIVE MODE;
+
 INSERT INTO spending
 SELECT operation, 0, MAX(cost), COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0),
     COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),

@@ -29,7 +29,8 @@ CREATE TRIGGER spending_of_new AFTER INSERT ON submissions WHEN NEW.state <> 'wi
         open = open + excluded.open;
 END;
 
-CREATE TRIGGER spending_of_changed AFTER UPDATE OF state, cost ON submissions BEGIN
+CREATE TRIGGER spending_of_changed AFTER UPDATE OF state, cost ON submissions
+WHEN OLD.state <> NEW.state OR OLD.cost IS NOT NEW.cost BEGIN
     UPDATE spending SET
         price = COALESCE(MAX(price, NEW.cost), price, NEW.cost),
         credits = credits - IIF(OLD.state <> 'withdrawn', COALESCE(OLD.cost, 0), 0)

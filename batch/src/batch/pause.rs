@@ -102,3 +102,23 @@ impl Room {
         self.grows_at = (self.jobs < self.cap).then(|| Instant::now() + SLOT_PAUSE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn room_shrinks_to_what_was_allowed_and_grows_until_the_next_refusal() {
+        let mut room = Room::new(12);
+        assert_eq!(room.jobs(), 12);
+        room.refused(3);
+        let mut jobs = vec![room.jobs()];
+        for refused in [None, None, Some(5), None, None] {
+            refused.inspect(|active| room.refused(*active));
+            room.grown().await;
+            jobs.push(room.jobs());
+        }
+        assert_eq!(jobs, [3, 4, 6, 6, 8, 12]);
+        assert!(room.grows_at.is_none());
+    }
+}

@@ -9,6 +9,7 @@ use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Admission, Claim, Ticket},
+    random,
 };
 
 /// The field of the contract for the URL of webhooks.
@@ -167,12 +168,7 @@ impl Worker {
 
 /// Returns 32 random hexadecimal digits, which nobody can guess.
 fn token() -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        let message = "the operating system has no random numbers for the webhook URL";
-        Error::new(ErrorKind::Client, message).with_source(error)
-    })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns why the ledger refused the submission.

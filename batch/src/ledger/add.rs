@@ -1,6 +1,9 @@
 //! Adds jobs: in chunks, which become visible together.
 
-use std::collections::{HashMap, HashSet, hash_map::Entry};
+use std::{
+    collections::{HashMap, HashSet, hash_map::Entry},
+    mem,
+};
 
 use imagekiln::Request;
 
@@ -8,7 +11,7 @@ use super::{
     Ledger,
     database::{Database, Value},
 };
-use crate::{Error, ErrorKind, Job};
+use crate::{Error, ErrorKind, Job, random};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;
@@ -34,7 +37,7 @@ impl Ledger {
         if jobs.is_empty() {
             return Ok(());
         }
-        let addition = random()?;
+        let addition = i64::from_le_bytes(random()?);
         let added = self.add_in_chunks(addition, jobs).await;
         if added.is_err() {
             let remove = "DELETE FROM staged_jobs WHERE addition = $1";
@@ -45,18 +48,14 @@ impl Ledger {
                 tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
             }
         }
-        self.0.changes.send_replace(());
         added
     }
 
-    async fn add_in_chunks(&self, addition: i64, jobs: Vec<Job>) -> Result<(), Error> {
-        let mut jobs = jobs.into_iter().peekable();
-        let mut position = 0;
-        while jobs.peek().is_some() {
-            let chunk = jobs.by_ref().take(CHUNK).map(StoredJob::new);
-            let chunk = chunk.collect::<Result<Vec<_>, _>>()?;
-            let (first, is_last) = (position, jobs.peek().is_none());
-            position += CHUNK as i64;
+    async fn add_in_chunks(&self, addition: i64, mut jobs: Vec<StoredJob>) -> Result<(), Error> {
+        let mut first = 0;
+        while !jobs.is_empty() {
+            let rest = jobs.split_off(jobs.len().min(CHUNK));
+            let (chunk, is_last) = (mem::replace(&mut jobs, rest), jobs.is_empty());
             self.transaction(async move |database| {
                 stage(database, addition, first, &chunk).await?;
                 if is_last {
@@ -65,24 +64,26 @@ impl Ledger {
                 Ok(())
             })
             .await?;
+            first += CHUNK as i64;
         }
+        self.0.changes.send_replace(());
         Ok(())
     }
 }
 
 /// Returns the jobs without repetitions. Fails if two of them cannot be in the same ledger.
-fn distinct(jobs: impl IntoIterator<Item = Job>) -> Result<Vec<Job>, Error> {
-    let (mut distinct, mut targets) = (Vec::<Job>::new(), HashSet::new());
+fn distinct(jobs: impl IntoIterator<Item = Job>) -> Result<Vec<StoredJob>, Error> {
+    let (mut distinct, mut targets) = (Vec::<StoredJob>::new(), HashSet::new());
     let mut indices = HashMap::new();
     for job in jobs {
-        let target = job.checked_target()?.to_owned();
+        let job = StoredJob::new(job)?;
         match indices.entry(job.name.clone()) {
             Entry::Occupied(index) if distinct.get(*index.get()) == Some(&job) => continue,
             Entry::Occupied(_) => return Err(is_different(&job.name)),
             Entry::Vacant(entry) => entry.insert(distinct.len()),
         };
-        if !target.contains('{') && !targets.insert(target.clone()) {
-            return Err(has_taken_target(&job.name, &target));
+        if !job.target.contains('{') && !targets.insert(job.target.clone()) {
+            return Err(has_taken_target(&job.name, &job.target));
         }
         distinct.push(job);
     }
@@ -90,6 +91,7 @@ fn distinct(jobs: impl IntoIterator<Item = Job>) -> Result<Vec<Job>, Error> {
 }
 
 /// A job in the form of its row.
+#[derive(PartialEq)]
 struct StoredJob {
     name: String,
     target: String,
@@ -189,13 +191,4 @@ fn is_different(name: &str) -> Error {
 
 fn has_taken_target(name: &str, target: &str) -> Error {
     Error::new(ErrorKind::Job, format!("job `{name}` has the target of another job: {target}"))
-}
-
-fn random() -> Result<i64, Error> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        let message = "the operating system has no random numbers";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })?;
-    Ok(i64::from_le_bytes(bytes))
 }

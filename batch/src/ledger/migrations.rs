@@ -96,8 +96,8 @@ mod tests {
                  0500cb10ac40643ac2e958d6cbb62cfa",
                 "1d21bd0e4da1ec123f557bba2abbaaede40aff1b79d8aaddd2fdb3387771974f\
                  256a691ad64a4f766a8e08c086d4d01d",
-                "45ba51b33803c7832dba6024cd36b0d0ff6d21c54eeff4d3739ef81e5425cfaa\
-                 d95856dc87568393d0160ebede8aa832",
+                "2324c9c8a4dab16fc5e6ac23ecdc59014a0eb29188a1a3a42adfaf16d18bd7a4\
+                 b507469abeaa2c897cd80edf891c2107",
                 "bb0b56b2833a2635a70cc690b6c7c68abb1746cedee5b8428ee573b0631df164\
                  4da642b6c5607fa78eb8b43c8b13048a",
             ]
@@ -116,8 +116,8 @@ mod tests {
                  bc43c5a6a286461ad26a2d321efd220b",
                 "91b8523ecdaab86dfd331cb900e904c985f7ee5bb9af459422f11a9e926d595f\
                  c261eab0992a29ee3496ecc7bee4ac99",
-                "948b3565124bc06f6a7bf49dc1082cde19f451e34ddb416b383dbb41b026c429\
-                 f1146cc40ed76a51f878779d3605981d",
+                "116475a78fc0f1eb640d4fc247f6545a81b349b4476688b01accbe29ce8a94c5\
+                 adc3f3df4bbe0f9515adcbeee6c42d33",
                 "83dabc676b3b5ec98654d808ef05c3489403a5c1d4784e008cfbf17298282bff\
                  0272608c5e836e5b681035607f675fdf",
             ]

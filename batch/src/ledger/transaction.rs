@@ -149,12 +149,11 @@ impl Ledger {
                 database.insert(connected)
             }
         };
-        database.begin(group.iter().any(|work| work.is_exclusive())).await?;
-        let mut done = Ok(());
+        let is_exclusive = group.iter().any(|work| work.is_exclusive());
+        let mut done = database.begin(is_exclusive).await.map_err(Error::from);
         for work in group {
-            done = work.run(database).await;
-            if done.is_err() {
-                break;
+            if done.is_ok() {
+                done = work.run(database).await;
             }
         }
         // If the disk is full, SQLite has rolled back by itself.
