@@ -66,6 +66,8 @@ impl Ledger {
 
     /// Returns why this ledger may not know everything that was paid for.
     async fn problem(&self, output: &Output) -> Result<Option<String>, Error> {
+        // Before the ledger: other workers may submit in between, and write the ledger first.
+        let marker = Marker::read(output).await?;
         let (id, known, submissions) = self.identity().await?;
         let here = output.location("");
         if let (Some(known), Some(file)) = (known, self.file())
@@ -74,7 +76,7 @@ impl Ledger {
             let problem = "was copied or moved; the other file may have paid for its jobs";
             return Ok(Some(problem.to_owned()));
         }
-        let Some(marker) = Marker::read(output).await? else { return Ok(None) };
+        let Some(marker) = marker else { return Ok(None) };
         Ok(match marker.submissions_of(&id) {
             None => Some(format!("has paid for no picture at {here}, but another one has")),
             Some(marked) if marked > submissions => Some(format!(
