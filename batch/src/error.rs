@@ -37,6 +37,13 @@ pub enum ErrorKind {
     Lease,
     /// A job cannot be resolved as not paid yet. Try again later.
     Hold,
+    /// A person or a program [paused](crate::Ledger::pause) the submissions. Nothing was sent.
+    Paused,
+    /// A scope has as many active tasks as it [may have](crate::Ledger::set_max_active). Nothing
+    /// was sent.
+    ActiveTasks,
+    /// A [budget](crate::Ledger::set_budget) does not allow the submission. Nothing was sent.
+    Budget,
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
     /// run saves them.
     File,

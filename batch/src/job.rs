@@ -7,6 +7,7 @@ use std::{
 
 use imagekiln::{Request, Submit};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{Error, ErrorKind, JobState, Template, time};
 
@@ -24,13 +25,62 @@ pub struct Job {
     pub(crate) name: String,
     pub(crate) target: PathBuf,
     pub(crate) request: Request,
+    pub(crate) group: Option<String>,
+    pub(crate) metadata: Option<Value>,
+    pub(crate) priority: i64,
 }
+
+/// The maximum size of a job's metadata in bytes of JSON, and of the name of a group.
+const LONGEST_METADATA: usize = 16 * 1024;
+const LONGEST_GROUP: usize = 200;
 
 impl Job {
     /// Creates a job. `name` is unique within the ledger. `target` is the path of the picture below
     /// the output, with its extension. It may contain the fields of a [`Template`].
     pub fn new(name: impl Into<String>, target: impl Into<PathBuf>, request: impl Submit) -> Self {
-        Self { name: name.into(), target: target.into(), request: request.into_request() }
+        Self {
+            name: name.into(),
+            target: target.into(),
+            request: request.into_request(),
+            group: None,
+            metadata: None,
+            priority: 0,
+        }
+    }
+
+    /// Sets the group of the job: a user, an order or a campaign, in 1 to 200 bytes. A ledger can
+    /// [limit](crate::Ledger::set_budget) what each group costs, and reports it.
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most 16 KiB of JSON.
+    /// It is never sent to the service, and must not contain secrets.
+    pub fn metadata(mut self, metadata: Value) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// Sets the priority. Jobs with a higher one are submitted first. The default is 0.
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Returns the metadata in JSON, unless it or the group is too long.
+    pub(crate) fn checked_metadata(&self) -> Result<Option<String>, Error> {
+        let refuse = |why: &str| {
+            let message = format!("the {why} of job `{}` is too long or empty", self.name);
+            Error::new(ErrorKind::Job, message)
+        };
+        if self.group.as_ref().is_some_and(|group| !is_group(group)) {
+            return Err(refuse("group"));
+        }
+        match self.metadata.as_ref().map(Value::to_string) {
+            Some(metadata) if metadata.len() > LONGEST_METADATA => Err(refuse("metadata")),
+            metadata => Ok(metadata),
+        }
     }
 
     /// Returns the target as text if it cannot leave the output directory.
@@ -54,6 +104,11 @@ impl Job {
     }
 }
 
+/// Whether a text can be the name of a group.
+pub(crate) fn is_group(name: &str) -> bool {
+    (1..=LONGEST_GROUP).contains(&name.len())
+}
+
 /// The status of a job in the ledger. In JSON, times are text in RFC 3339, in UTC.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -66,6 +121,12 @@ pub struct JobStatus {
     pub operation: String,
     /// The path of the picture below the output, or its template.
     pub target: String,
+    /// The group of the job; see [`Job::group`].
+    pub group: Option<String>,
+    /// The value of the program; see [`Job::metadata`].
+    pub metadata: Option<Value>,
+    /// The priority of the job; see [`Job::priority`].
+    pub priority: i64,
     /// The state of the job.
     pub state: JobState,
     /// Why the job is in this state, or why it could not leave it.

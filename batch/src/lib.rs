@@ -8,6 +8,8 @@ mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
 mod error;
+#[cfg(feature = "ledger")]
+mod filter;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -37,11 +39,13 @@ pub use self::batch::{Batch, Events};
 pub use self::callbacks::Callbacks;
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "ledger")]
+pub use self::filter::Filter;
+#[cfg(feature = "ledger")]
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
-pub use self::ledger::{Ledger, Resolution};
+pub use self::ledger::{Ledger, LimitStatus, Resolution, Scope, Watch};
 #[cfg(feature = "ledger")]
-pub use self::report::{Report, ReportRow};
+pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]

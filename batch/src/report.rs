@@ -30,6 +30,30 @@ pub struct ReportRow {
     /// have been billed: those in the states [`Submitting`](JobState::Submitting) and
     /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
+    /// What those without a known cost may cost in credits: each as much as the most expensive
+    /// submission of its operation so far.
+    pub estimated: f64,
+}
+
+/// The submissions of a group and an operation on a day.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SpendingRow {
+    /// The day in UTC, such as `2026-11-26`.
+    pub day: String,
+    /// The group of the submissions, if they have one; see [`Job::group`](crate::Job::group).
+    pub group: Option<String>,
+    /// The name of the operation, such as `gen-2-pro`.
+    pub operation: String,
+    /// The number of submissions that were billed or may have been billed.
+    pub submissions: u64,
+    /// The known costs in credits.
+    pub credits: f64,
+    /// The number of submissions whose cost is not known.
+    pub without_cost: u64,
+    /// What those may cost in credits: each as much as the most expensive submission of its
+    /// operation so far.
+    pub estimated: f64,
 }
 
 impl Report {
@@ -55,10 +79,14 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for ReportRow { state, operation, jobs, credits, without_cost } in &self.rows {
+        for ReportRow { state, operation, jobs, credits, without_cost, estimated } in &self.rows {
             write!(f, "{state:<10} {jobs:>6}  {credits:>10.2} credits  {operation}")?;
             match without_cost {
                 0 => writeln!(f)?,
+                _ if *estimated > 0.0 => writeln!(
+                    f,
+                    " ({without_cost} of unknown cost, estimated at {estimated:.2} credits)"
+                )?,
                 _ => writeln!(f, " ({without_cost} of unknown cost)")?,
             }
         }

@@ -29,11 +29,13 @@ pub enum JobState {
     /// The service may have accepted the submission. The job is not submitted again until a person
     /// [resolves](crate::Ledger::resolve) it.
     Unknown,
+    /// A person [cancelled](crate::Ledger::cancel) the job before it was submitted.
+    Cancelled,
 }
 
 impl JobState {
     /// All states, in the order of a job's life.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Queued,
         Self::Submitting,
         Self::Submitted,
@@ -43,6 +45,7 @@ impl JobState {
         Self::Moderated,
         Self::Expired,
         Self::Unknown,
+        Self::Cancelled,
     ];
 
     /// Returns the name of the state in the ledger, for example `queued`.
@@ -57,6 +60,7 @@ impl JobState {
             Self::Moderated => "moderated",
             Self::Expired => "expired",
             Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
         }
     }
 

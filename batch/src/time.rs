@@ -23,9 +23,15 @@ pub(crate) fn serialize_some<S: Serializer>(
 /// Returns for example `2025-01-31T08:05:09Z`. `None` before 1970.
 pub(crate) fn rfc3339(time: SystemTime) -> Option<String> {
     let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
+    let day = day(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+    Some(format!("{day}T{hour:02}:{minute:02}:{second:02}Z"))
+}
+
+/// Returns for example `2025-01-31`, from the days since 1970-01-01.
+pub(crate) fn day(days: u64) -> String {
+    let (year, month, day) = date(days);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// Returns year, month and day from the days since 1970-01-01, in eras of 400 years whose years

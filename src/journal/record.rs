@@ -28,6 +28,8 @@ pub struct Origin {
     label: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     target: Option<StoredPath>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     context: Value,
     /// The digest of the request, which the client sets.
@@ -44,6 +46,13 @@ impl Origin {
     /// Sets where the picture is meant to be saved. The client does not use it.
     pub fn target(mut self, path: impl Into<PathBuf>) -> Self {
         self.target = Some(StoredPath(path.into()));
+        self
+    }
+
+    /// Sets the group of the submission: a user, an order or a campaign. A journal can limit what
+    /// each group costs.
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
         self
     }
 
@@ -111,6 +120,11 @@ impl Intent {
     /// [`Origin::target`].
     pub fn target(&self) -> Option<&Path> {
         self.origin.target.as_ref().map(|path| &*path.0)
+    }
+
+    /// Returns the group of the submission, if it has one; see [`Origin::group`].
+    pub fn group(&self) -> Option<&str> {
+        self.origin.group.as_deref()
     }
 
     /// Returns the [digest](crate::Request::digest) of the request. `None` if the request has no

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, JobState,
-    ledger::{Claim, Demand, LimitReached},
+    ledger::{Claim, Claimed, Demand, Limit, LimitReached, Scope},
 };
 
 /// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a
@@ -45,10 +45,12 @@ pub(super) struct Run {
     /// Whether the ledger may have jobs to claim: paid ones, and queued ones.
     may_have_paid: bool,
     may_have_queued: bool,
+    /// Whether a limit may have held back queued jobs.
+    is_limited: bool,
     /// Whether no other worker had jobs when this one looked for jobs the last time.
     has_looked_alone: bool,
-    /// The operations whose jobs the budget does not allow until another job ends.
-    blocked: HashSet<String>,
+    /// The operations and groups whose jobs a budget does not allow until another job ends.
+    blocked: HashSet<Scope>,
     /// The number of jobs that ended.
     ended: u64,
     pause: Pause,
@@ -78,6 +80,7 @@ impl Run {
             claims: 0,
             may_have_paid: true,
             may_have_queued: true,
+            is_limited: false,
             has_looked_alone: false,
             blocked: HashSet::new(),
             ended: 0,
@@ -206,10 +209,12 @@ impl Run {
 
     /// Returns the index of the next job that may be submitted as soon as there is room.
     fn waiting(&self) -> Option<usize> {
-        let is_queued = |job: &Claim| {
-            job.status.state == JobState::Queued && !self.blocked.contains(&job.status.operation)
+        let may_start = |job: &Claim| {
+            job.status.state == JobState::Queued
+                && (self.blocked.is_empty()
+                    || scopes(job).iter().all(|scope| !self.blocked.contains(scope)))
         };
-        self.queue.iter().position(is_queued).filter(|_| self.may_submit())
+        self.queue.iter().position(may_start).filter(|_| self.may_submit())
     }
 
     async fn claim(&mut self, free: usize, wants_queued: bool) -> Result<(), Error> {
@@ -222,15 +227,16 @@ impl Run {
             blocked: self.blocked.iter().cloned().collect(),
         };
         let queued = demand.queued;
-        let claimed = self.worker.ledger.claim(demand).await?;
-        self.has_looked_alone &= claimed.is_empty();
+        let Claimed { jobs, is_limited } = self.worker.ledger.claim(demand).await?;
+        self.has_looked_alone &= jobs.is_empty();
         let is_queued = |job: &&Claim| job.status.state == JobState::Queued;
-        let found = claimed.iter().filter(is_queued).count();
-        self.may_have_paid = claimed.len() - found == free;
+        let found = jobs.iter().filter(is_queued).count();
+        self.may_have_paid = jobs.len() - found == free;
         if wants_queued {
             self.may_have_queued = found == queued;
+            self.is_limited = is_limited;
         }
-        self.queue.extend(claimed);
+        self.queue.extend(jobs);
         Ok(())
     }
 
@@ -259,18 +265,12 @@ impl Run {
                     self.worker.ledger.leave(&job).await?;
                 }
                 self.ended += 1;
+                self.may_have_queued |= self.is_limited;
                 self.unblock();
                 self.pause.job_ended();
             }
-            End::Limit(LimitReached::Budget) => {
-                // If a job ended in between, the budget may allow this one now.
-                if started_after == self.ended {
-                    self.blocked.insert(job.status.operation.clone());
-                }
-                self.worker.ledger.release(&job).await?;
-                self.look();
-            }
-            End::Limit(LimitReached::ActiveTasks) | End::NotNow => {
+            End::Limit(limit) => self.after_limit(job, limit, started_after).await?,
+            End::NotNow => {
                 self.room.refused(self.active.len());
                 self.queue.push_front(job);
             }
@@ -291,13 +291,52 @@ impl Run {
         Ok(())
     }
 
-    /// The budget may allow jobs that it did not allow before.
+    /// Decides when a job is tried again that a limit does not allow.
+    async fn after_limit(
+        &mut self,
+        job: Claim,
+        reached: LimitReached,
+        started_after: u64,
+    ) -> Result<(), Error> {
+        match (reached.limit, &reached.scope) {
+            (Limit::ActiveTasks { .. }, Scope::Ledger) => {
+                self.room.refused(self.active.len());
+                self.queue.push_front(job);
+                return Ok(());
+            }
+            // The next claim leaves out the jobs of its scope, until it may have more again.
+            (Limit::Paused | Limit::ActiveTasks { .. }, _) => {}
+            (Limit::Budget { is_spent: true, .. }, Scope::Group(group)) => {
+                self.worker.ledger.leave(&job).await?;
+                return self.worker.ledger.leave_group(group, reached.to_string()).await;
+            }
+            // If a job ended in between, the budget may allow this one now.
+            (Limit::Budget { .. }, scope) => {
+                if started_after == self.ended {
+                    let operation = Scope::Operation(job.status.operation.clone());
+                    let is_of_group = matches!(scope, Scope::Group(_));
+                    self.blocked.insert(if is_of_group { scope.clone() } else { operation });
+                }
+            }
+        }
+        self.worker.ledger.release(&job).await?;
+        self.look();
+        Ok(())
+    }
+
+    /// A budget may allow jobs that it did not allow before.
     fn unblock(&mut self) {
         if !self.blocked.is_empty() {
             self.blocked.clear();
             self.look();
         }
     }
+}
+
+/// Returns the scopes that may be blocked for a job.
+fn scopes(job: &Claim) -> Vec<Scope> {
+    let group = job.status.group.clone().map(Scope::Group);
+    [Scope::Operation(job.status.operation.clone())].into_iter().chain(group).collect()
 }
 
 async fn has_stopped(mut stopped: watch::Receiver<bool>) {

@@ -7,8 +7,8 @@ use tokio::sync::RwLockWriteGuard;
 
 use super::worker::{End, Worker, stop};
 use crate::{
-    Error, ErrorKind, JobState, Template, TemplateFields,
-    ledger::{Admission, Claim, Ticket},
+    Error, ErrorKind, JobState, JobStatus, Template, TemplateFields,
+    ledger::{Admission, Claim, LimitReached, Ticket},
     random,
 };
 
@@ -22,7 +22,7 @@ impl Worker {
         let _alone = self.admit(job).await?;
         let (request, token) = self.with_callback(request)?;
         let ticket = Ticket { job: job.id, worker: job.worker, token };
-        let origin = ticket.origin(&job.status.name);
+        let origin = ticket.origin(&job.status.name, job.status.group.as_deref());
         match self.client.submit_for(request, origin).await {
             Ok(task) => {
                 self.submitted(job).await?;
@@ -90,7 +90,8 @@ impl Worker {
             // The journal checks the cap.
             return Ok(Admission::Allowed);
         }
-        match self.ledger.admission(&job.status.operation, limits).await? {
+        let JobStatus { operation, group, .. } = &job.status;
+        match self.ledger.admission(operation, group.as_deref(), limits).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
             admission => Ok(admission),
         }
@@ -114,8 +115,8 @@ impl Worker {
 
     /// The client withdrew the intent, so the job is queued again.
     async fn not_billed<T>(&self, job: &mut Claim, error: imagekiln::Error) -> Result<T, End> {
-        if let Some(limit) = refusal(&error) {
-            return Err(End::Limit(*limit));
+        if let Some(limit) = refusal::<LimitReached>(&error) {
+            return Err(End::Limit(limit.clone()));
         }
         let ledger_error = refusal(&error).or_else(|| error.source()?.downcast_ref());
         match ledger_error.map(Error::kind) {

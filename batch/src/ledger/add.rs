@@ -97,16 +97,28 @@ struct StoredJob {
     target: String,
     operation: &'static str,
     request: String,
+    group: Option<String>,
+    metadata: Option<String>,
+    priority: i64,
 }
 
 impl StoredJob {
     fn new(job: Job) -> Result<Self, Error> {
         let target = job.checked_target()?.to_owned();
+        let metadata = job.checked_metadata()?;
         let request = job.request.to_json().map_err(|error| {
             let message = format!("could not store the request of job `{}`", job.name);
             Error::new(ErrorKind::Job, message).with_source(error)
         })?;
-        Ok(Self { name: job.name, target, operation: job.request.operation().name, request })
+        Ok(Self {
+            name: job.name,
+            target,
+            operation: job.request.operation().name,
+            request,
+            group: job.group,
+            metadata,
+            priority: job.priority,
+        })
     }
 }
 
@@ -116,15 +128,19 @@ async fn stage(
     first: i64,
     jobs: &[StoredJob],
 ) -> Result<(), Error> {
-    const COLUMNS: usize = 7;
+    const COLUMNS: usize = 10;
     let now = database.now().await?;
     let row = |row: usize| {
         let places: Vec<_> = (1..=COLUMNS).map(|c| format!("${}", row * COLUMNS + c)).collect();
         format!("({})", places.join(", "))
     };
     let rows: Vec<_> = (0..jobs.len()).map(row).collect();
-    let insert =
-        format!("INSERT INTO staged_jobs VALUES {} ON CONFLICT DO NOTHING", rows.join(", "));
+    let insert = format!(
+        "INSERT INTO staged_jobs (addition, position, name, target, operation, request,
+            group_name, metadata, priority, staged_at)
+         VALUES {} ON CONFLICT DO NOTHING",
+        rows.join(", ")
+    );
     let values = jobs.iter().zip(first..).flat_map(|(job, position)| -> [Value; COLUMNS] {
         [
             addition.into(),
@@ -133,6 +149,9 @@ async fn stage(
             (&job.target).into(),
             job.operation.into(),
             (&job.request).into(),
+            job.group.clone().into(),
+            job.metadata.clone().into(),
+            job.priority.into(),
             now.into(),
         ]
     });
@@ -142,28 +161,48 @@ async fn stage(
 
 /// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
 async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
-    const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request
+    const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request,
+            CAST(CASE WHEN COALESCE(j.group_name, '') = COALESCE(s.group_name, '') THEN 1 ELSE 0 END
+                AS BIGINT)
         FROM staged_jobs s JOIN jobs j ON j.name = s.name
-        WHERE s.addition = $1 AND (j.target <> s.target OR j.request <> s.request)
+        WHERE s.addition = $1 AND (j.target <> s.target OR j.request <> s.request
+            OR COALESCE(j.group_name, '') <> COALESCE(s.group_name, ''))
         ORDER BY s.position";
+    const ARCHIVED: &str = "SELECT s.name, s.target, s.request, a.target, a.request_sha256
+        FROM staged_jobs s JOIN archived_jobs a ON a.name = s.name
+        WHERE s.addition = $1 ORDER BY s.position";
     const SAME_TARGETS: &str = "SELECT s.name, s.target FROM staged_jobs s
         JOIN jobs j ON j.target = s.target AND j.target NOT LIKE '%{%'
         WHERE s.addition = $1 AND j.name <> s.name ORDER BY s.position LIMIT 1";
     const PUBLISH: &str = "INSERT INTO jobs
-            (name, number, target, operation, request, state, added_at, changed_at)
+            (name, number, target, operation, request, group_name, metadata, priority, state,
+            added_at, changed_at)
         SELECT s.name,
-            (SELECT COALESCE(MAX(number), 0) FROM jobs) + ROW_NUMBER() OVER (ORDER BY s.position),
-            s.target, s.operation, s.request, 'queued', $2, $2
+            (SELECT COALESCE(MAX(number), 0) FROM (SELECT MAX(number) AS number FROM jobs
+                UNION ALL SELECT MAX(number) FROM archived_jobs) numbers)
+                + ROW_NUMBER() OVER (ORDER BY s.position),
+            s.target, s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued',
+            $2, $2
         FROM staged_jobs s
         WHERE s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
+            AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)
         ORDER BY s.position";
     const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
     database.lock_additions().await?;
-    type Pair = (String, String, String, String, String);
-    for (name, target, request, known_target, known_request) in
+    type Pair = (String, String, String, String, String, i64);
+    for (name, target, request, known_target, known_request, is_same_group) in
         database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
     {
-        if target != known_target || !is_same(&request, &known_request) {
+        if target != known_target || is_same_group == 0 || !is_same(&request, &known_request) {
+            return Err(is_different(&name));
+        }
+    }
+    type Archived = (String, String, String, String, String);
+    for (name, target, request, known_target, digest) in
+        database.rows::<Archived>(ARCHIVED, [addition.into()]).await?
+    {
+        let request = Request::from_json(&request).and_then(|request| request.digest());
+        if target != known_target || request.ok() != Some(digest) {
             return Err(is_different(&name));
         }
     }
@@ -184,8 +223,9 @@ fn is_same(request: &str, stored: &str) -> bool {
 }
 
 fn is_different(name: &str) -> Error {
-    let message =
-        format!("job `{name}` is in the ledger with another request or target; give it a new name");
+    let message = format!(
+        "job `{name}` is in the ledger with another request, target or group; give it a new name"
+    );
     Error::new(ErrorKind::Job, message)
 }
 

@@ -78,11 +78,12 @@ async fn adopt(
     picture: &SavedPicture,
 ) -> Result<Option<JobStatus>, Error> {
     let Description { job: name, task_id, credits, .. } = description;
-    let find = "SELECT id, submission FROM jobs
+    let find = "SELECT id, submission, group_name FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";
     let values = [name.into(), (&picture.location).into()];
-    let Some((job, submission)) = database.row::<(i64, Option<i64>)>(find, values).await? else {
+    type Found = (i64, Option<i64>, Option<String>);
+    let Some((job, submission, group)) = database.row::<Found>(find, values).await? else {
         return Ok(None);
     };
     if has_task(database, task_id, operation).await? {
@@ -93,8 +94,9 @@ async fn adopt(
         Some(known) => known,
         None => {
             let (id, at) = (format!("adopted {job} {task_id}"), database.now().await? / 1000);
-            let intent: Intent =
-                built(json!({"id": id, "operation": operation, "at": at, "label": name}))?;
+            let intent: Intent = built(json!({
+                "id": id, "operation": operation, "at": at, "label": name, "group": group
+            }))?;
             SubmissionRow::insert(database, &intent, Some(job), None).await?
         }
     };

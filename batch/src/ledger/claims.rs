@@ -2,8 +2,10 @@
 
 use super::{
     Ledger,
+    active::Gate,
     database::{Database, Value},
     jobs::find_jobs,
+    limits::{Scope, Subject},
 };
 use crate::{Error, JobStatus};
 
@@ -25,21 +27,29 @@ pub(crate) struct Demand {
     /// The maximum numbers of paid jobs and of queued ones.
     pub(crate) paid: usize,
     pub(crate) queued: usize,
-    /// The operations whose queued jobs are not wanted.
-    pub(crate) blocked: Vec<String>,
+    /// The operations and groups whose queued jobs are not wanted.
+    pub(crate) blocked: Vec<Scope>,
+}
+
+/// The jobs that a worker claimed.
+#[derive(Debug)]
+pub(crate) struct Claimed {
+    pub(crate) jobs: Vec<Claim>,
+    /// Whether a limit may have held back other jobs, until a job ends.
+    pub(crate) is_limited: bool,
 }
 
 impl Ledger {
     /// Claims jobs that no worker has: first those that are paid.
-    pub(crate) async fn claim(&self, demand: Demand) -> Result<Vec<Claim>, Error> {
+    pub(crate) async fn claim(&self, demand: Demand) -> Result<Claimed, Error> {
         self.exclusive(async move |database| {
-            let claimed = claimed(database, &demand).await?;
-            if !claimed.is_empty() {
-                return Ok(claimed);
+            let jobs = claimed(database, &demand).await?;
+            if !jobs.is_empty() {
+                return Ok(Claimed { jobs, is_limited: true });
             }
-            claim(database, &demand, "state IN ('ready', 'submitted')", demand.paid, &[]).await?;
-            claim(database, &demand, "state = 'queued'", demand.queued, &demand.blocked).await?;
-            self::claimed(database, &demand).await
+            claim_paid(database, &demand).await?;
+            let is_limited = claim_queued(database, &demand).await?;
+            Ok(Claimed { jobs: claimed(database, &demand).await?, is_limited })
         })
         .await
     }
@@ -70,31 +80,63 @@ impl Ledger {
     }
 }
 
-async fn claim(
-    database: &mut Database,
-    demand: &Demand,
-    state: &str,
-    limit: usize,
-    blocked: &[String],
-) -> Result<(), Error> {
-    if limit == 0 {
+/// A job that this worker may claim.
+const CLAIMABLE: &str = "worker IS NULL AND (left_after IS NULL OR left_after < $1)";
+
+/// Claims paid jobs. The pictures that are ready come first: their URLs expire.
+async fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
+    let find = format!(
+        "SELECT id FROM jobs WHERE {CLAIMABLE} AND state IN ('ready', 'submitted')
+         ORDER BY state, priority DESC, id LIMIT $2"
+    );
+    let limit = i64::try_from(demand.paid).unwrap_or(i64::MAX);
+    let found = database.rows::<(i64,)>(&find, [demand.worker.into(), limit.into()]).await?;
+    let ids: Vec<_> = found.into_iter().map(|(id,)| id).collect();
+    take(database, demand, &ids).await
+}
+
+/// Claims queued jobs that no limit holds back. Returns whether there may be others.
+async fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, Error> {
+    if demand.queued == 0 {
+        return Ok(false);
+    }
+    let mut gate = Gate::read(database, &demand.blocked).await?;
+    let mut wanted = demand.queued;
+    while wanted > 0 && !gate.is_closed() {
+        let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let mut values: Vec<Value> = vec![demand.worker.into(), limit.into()];
+        let find = format!(
+            "SELECT id, operation, group_name FROM jobs
+             WHERE {CLAIMABLE} AND state = 'queued'{} ORDER BY priority DESC, id LIMIT $2",
+            gate.condition(&mut values)
+        );
+        let found = database.rows::<(i64, String, Option<String>)>(&find, values).await?;
+        let mut admitted = Vec::new();
+        for (id, operation, group) in &found {
+            if gate.admits(Subject { operation, group: group.as_deref() }) {
+                admitted.push(*id);
+            }
+        }
+        take(database, demand, &admitted).await?;
+        // The gate has closed for those that it did not admit.
+        wanted = if found.len() < wanted { 0 } else { wanted - admitted.len() };
+    }
+    Ok(gate.is_limiting())
+}
+
+/// Makes these jobs those of the worker, unless another one has taken over its jobs.
+async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Error> {
+    if ids.is_empty() {
         return Ok(());
     }
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut values: Vec<Value> = vec![demand.worker.into(), demand.number.into(), limit.into()];
-    let mut unwanted = String::new();
-    for operation in blocked {
-        values.push(operation.into());
-        unwanted.push_str(&format!(" AND operation <> ${}", values.len()));
-    }
-    // The worker must not have been taken over in the meantime. Of the paid jobs, the pictures that
-    // are ready come first: their URLs expire.
+    let mut values: Vec<Value> = vec![demand.worker.into(), demand.number.into()];
+    values.extend(ids.iter().map(|id| Value::from(*id)));
+    let places: Vec<_> = (3..values.len() + 1).map(|place| format!("${place}")).collect();
     let sql = format!(
         "UPDATE jobs SET worker = $1, claim = $2, left_after = NULL
          WHERE EXISTS (SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL)
-         AND id IN (
-            SELECT id FROM jobs WHERE worker IS NULL AND {state}
-            AND (left_after IS NULL OR left_after < $1){unwanted} ORDER BY state, id LIMIT $3)"
+         AND id IN ({})",
+        places.join(", ")
     );
     database.execute(&sql, values).await?;
     Ok(())
@@ -102,7 +144,7 @@ async fn claim(
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
-    let claimed = "j.worker = $1 AND j.claim = $2 ORDER BY j.id";
+    let claimed = "j.worker = $1 AND j.claim = $2 ORDER BY j.priority DESC, j.id";
     let jobs = find_jobs(database, claimed, [worker.into(), number.into()]).await?;
     Ok(jobs.into_iter().map(|job| Claim { id: job.id, worker, status: job.status }).collect())
 }

@@ -4,6 +4,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use sqlx::{
@@ -18,11 +19,16 @@ use super::{APPLICATION_ID, clocks::Clocks, database::Database, file::LockedFile
 #[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
 
+/// How long a process waits for the transactions of another one that has opened the same file.
+const LONGEST_TURN: Duration = Duration::from_secs(60);
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The location of the database.
 pub(super) enum Source {
     File(LockedFile),
+    /// Another process has the lock.
+    FileOfOther(PathBuf),
     FileToRead(PathBuf),
     /// Not `Debug`, because it contains the password.
     #[cfg(feature = "postgres")]
@@ -35,6 +41,7 @@ impl Source {
     pub(super) async fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
             Self::File(file) => Ok(Database::Sqlite(open_file(&file.path).await?, clocks.clone())),
+            Self::FileOfOther(path) => Ok(Database::Sqlite(open_file(path).await?, clocks.clone())),
             Self::FileToRead(path) => read_file(path, clocks.clone()).await,
             #[cfg(feature = "postgres")]
             Self::Server(options) => {
@@ -47,15 +54,15 @@ impl Source {
 
     /// Whether several processes can write to it.
     pub(super) fn is_shared(&self) -> bool {
-        !matches!(self, Self::File(_) | Self::FileToRead(_))
+        !matches!(self, Self::File(_) | Self::FileOfOther(_) | Self::FileToRead(_))
     }
 
     /// Returns the place of the database, without secrets.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::File(LockedFile { path, .. }) | Self::FileToRead(path) => {
-                path.display().to_string()
-            }
+            Self::File(LockedFile { path, .. })
+            | Self::FileOfOther(path)
+            | Self::FileToRead(path) => path.display().to_string(),
             #[cfg(feature = "postgres")]
             Self::Server(options) | Self::ServerToRead(options) => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
@@ -67,7 +74,8 @@ impl Source {
 
 /// Changes nothing in a database of another program.
 async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
-    let options = SqliteConnectOptions::new().filename(path).foreign_keys(true);
+    let options =
+        SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(LONGEST_TURN);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     is_empty_file(&mut connection).await?;
     let mode: String =

@@ -1,17 +1,20 @@
 //! Reads the status of jobs.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    iter,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
+use imagekiln::Request;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::{
     Ledger,
     database::{Database, Value},
-    manage::state_in,
+    manage::prices,
 };
-#[cfg(doc)]
-use crate::ErrorKind;
-use crate::{Error, JobState, JobStatus, Report, ReportRow};
+use crate::{Error, ErrorKind, Filter, JobState, JobStatus, Report, ReportRow, SpendingRow, time};
 
 impl Ledger {
     /// Returns the status of the job with this name.
@@ -34,19 +37,20 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, Error> {
-        self.list(&JobState::ALL, 0, usize::MAX).await
+        self.list(&Filter::all(), 0, usize::MAX).await
     }
 
-    /// Returns the status of the next `limit` jobs in these states, in the order in which they were
-    /// added: those with a [number](JobStatus::number) above `after`.
+    /// Returns the status of the next `limit` jobs that match a filter, in the order in which they
+    /// were added: those with a [number](JobStatus::number) above `after`.
     ///
     /// ```
-    /// use imagekiln_batch::{JobState, Ledger};
+    /// use imagekiln_batch::{Filter, JobState, Ledger};
     ///
     /// # async fn run(ledger: Ledger) -> Result<(), imagekiln_batch::Error> {
+    /// let failed = Filter::all().states([JobState::Failed, JobState::Unknown]);
     /// let mut last = 0;
     /// loop {
-    ///     let page = ledger.list(&[JobState::Failed, JobState::Unknown], last, 100).await?;
+    ///     let page = ledger.list(&failed, last, 100).await?;
     ///     let Some(end) = page.last() else { break };
     ///     last = end.number;
     ///     for job in page {
@@ -62,21 +66,43 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn list(
         &self,
-        states: &[JobState],
+        filter: &Filter,
         after: u64,
         limit: usize,
     ) -> Result<Vec<JobStatus>, Error> {
-        if states.is_empty() {
-            return Ok(Vec::new());
-        }
-        let listed = format!("j.{} AND j.number > $1 ORDER BY j.number LIMIT $2", state_in(states));
-        let after = i64::try_from(after).unwrap_or(i64::MAX);
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let (listed, values) = page(filter, after, limit);
         self.transaction(async move |database| {
-            let found = find_jobs(database, &listed, [after.into(), limit.into()]).await?;
+            let found = find_jobs(database, &listed, values.clone()).await?;
             Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await
+    }
+
+    /// Returns the same jobs as [`list`](Self::list), with their requests.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote a
+    /// request.
+    pub async fn list_with_requests(
+        &self,
+        filter: &Filter,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(JobStatus, Request)>, Error> {
+        let (listed, values) = page(filter, after, limit);
+        let found = self
+            .transaction(async move |database| {
+                let jobs = find_jobs(database, &listed, values.clone()).await?;
+                let requests = format!("SELECT j.request FROM jobs j WHERE {listed}");
+                Ok((jobs, database.rows::<(String,)>(&requests, values.clone()).await?))
+            })
+            .await?;
+        let pairs = found.0.into_iter().zip(found.1).map(|(job, (request,))| {
+            let request = read_request(&job.status.name, &request)?;
+            Ok((job.status, request))
+        });
+        pairs.collect()
     }
 
     /// Returns the number and the cost of all jobs by state and operation.
@@ -92,11 +118,13 @@ impl Ledger {
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
             .transaction(async |database| {
+                let prices = prices(database).await?;
                 let rows = database.rows::<(String, String, i64, f64, i64)>(ROWS, []).await?;
                 let rows = rows.into_iter().map(|(state, operation, jobs, credits, unpriced)| {
                     let (jobs, without_cost) = (jobs.unsigned_abs(), unpriced.unsigned_abs());
                     let state = state_named(state)?;
-                    Ok(ReportRow { state, operation, jobs, credits, without_cost })
+                    let estimated = estimate(&prices, &operation, without_cost);
+                    Ok(ReportRow { state, operation, jobs, credits, without_cost, estimated })
                 });
                 rows.collect()
             })
@@ -106,11 +134,89 @@ impl Ledger {
         });
         Ok(Report::new(rows))
     }
+
+    /// Returns what the submissions of the ledger cost, by day in UTC, group and operation, also
+    /// those of jobs that left the ledger and those without a job. Submissions that were certainly
+    /// not billed do not count.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn spending(&self) -> Result<Vec<SpendingRow>, Error> {
+        type Columns = (i64, Option<String>, String, i64, f64, i64);
+        const ROWS: &str = "SELECT sent_at / 86400000, group_name, operation, COUNT(*),
+                COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)), COUNT(*) - COUNT(cost)
+            FROM submissions WHERE state <> 'withdrawn'
+            GROUP BY 1, 2, 3 ORDER BY 1, COALESCE(group_name, ''), 3";
+        self.transaction(async |database| {
+            let prices = prices(database).await?;
+            let rows = database.rows::<Columns>(ROWS, []).await?.into_iter();
+            let rows = rows.map(|(day, group, operation, submissions, credits, unpriced)| {
+                let without_cost = unpriced.unsigned_abs();
+                let estimated = estimate(&prices, &operation, without_cost);
+                SpendingRow {
+                    day: time::day(day.unsigned_abs()),
+                    group,
+                    operation,
+                    submissions: submissions.unsigned_abs(),
+                    credits,
+                    without_cost,
+                    estimated,
+                }
+            });
+            Ok(rows.collect())
+        })
+        .await
+    }
+}
+
+/// Returns what submissions without a known cost may cost: each as much as the most expensive one
+/// of its operation.
+fn estimate(prices: &BTreeMap<String, f64>, operation: &str, without_cost: u64) -> f64 {
+    without_cost as f64 * prices.get(operation).copied().unwrap_or_default()
+}
+
+/// Returns the condition for a page of jobs `j`, with its values.
+fn page(filter: &Filter, after: u64, limit: usize) -> (String, Vec<Value>) {
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut values = vec![after.into(), limit.into()];
+    let condition = matching(filter, "j", &mut values);
+    (format!("j.number > $1 AND {condition} ORDER BY j.number LIMIT $2"), values)
+}
+
+/// Returns the condition that a row of `table` matches a filter, and adds its values.
+pub(super) fn matching(filter: &Filter, table: &str, values: &mut Vec<Value>) -> String {
+    let mut conditions = vec!["TRUE".to_owned()];
+    let columns =
+        [("name", &filter.name), ("operation", &filter.operation), ("group_name", &filter.group)];
+    for (column, value) in columns {
+        if let Some(value) = value {
+            values.push(value.into());
+            conditions.push(format!("{table}.{column} = ${}", values.len()));
+        }
+    }
+    if let Some(states) = &filter.states {
+        let is_in = states.iter().map(|state| format!("{table}.state = '{state}'"));
+        let is_in: Vec<_> = iter::once("FALSE".to_owned()).chain(is_in).collect();
+        conditions.push(format!("({})", is_in.join(" OR ")));
+    }
+    conditions.join(" AND ")
+}
+
+/// Reads the request of the job with this name.
+pub(super) fn read_request(name: &str, request: &str) -> Result<Request, Error> {
+    Request::from_json(request).map_err(|error| {
+        let message = format!("could not read the request of job `{name}`");
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })
 }
 
 /// A job, and its current submission.
 pub(super) struct FoundJob {
     pub(super) id: i64,
+    /// When its state last changed, in milliseconds.
+    pub(super) changed_at: i64,
     pub(super) status: JobStatus,
 }
 
@@ -121,8 +227,9 @@ pub(super) async fn find_jobs(
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<FoundJob>, Error> {
     let find = format!(
-        "SELECT j.id, j.name, j.number, j.operation, j.target, j.state, j.reason, j.location,
-            j.added_at, j.ready_at, j.changed_at, s.task_id, s.cost, s.accepted_at
+        "SELECT j.id, j.name, j.number, j.operation, j.target, j.group_name, j.metadata,
+            j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
+            s.task_id, s.cost, s.accepted_at
          FROM jobs j LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
     );
     Ok(database.rows(&find, values).await?)
@@ -136,27 +243,36 @@ where
     String: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let changed_at = row.try_get("changed_at")?;
         let status = JobStatus {
             name: row.try_get("name")?,
             number: row.try_get::<i64, _>("number")?.unsigned_abs(),
             operation: row.try_get("operation")?,
             target: row.try_get("target")?,
+            group: row.try_get("group_name")?,
+            metadata: metadata(row.try_get("metadata")?)?,
+            priority: row.try_get("priority")?,
             state: state_named(row.try_get("state")?)?,
             reason: row.try_get("reason")?,
             task_id: row.try_get("task_id")?,
             credits: row.try_get("cost")?,
             location: row.try_get("location")?,
-            added_at: time(row.try_get("added_at")?),
-            submitted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(time),
-            ready_at: row.try_get::<Option<i64>, _>("ready_at")?.map(time),
-            changed_at: time(row.try_get("changed_at")?),
+            added_at: time_of(row.try_get("added_at")?),
+            submitted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(time_of),
+            ready_at: row.try_get::<Option<i64>, _>("ready_at")?.map(time_of),
+            changed_at: time_of(changed_at),
         };
-        Ok(Self { id: row.try_get("id")?, status })
+        Ok(Self { id: row.try_get("id")?, changed_at, status })
     }
 }
 
-fn time(milliseconds: i64) -> SystemTime {
+fn time_of(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
+}
+
+fn metadata(text: Option<String>) -> sqlx::Result<Option<serde_json::Value>> {
+    let read = |text: String| serde_json::from_str(&text);
+    text.map(read).transpose().map_err(|error| sqlx::Error::Decode(error.into()))
 }
 
 /// The table accepts only known states.

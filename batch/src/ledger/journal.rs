@@ -4,8 +4,10 @@ use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, S
 
 use super::{
     Ledger,
+    active::ACTIVE,
+    admission::{Admission, admission},
     database::Database,
-    limits::{ACTIVE, Admission, LimitReached, RunLimits, admission},
+    limits::{LimitReached, RunLimits, Subject},
     records::SubmissionRow,
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
@@ -82,11 +84,10 @@ impl Ledger {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
         let intend = async move |database: &mut Database| intend(database, &written, limits).await;
-        let recorded = match &worker {
-            Some(_) => self.exclusive(intend).await?,
-            None => self.transaction(intend).await?,
-        };
-        let submission = recorded.map_err(|limit| JournalError::Refused(limit.into()))?;
+        let submission = self.exclusive(intend).await?.map_err(|limit| match &worker {
+            Some(_) => JournalError::Refused(limit.into()),
+            None => JournalError::Refused(Error::from(limit).into()),
+        })?;
         let Some(worker) = worker else { return Ok(()) };
         if let Err(error) = self.mark(&worker.marking, submission).await {
             self.advance(intent.id(), &Step::NotBilled).await?;
@@ -113,10 +114,9 @@ async fn intend(
     if let Some(known) = known {
         return Ok(Ok(known));
     }
-    if let Some(limits) = limits
-        && let Admission::Refused(limit) =
-            admission(database, intent.operation(), limits, active).await?
-    {
+    let subject = Subject { operation: intent.operation(), group: intent.group() };
+    let run = limits.map(|limits| (limits, active));
+    if let Admission::Refused(limit) = admission(database, subject, run).await? {
         return Ok(Err(limit));
     }
     let Some(Ticket { job, worker, token }) = Ticket::of(intent) else {

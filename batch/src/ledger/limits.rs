@@ -1,105 +1,193 @@
-//! The cap on active tasks and the budget, which hold for the whole ledger.
+//! The limits of submissions: pauses, caps on active tasks and budgets, of the whole ledger, of an
+//! operation, and of a group.
 
-use std::{error, fmt};
+use std::{collections::BTreeMap, error, fmt};
 
-use super::{Ledger, database::Database};
-use crate::Error;
+use serde::Serialize;
 
-/// Sums of prices such as 0.1 are inexact.
-const TOLERANCE: f64 = 1e-6;
+use super::database::{Database, Value};
+use crate::{Error, ErrorKind};
 
 /// The limits of a batch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunLimits {
     /// The maximum number of jobs between their submission and the saved picture.
     pub(crate) max_active: usize,
-    /// The credits that all submissions may cost.
+    /// The credits that all submissions may cost, unless the ledger has a budget.
     pub(crate) budget: Option<f64>,
     /// The price of a submission whose operation has no known price, in credits.
     pub(crate) price: Option<f64>,
 }
 
-/// The submissions of an operation that were not withdrawn: the highest known cost of one in
-/// credits, the sum of the known costs, the number of those without a known cost, and of those
-/// without a response.
-type Spending = (String, Option<f64>, f64, i64, i64);
-
-/// Returns [`Spending`] by operation. The parts of an operation are those of the connections.
-pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
-        CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
-    FROM spending GROUP BY operation ORDER BY operation";
-
-/// The number of jobs between their submission and the saved picture. Jobs that a worker left do
-/// not count: their tasks may never become final.
-pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
-    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
-
-/// Whether a submission may start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Admission {
-    Allowed,
-    /// Its price is not known, and no other submission of its operation is open.
-    Alone,
-    /// It has to wait for other jobs, or for a larger limit.
-    Refused(LimitReached),
+/// What a limit is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Scope {
+    /// All submissions of the ledger.
+    Ledger,
+    /// The submissions of the operation with this name, such as `gen-2-pro`.
+    Operation(String),
+    /// The submissions of this [group](crate::Job::group).
+    Group(String),
+    /// The submissions of each group for which this limit is not set.
+    EachGroup,
 }
 
-/// The ledger refused a submission because of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LimitReached {
-    ActiveTasks,
-    Budget,
+impl Scope {
+    /// Returns the values of the columns `scope` and `name`.
+    pub(super) fn columns(&self) -> (&'static str, &str) {
+        match self {
+            Self::Ledger => ("ledger", ""),
+            Self::Operation(name) => ("operation", name),
+            Self::Group(name) => ("group", name),
+            Self::EachGroup => ("group", ""),
+        }
+    }
+
+    pub(super) fn of_columns(scope: &str, name: String) -> Self {
+        match scope {
+            "operation" => Self::Operation(name),
+            "group" if name.is_empty() => Self::EachGroup,
+            "group" => Self::Group(name),
+            _ => Self::Ledger,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ledger => f.write_str("the ledger"),
+            Self::Operation(name) => write!(f, "the operation `{name}`"),
+            Self::Group(name) => write!(f, "the group `{name}`"),
+            Self::EachGroup => f.write_str("each group"),
+        }
+    }
+}
+
+/// What a submission counts for.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) operation: &'a str,
+    pub(super) group: Option<&'a str>,
+}
+
+impl Subject<'_> {
+    /// Returns the scopes whose limits hold for the submission.
+    pub(super) fn scopes(self) -> Vec<Scope> {
+        let group = self.group.map(|group| Scope::Group(group.to_owned()));
+        [Scope::Ledger, Scope::Operation(self.operation.to_owned())]
+            .into_iter()
+            .chain(group)
+            .collect()
+    }
+}
+
+/// A limit does not allow a submission.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LimitReached {
+    pub(crate) scope: Scope,
+    pub(crate) limit: Limit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Limit {
+    Paused,
+    ActiveTasks {
+        most: u64,
+    },
+    Budget {
+        credits: f64,
+        /// What the submissions have cost, and what those without a known cost may cost.
+        committed: f64,
+        price: Option<f64>,
+        /// Whether what is known to be spent leaves too little for the submission.
+        is_spent: bool,
+    },
+}
+
+impl LimitReached {
+    fn kind(&self) -> ErrorKind {
+        match self.limit {
+            Limit::Paused => ErrorKind::Paused,
+            Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
+            Limit::Budget { .. } => ErrorKind::Budget,
+        }
+    }
 }
 
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ActiveTasks => "the cap on active tasks does not allow the submission",
-            Self::Budget => "the budget does not allow the submission",
-        })
+        let scope = &self.scope;
+        match self.limit {
+            Limit::Paused => write!(f, "{scope} is paused; resume it to submit"),
+            Limit::ActiveTasks { most } => {
+                write!(f, "{scope} may have {most} active tasks, and has as many")
+            }
+            Limit::Budget { credits, committed, price, .. } => {
+                write!(
+                    f,
+                    "the budget of {scope} is used up: {committed:.2} of {credits:.2} credits are \
+                     spent or reserved"
+                )?;
+                match price {
+                    Some(price) => write!(f, ", and the submission may cost {price:.2}"),
+                    None => f.write_str(", and the price of the submission is not known"),
+                }
+            }
+        }
     }
 }
 
 impl error::Error for LimitReached {}
 
-impl Ledger {
-    /// Returns what the limits allow now. The decision is made again when the intent is written.
-    pub(crate) async fn admission(
-        &self,
-        operation: &str,
-        limits: RunLimits,
-    ) -> Result<Admission, Error> {
-        let operation = operation.to_owned();
-        self.transaction(async move |database| {
-            let active = database.value(&format!("SELECT {ACTIVE}"), []).await?;
-            admission(database, &operation, limits, active).await
-        })
-        .await
+impl From<LimitReached> for Error {
+    fn from(limit: LimitReached) -> Self {
+        Self::new(limit.kind(), limit.to_string())
     }
 }
 
-pub(super) async fn admission(
-    database: &mut Database,
-    operation: &str,
-    limits: RunLimits,
-    active: i64,
-) -> Result<Admission, Error> {
-    if active.unsigned_abs() >= limits.max_active as u64 {
-        return Ok(Admission::Refused(LimitReached::ActiveTasks));
+/// What a person or a program set for a scope.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StoredLimit {
+    pub(super) budget: Option<f64>,
+    pub(super) max_active: Option<i64>,
+    pub(super) is_paused: bool,
+}
+
+type LimitColumns = (String, String, Option<f64>, Option<i64>, Option<i64>);
+
+/// The limits of some scopes.
+#[derive(Default)]
+pub(super) struct Limits(pub(super) BTreeMap<Scope, StoredLimit>);
+
+impl Limits {
+    pub(super) async fn read(
+        database: &mut Database,
+        condition: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> sqlx::Result<Self> {
+        let find = format!(
+            "SELECT scope, name, budget, max_active, paused_at FROM limits WHERE {condition}"
+        );
+        let rows = database.rows::<LimitColumns>(&find, values).await?;
+        let limits = rows.into_iter().map(|(scope, name, budget, max_active, paused_at)| {
+            let limit = StoredLimit { budget, max_active, is_paused: paused_at.is_some() };
+            (Scope::of_columns(&scope, name), limit)
+        });
+        Ok(Self(limits.collect()))
     }
-    let Some(budget) = limits.budget else { return Ok(Admission::Allowed) };
-    let spending: Vec<Spending> = database.rows(SPENDING, []).await?;
-    let committed: f64 = spending
-        .iter()
-        .map(|(_, price, known, unpriced, _)| {
-            known + *unpriced as f64 * price.or(limits.price).unwrap_or_default()
-        })
-        .sum();
-    let of = spending.iter().find(|(known, ..)| known == operation);
-    let is_first_open = of.is_none_or(|(.., open)| *open == 0);
-    Ok(match of.and_then(|(_, price, ..)| *price).or(limits.price) {
-        Some(price) if committed + price <= budget + TOLERANCE => Admission::Allowed,
-        None if committed < budget && is_first_open => Admission::Alone,
-        _ => Admission::Refused(LimitReached::Budget),
-    })
+
+    /// Returns the limit of a scope. A group has those of each group that it does not have itself.
+    pub(super) fn of(&self, scope: &Scope) -> StoredLimit {
+        let own = self.0.get(scope).copied().unwrap_or_default();
+        let Scope::Group(_) = scope else { return own };
+        let each = self.0.get(&Scope::EachGroup).copied().unwrap_or_default();
+        StoredLimit {
+            budget: own.budget.or(each.budget),
+            max_active: own.max_active.or(each.max_active),
+            is_paused: own.is_paused || each.is_paused,
+        }
+    }
 }

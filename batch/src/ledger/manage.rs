@@ -8,15 +8,23 @@ use super::{Ledger, database::Database};
 use crate::{Error, ErrorKind, JobState, JobStatus};
 
 /// The states of jobs that ended without a picture.
-const ENDED: &[JobState] = &[JobState::Failed, JobState::Moderated, JobState::Expired];
+pub(super) const ENDED: &[JobState] =
+    &[JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
 
 /// The states in which no picture of a job can be lost.
-const DONE: &[JobState] =
-    &[JobState::Queued, JobState::Saved, JobState::Failed, JobState::Moderated, JobState::Expired];
+const DONE: &[JobState] = &[
+    JobState::Queued,
+    JobState::Saved,
+    JobState::Failed,
+    JobState::Moderated,
+    JobState::Expired,
+    JobState::Cancelled,
+];
 
 impl Ledger {
-    /// Queues a job again that is [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated)
-    /// or [`Expired`](JobState::Expired), and returns its new status. The next run submits it, and
+    /// Queues a job again that is [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
+    /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled), and returns its new
+    /// status. The next run submits it, and
     /// the service may bill it again. What it has cost so far still counts for the budget.
     ///
     /// # Errors
@@ -90,12 +98,7 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn prices(&self) -> Result<BTreeMap<String, f64>, Error> {
-        self.transaction(async |database| {
-            let prices = "SELECT operation, MAX(price) FROM spending
-                WHERE price IS NOT NULL GROUP BY operation";
-            Ok(database.rows(prices, []).await?.into_iter().collect())
-        })
-        .await
+        self.transaction(async |database| Ok(prices(database).await?)).await
     }
 
     /// Returns the job with this name and its submission. The job must be in one of the states.
@@ -119,6 +122,13 @@ impl Ledger {
     pub(crate) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
         self.job(name).await?.ok_or_else(|| no_job(name))
     }
+}
+
+/// Returns the highest known cost of a submission in credits, by operation.
+pub(super) async fn prices(database: &mut Database) -> sqlx::Result<BTreeMap<String, f64>> {
+    let prices = "SELECT operation, MAX(price) FROM spending
+        WHERE group_name = '' AND price IS NOT NULL GROUP BY operation";
+    Ok(database.rows(prices, []).await?.into_iter().collect())
 }
 
 /// Returns the error for a job that is not in the expected state.

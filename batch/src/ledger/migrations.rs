@@ -15,7 +15,7 @@ use sqlx::{
 macro_rules! scripts {
     ($folder:literal) => {
         scripts!($folder: (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"),
-            (5, "submissions"), (6, "spending"), (7, "staged"))
+            (5, "submissions"), (6, "spending"), (7, "staged"), (8, "groups"))
     };
     ($folder:literal: $(($version:literal, $name:literal)),+) => {
         &[$(Script {
@@ -73,7 +73,7 @@ mod tests {
     use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
-    use crate::ledger::{clocks::Clocks, database::Database, limits::SPENDING};
+    use crate::ledger::{admission::SPENDING, clocks::Clocks, database::Database};
 
     /// The digests of the migrations' texts, as ledgers record them. They refuse others.
     fn digests(migrator: &Migrator) -> Vec<String> {
@@ -100,6 +100,8 @@ mod tests {
                  b507469abeaa2c897cd80edf891c2107",
                 "bb0b56b2833a2635a70cc690b6c7c68abb1746cedee5b8428ee573b0631df164\
                  4da642b6c5607fa78eb8b43c8b13048a",
+                "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
+                 3e48fa6d7bda96a8b364e23b14fbf056",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -120,6 +122,8 @@ mod tests {
                  adc3f3df4bbe0f9515adcbeee6c42d33",
                 "83dabc676b3b5ec98654d808ef05c3489403a5c1d4784e008cfbf17298282bff\
                  0272608c5e836e5b681035607f675fdf",
+                "2bfe6836b25972451cddabf4481f4192929f0fa03f2c534ff893483afd8fef76\
+                 a2c8202a07abc370816fea4cbd1749f1",
             ]
         );
     }
@@ -223,25 +227,34 @@ mod tests {
     async fn check_spending(database: &mut Database) {
         type Rows = Vec<(String, Option<f64>, f64, i64, i64)>;
         const COUNTED: &str = "SELECT operation, MAX(cost),
-                COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0),
+                COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0.0),
                 COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
                 COUNT(*) FILTER (WHERE state = 'open')
-            FROM submissions GROUP BY operation ORDER BY operation";
+            FROM submissions WHERE $1 = '' OR group_name = $1
+            GROUP BY operation ORDER BY operation";
         for change in [
             "UPDATE submissions SET state = 'accepted', cost = 4 WHERE intent_id = 's1'",
             "UPDATE submissions SET state = 'withdrawn' WHERE intent_id = 's2'",
             "UPDATE submissions SET state = 'open' WHERE intent_id IN ('s2', 's9')",
             "UPDATE submissions SET state = 'settled', cost = 1.5 WHERE intent_id = 's2'",
             "UPDATE submissions SET cost = cost + 1 WHERE cost IS NOT NULL",
-            "INSERT INTO submissions (intent_id, operation, record, state, cost, sent_at)
-             VALUES ('n1', 'new', '', 'open', NULL, 0), ('n2', 'new', '', 'settled', 7, 0),
-                    ('n3', 'new', '', 'withdrawn', NULL, 0)",
+            "INSERT INTO submissions
+                (intent_id, operation, record, state, cost, sent_at, group_name)
+             VALUES ('n1', 'new', '', 'open', NULL, 0, NULL),
+                ('n2', 'new', '', 'settled', 7, 0, NULL),
+                ('n3', 'new', '', 'withdrawn', NULL, 0, NULL),
+                ('n4', 'new', '', 'open', NULL, 0, 'anna'),
+                ('n5', 'gen-2-pro', '', 'open', NULL, 0, 'anna')",
+            "UPDATE submissions SET state = 'accepted', cost = 3 WHERE intent_id = 'n4'",
+            "UPDATE submissions SET state = 'settled', cost = 5 WHERE group_name = 'anna'",
             "UPDATE submissions SET record = 'new'",
         ] {
             database.execute(change, []).await.unwrap();
-            let counted: Rows = database.rows(COUNTED, []).await.unwrap();
-            let kept: Rows = database.rows(SPENDING, []).await.unwrap();
-            assert_eq!(kept, counted, "{change}");
+            for group in ["", "anna"] {
+                let counted: Rows = database.rows(COUNTED, [group.into()]).await.unwrap();
+                let kept: Rows = database.rows(SPENDING, [group.into()]).await.unwrap();
+                assert_eq!(kept, counted, "{change} {group}");
+            }
         }
     }
 

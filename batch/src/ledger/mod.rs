@@ -1,11 +1,16 @@
 //! The ledger: a database that contains every job, every submission and every worker.
 
 mod acceptances;
+mod active;
 mod add;
+mod admission;
 mod adopt;
+mod archive;
+mod changes;
 mod claims;
 mod clocks;
 mod connect;
+mod control;
 mod database;
 mod file;
 mod identity;
@@ -32,10 +37,14 @@ use imagekiln::journal::Directory;
 use tokio::sync::{self, watch};
 
 pub(crate) use self::acceptances::OpenLog;
-pub(crate) use self::claims::{Claim, Demand};
+pub(crate) use self::admission::Admission;
+pub use self::changes::Watch;
+pub(crate) use self::claims::{Claim, Claimed, Demand};
 pub use self::clocks::Clocks;
+pub use self::control::LimitStatus;
 pub(crate) use self::identity::Marking;
-pub(crate) use self::limits::{Admission, LimitReached, RunLimits};
+pub use self::limits::Scope;
+pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;
@@ -120,6 +129,27 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
+    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
+    /// process notices the changes within a second.
+    ///
+    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
+    /// Otherwise, a batch cannot run on the returned ledger.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
+    /// was written by a later version.
+    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match Self::open(path.as_ref()).await {
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                let source = Source::FileOfOther(path.as_ref().to_owned());
+                Self::with(source, Clocks::default()).await
+            }
+            opened => opened,
+        }
+    }
+
     /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
     /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
     /// or later.
@@ -197,7 +227,9 @@ impl Ledger {
                 return Error::new(ErrorKind::Missing, message);
             }
             let advice = match source {
-                Source::File(_) | Source::FileToRead(_) => "move the file if it is not a ledger",
+                Source::File(_) | Source::FileOfOther(_) | Source::FileToRead(_) => {
+                    "move the file if it is not a ledger"
+                }
                 #[cfg(feature = "postgres")]
                 Source::Server(_) | Source::ServerToRead(_) => "check the URL and the server",
             };

@@ -56,11 +56,12 @@ impl SubmissionRow {
     ) -> Result<Self, Error> {
         let record = Record::new(intent.clone());
         let insert = "INSERT INTO submissions
-            (intent_id, operation, job, token, record, state, sent_at)
-            VALUES ($1, $2, $3, $4, $5, 'open', $6) RETURNING id";
+            (intent_id, operation, group_name, job, token, record, state, sent_at)
+            VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) RETURNING id";
         let values = [
             intent.id().into(),
             intent.operation().into(),
+            intent.group().map(str::to_owned).into(),
             job.into(),
             token.into(),
             (&text(&record)?).into(),
@@ -132,7 +133,8 @@ impl SubmissionRow {
             ),
             // A person may have resolved the job. If it is queued, it is not submitted again.
             State::Accepted => {
-                (JobState::Submitted, "'submitting', 'unknown', 'failed', 'queued'", None)
+                let from = "'submitting', 'unknown', 'failed', 'queued', 'cancelled'";
+                (JobState::Submitted, from, None)
             }
             State::Failed(status) => {
                 let moderated = [TaskStatus::RequestModerated, TaskStatus::ContentModerated];
@@ -158,7 +160,8 @@ impl SubmissionRow {
              reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,
              submission = CASE WHEN $1 <> 'queued' THEN $4 END,
              worker = CASE WHEN state IN ('submitting', 'submitted', 'ready') THEN worker END
-             WHERE id = $5 AND state IN ({from}) AND (submission = $4 OR state = 'queued')"
+             WHERE id = $5 AND state IN ({from}) AND
+                (submission = $4 OR state IN ('queued', 'cancelled'))"
         );
         let values = [to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
         match database.execute(&change, values).await? {

@@ -49,7 +49,7 @@ impl Ledger {
     /// Returns the record of the submission of a job whose task is not known. A person may have
     /// resolved it.
     pub(crate) async fn lost(&self, name: &str) -> Result<Record, Error> {
-        let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state = 'queued'
+        let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state IN ('queued', 'cancelled')
             OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id";
         self.record_of(lost, name, "waiting for its task").await
     }

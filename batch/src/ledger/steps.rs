@@ -9,11 +9,11 @@ use super::{
     Ledger,
     claims::Claim,
     database::{Database, Value},
-    jobs::find_jobs,
+    jobs::{find_jobs, read_request},
     records::{SubmissionRow, read},
     workers::lease_lost,
 };
-use crate::{Error, ErrorKind, JobState, JobStatus, output::SavedPicture};
+use crate::{Error, JobState, JobStatus, output::SavedPicture};
 
 impl Ledger {
     /// Returns the request of a claimed job, and the record of its submission, if it has one.
@@ -49,10 +49,7 @@ impl Ledger {
             })
             .await?;
         let Some((name, request, record)) = found else { return Ok(None) };
-        let request = Request::from_json(&request).map_err(|error| {
-            let message = format!("could not read the request of job `{name}`");
-            Error::new(ErrorKind::Ledger, message).with_source(error)
-        })?;
+        let request = read_request(&name, &request)?;
         Ok(Some((request, record.as_deref().map(read).transpose()?)))
     }
 

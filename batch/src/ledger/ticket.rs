@@ -20,9 +20,13 @@ struct Context<T> {
 }
 
 impl Ticket {
-    /// Returns the origin of the submission of the job with this name.
-    pub(crate) fn origin(&self, name: &str) -> Origin {
-        Origin::new(name).context(&Context { imagekiln_batch: self })
+    /// Returns the origin of the submission of the job with this name and group.
+    pub(crate) fn origin(&self, name: &str, group: Option<&str>) -> Origin {
+        let origin = Origin::new(name).context(&Context { imagekiln_batch: self });
+        match group {
+            Some(group) => origin.group(group),
+            None => origin,
+        }
     }
 
     /// Returns the ticket of an intent, or `None` if another part of the program submits it.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Ledger, database::Database, identity::Marking, limits::RunLimits};
+use super::{Ledger, connect::Source, database::Database, identity::Marking, limits::RunLimits};
 use crate::{Error, ErrorKind};
 
 /// How long a request may be on its way after the lease of its worker has expired. The worker may
@@ -28,6 +28,10 @@ impl Ledger {
         limits: RunLimits,
         marking: Arc<Marking>,
     ) -> Result<i64, Error> {
+        if let Source::FileOfOther(_) = self.0.source {
+            let message = format!("another process runs a batch on the ledger {}", self.name());
+            return Err(Error::new(ErrorKind::Locked, message));
+        }
         let name = format!("{} {}", host(), std::process::id());
         // Before the database reads its clock, so that the lease in the database ends later.
         let leased_until = self.now_of_leases() + lease;
@@ -118,14 +122,20 @@ impl Ledger {
         .await
     }
 
-    /// Whether another worker, which may be dead, still has jobs to continue, or a paid job can be
-    /// claimed, for example because a webhook has just found its task.
+    /// Whether another worker, which may be dead, still has jobs to continue, a paid job can be
+    /// claimed, for example because a webhook has just found its task, or a queued job waits until
+    /// its scope is resumed.
     pub(crate) async fn has_more_jobs(&self, worker: i64) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
                     AND state IN ('queued', 'submitting', 'submitted', 'ready')
-                OR worker IS NULL AND state IN ('submitted', 'ready')
-                    AND (left_after IS NULL OR left_after < $1) LIMIT 1";
+                OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
+                    AND (state IN ('submitted', 'ready') OR state = 'queued'
+                        AND EXISTS (SELECT 1 FROM limits WHERE paused_at IS NOT NULL
+                            AND (scope = 'ledger' OR scope = 'operation' AND name = operation
+                            OR scope = 'group' AND group_name IS NOT NULL
+                                AND name IN (group_name, ''))))
+                LIMIT 1";
             Ok(database.finds(find, [worker.into()]).await?)
         })
         .await

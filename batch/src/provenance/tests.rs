@@ -14,6 +14,9 @@ fn text_of(request: Request) -> String {
         location: "/pictures/fox.jpg".to_owned(),
     };
     let job = JobStatus {
+        group: None,
+        metadata: None,
+        priority: 0,
         name: "fox".to_owned(),
         number: 1,
         operation: "gen-2-pro".to_owned(),

@@ -3,6 +3,7 @@
 mod acceptances;
 mod budget;
 mod commits;
+mod control;
 mod examples;
 mod identity;
 mod journal;
@@ -26,6 +27,7 @@ fn main() {
         acceptances::tests(),
         budget::tests(),
         commits::tests(),
+        control::tests(),
         examples::tests(),
         identity::tests(),
         journal::tests(),

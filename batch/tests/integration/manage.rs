@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use imagekiln_batch::{ErrorKind, JobState};
+use imagekiln_batch::{ErrorKind, Filter, JobState};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 use tokio::{sync::Notify, time};
@@ -43,7 +43,8 @@ async fn only_jobs_that_ended_are_retried(backend: Backend) {
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let error = ledger.retry("0").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
-    let expected = "job `0` is saved, not failed, moderated or expired; nothing was changed";
+    let expected =
+        "job `0` is saved, not failed, moderated, expired or cancelled; nothing was changed";
     assert_eq!(error.to_string(), expected);
     let error = ledger.retry("wolf").await.unwrap_err();
     assert_eq!(error.to_string(), "the ledger has no job `wolf`");
@@ -120,14 +121,15 @@ async fn jobs_are_listed_in_pages(backend: Backend) {
     ledger.add(jobs(5)).await.unwrap();
     ledger.forget("1").await.unwrap();
     let names = async |states: &[JobState], after, limit| {
-        let listed = ledger.list(states, after, limit).await.unwrap();
+        let filter = Filter::all().states(states.iter().copied());
+        let listed = ledger.list(&filter, after, limit).await.unwrap();
         listed.into_iter().map(|job| job.name).collect::<Vec<_>>()
     };
     assert_eq!(names(&[JobState::Unknown, JobState::Queued], 0, 2).await, ["0", "2"]);
     assert_eq!(names(&[JobState::Queued], 3, 100).await, ["3", "4"]);
     assert!(names(&[JobState::Saved], 0, 100).await.is_empty());
     assert!(names(&[], 0, 100).await.is_empty());
-    let first = ledger.list(&JobState::ALL, 0, 1).await.unwrap().remove(0);
+    let first = ledger.list(&Filter::all(), 0, 1).await.unwrap().remove(0);
     let json = serde_json::to_value(&first).unwrap();
     assert_eq!((&json["name"], &json["state"]), (&"0".into(), &"queued".into()));
     assert_eq!((&json["added_at"], &json["ready_at"]), (&json["changed_at"], &Value::Null));

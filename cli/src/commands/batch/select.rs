@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::failure::Failure;
-use imagekiln_batch::{JobState, Ledger};
+use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// Adds the arguments to a command that accepts jobs in these states.
 pub fn of_states(command: Command, states: &'static [JobState]) -> Command {
@@ -37,6 +37,6 @@ pub async fn names(ledger: &Ledger, matches: &ArgMatches) -> Result<Vec<String>,
     if let Some(names) = matches.get_many::<String>("names") {
         return Ok(names.cloned().collect());
     }
-    let jobs = ledger.list(&states(matches), 0, usize::MAX).await?;
+    let jobs = ledger.list(&Filter::all().states(states(matches)), 0, usize::MAX).await?;
     Ok(jobs.into_iter().map(|job| job.name).collect())
 }

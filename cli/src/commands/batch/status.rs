@@ -14,7 +14,7 @@ use crate::{
     json,
     sanitize::{one_line, printable, quoted},
 };
-use imagekiln_batch::{JobState, JobStatus, Report};
+use imagekiln_batch::{Filter, JobState, JobStatus, Report};
 
 pub const NAME: &str = "status";
 
@@ -48,7 +48,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     } else {
         NEEDS_ATTENTION.to_vec()
     };
-    let jobs = ledger.list(&states, 0, usize::MAX).await?;
+    let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await?;
     let report = ledger.report().await?;
     context
         .output

@@ -1,0 +1,56 @@
+//! Which jobs of a ledger are meant.
+
+use crate::JobState;
+
+/// Selects jobs of a ledger. Without conditions, it selects all of them.
+///
+/// ```
+/// use imagekiln_batch::{Filter, JobState};
+///
+/// let failed = Filter::all().state(JobState::Failed).group("anna");
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Filter {
+    /// `None`: all of them.
+    pub(crate) states: Option<Vec<JobState>>,
+    pub(crate) name: Option<String>,
+    pub(crate) operation: Option<String>,
+    pub(crate) group: Option<String>,
+}
+
+impl Filter {
+    /// Selects all jobs.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Selects jobs in this state, or in one of the other states that were set.
+    pub fn state(self, state: JobState) -> Self {
+        self.states([state])
+    }
+
+    /// Selects jobs in these states, or in one of the other states that were set.
+    pub fn states(mut self, states: impl IntoIterator<Item = JobState>) -> Self {
+        self.states.get_or_insert_default().extend(states);
+        self
+    }
+
+    /// Selects the job with this name.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Selects the jobs of the operation with this name, such as `gen-2-pro`.
+    pub fn operation(mut self, operation: impl Into<String>) -> Self {
+        self.operation = Some(operation.into());
+        self
+    }
+
+    /// Selects the jobs of this [group](crate::Job::group).
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+}

@@ -1,0 +1,123 @@
+//! Active tasks: how many there are, and which queued jobs the caps and pauses leave to claim.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    database::{Database, Value},
+    limits::{Limits, Scope, StoredLimit, Subject},
+};
+
+/// The number of jobs between their submission and the saved picture. Jobs that a worker left do
+/// not count: their tasks may never become final.
+pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
+    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
+
+/// The active jobs, the submissions without a job that are not known to have ended, and the jobs
+/// that a worker is about to submit.
+pub(super) const COUNTED: &str = "SELECT operation, group_name, COUNT(*) FROM jobs
+        WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL
+        GROUP BY operation, group_name
+    UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
+        WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
+const ABOUT_TO_BE_ACTIVE: &str = "
+    UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs WHERE state = 'queued'
+        AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
+        GROUP BY operation, group_name";
+
+/// Returns the number of active tasks by scope.
+pub(super) async fn count_active(
+    database: &mut Database,
+    counted: &str,
+) -> sqlx::Result<HashMap<Scope, i64>> {
+    let mut active = HashMap::new();
+    let rows = database.rows::<(String, Option<String>, i64)>(counted, []).await?;
+    for (operation, group, count) in &rows {
+        for scope in (Subject { operation, group: group.as_deref() }).scopes() {
+            *active.entry(scope).or_default() += count;
+        }
+    }
+    Ok(active)
+}
+
+/// Which queued jobs a worker may claim: not those of scopes that are paused or have as many active
+/// tasks as they may have. Otherwise, the jobs of one group could delay those of all others.
+pub(super) struct Gate {
+    limits: Limits,
+    active: HashMap<Scope, i64>,
+    closed: HashSet<Scope>,
+}
+
+impl Gate {
+    pub(super) async fn read(database: &mut Database, blocked: &[Scope]) -> sqlx::Result<Self> {
+        let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL";
+        let limits = Limits::read(database, condition, []).await?;
+        let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
+        let active = if has_caps {
+            count_active(database, &format!("{COUNTED}{ABOUT_TO_BE_ACTIVE}")).await?
+        } else {
+            HashMap::new()
+        };
+        let mut gate = Self { limits, active, closed: blocked.iter().cloned().collect() };
+        let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
+        known.into_iter().for_each(|scope| gate.close_if_full(scope));
+        Ok(gate)
+    }
+
+    fn close_if_full(&mut self, scope: Scope) {
+        let StoredLimit { max_active, is_paused, .. } = self.limits.of(&scope);
+        let active = self.active.get(&scope).copied().unwrap_or_default();
+        // Nothing counts for "each group": whether a group is full depends on its own tasks.
+        let is_full = max_active.is_some_and(|most| active >= most) && scope != Scope::EachGroup;
+        if is_paused || is_full {
+            self.closed.insert(scope);
+        }
+    }
+
+    /// Whether no job can be claimed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.contains(&Scope::Ledger)
+    }
+
+    /// Whether it holds back any jobs.
+    pub(super) fn is_limiting(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    /// Whether a worker may claim one more of these jobs, which then counts as active.
+    pub(super) fn admits(&mut self, subject: Subject<'_>) -> bool {
+        let scopes = subject.scopes();
+        if scopes.iter().any(|scope| self.closed.contains(scope)) {
+            return false;
+        }
+        for scope in scopes {
+            *self.active.entry(scope.clone()).or_default() += 1;
+            self.close_if_full(scope);
+        }
+        true
+    }
+
+    /// Returns the condition, with its values, that a job is not of a closed scope.
+    pub(super) fn condition(&self, values: &mut Vec<Value>) -> String {
+        let mut condition = String::new();
+        let (mut operations, mut groups) = (Vec::new(), Vec::new());
+        for scope in &self.closed {
+            let list = match scope {
+                Scope::Ledger => continue,
+                Scope::EachGroup => {
+                    condition.push_str(" AND group_name IS NULL");
+                    continue;
+                }
+                Scope::Operation(_) => &mut operations,
+                Scope::Group(_) => &mut groups,
+            };
+            values.push(scope.columns().1.into());
+            list.push(format!("${}", values.len()));
+        }
+        for (column, list) in [("operation", operations), ("COALESCE(group_name, '')", groups)] {
+            if !list.is_empty() {
+                condition.push_str(&format!(" AND {column} NOT IN ({})", list.join(", ")));
+            }
+        }
+        condition
+    }
+}

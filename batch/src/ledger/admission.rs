@@ -1,0 +1,143 @@
+//! The decision whether the limits allow a submission.
+
+use super::{
+    Ledger,
+    active::{ACTIVE, COUNTED, count_active},
+    database::Database,
+    limits::{Limit, LimitReached, Limits, RunLimits, Scope, Subject},
+};
+use crate::Error;
+
+/// Sums of prices such as 0.1 are inexact.
+const TOLERANCE: f64 = 1e-6;
+
+/// Whether a submission may start.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Admission {
+    Allowed,
+    /// Its price is not known, and no other submission of its operation is open.
+    Alone,
+    /// It has to wait for other jobs, or for a larger limit.
+    Refused(LimitReached),
+}
+
+/// The submissions of an operation that were not withdrawn: the highest known cost of one in
+/// credits, the sum of the known costs, the number of those without a known cost, and of those
+/// without a response.
+pub(super) type Spending = (String, Option<f64>, f64, i64, i64);
+
+/// Returns [`Spending`] by operation: of a group, or of the whole ledger if its name is empty. The
+/// parts of an operation are those of the connections.
+pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
+        CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
+    FROM spending WHERE group_name = $1 GROUP BY operation ORDER BY operation";
+
+impl Ledger {
+    /// Returns what the limits allow now. The decision is made again when the intent is written.
+    pub(crate) async fn admission(
+        &self,
+        operation: &str,
+        group: Option<&str>,
+        limits: RunLimits,
+    ) -> Result<Admission, Error> {
+        let (operation, group) = (operation.to_owned(), group.map(str::to_owned));
+        self.transaction(async move |database| {
+            let active = database.value(&format!("SELECT {ACTIVE}"), []).await?;
+            let subject = Subject { operation: &operation, group: group.as_deref() };
+            admission(database, subject, Some((limits, active))).await
+        })
+        .await
+    }
+}
+
+/// Returns what the limits allow: those of the ledger, and, for a job, those of its run.
+pub(super) async fn admission(
+    database: &mut Database,
+    subject: Subject<'_>,
+    run: Option<(RunLimits, i64)>,
+) -> Result<Admission, Error> {
+    let refused =
+        |scope: &Scope, limit| Admission::Refused(LimitReached { scope: scope.clone(), limit });
+    let condition = "scope = 'ledger' OR scope = 'operation' AND name = $1
+        OR scope = 'group' AND $2 <> '' AND name IN ($2, '')";
+    let values = [subject.operation.into(), subject.group.unwrap_or_default().into()];
+    let stored = Limits::read(database, condition, values).await?;
+    let scopes = subject.scopes().into_iter().map(|scope| (stored.of(&scope), scope));
+    let mut limits: Vec<_> = scopes.collect();
+    if let Some((_, scope)) = limits.iter().find(|(limit, _)| limit.is_paused) {
+        return Ok(refused(scope, Limit::Paused));
+    }
+    if let Some((RunLimits { max_active, .. }, active)) = run
+        && active.unsigned_abs() >= max_active as u64
+    {
+        return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
+    }
+    if limits.iter().any(|(limit, _)| limit.max_active.is_some()) {
+        let active = count_active(database, COUNTED).await?;
+        for (limit, scope) in &limits {
+            let active = active.get(scope).copied().unwrap_or_default();
+            if let Some(most) = limit.max_active.filter(|most| active >= *most) {
+                let limit = Limit::ActiveTasks { most: most.unsigned_abs() };
+                return Ok(refused(scope, limit));
+            }
+        }
+    }
+    let run = run.map(|(run, _)| run).unwrap_or_default();
+    for (limit, scope) in &mut limits {
+        if *scope == Scope::Ledger {
+            limit.budget = limit.budget.or(run.budget);
+        }
+    }
+    limits.retain(|(limit, _)| limit.budget.is_some());
+    if limits.is_empty() {
+        return Ok(Admission::Allowed);
+    }
+    let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
+    let price_of = |operation: &str| {
+        let known = spending.iter().find(|(known, ..)| known == operation);
+        known.and_then(|(_, price, ..)| *price).or(run.price)
+    };
+    let price = price_of(subject.operation);
+    let mut admitted = Admission::Allowed;
+    for (limit, scope) in &limits {
+        let (Some(credits), counted) = (limit.budget, counted(database, scope, &spending).await?)
+        else {
+            continue;
+        };
+        let known: f64 = counted.iter().map(|(_, _, known, ..)| known).sum();
+        let reserved: f64 = counted
+            .iter()
+            .map(|(operation, _, _, unpriced, _)| {
+                *unpriced as f64 * price_of(operation).unwrap_or_default()
+            })
+            .sum();
+        let committed = known + reserved;
+        let is_first_open =
+            spending.iter().all(|(known, .., open)| known != subject.operation || *open == 0);
+        match price {
+            Some(price) if committed + price <= credits + TOLERANCE => {}
+            None if committed < credits && is_first_open => admitted = Admission::Alone,
+            _ => {
+                let is_spent = known + price.unwrap_or_default() > credits + TOLERANCE;
+                let limit = Limit::Budget { credits, committed, price, is_spent };
+                return Ok(refused(scope, limit));
+            }
+        }
+    }
+    Ok(admitted)
+}
+
+/// Returns the spending that counts for a scope.
+async fn counted(
+    database: &mut Database,
+    scope: &Scope,
+    spending: &[Spending],
+) -> sqlx::Result<Vec<Spending>> {
+    match scope {
+        Scope::Group(name) => database.rows(SPENDING, [name.into()]).await,
+        Scope::Operation(name) => {
+            Ok(spending.iter().filter(|(known, ..)| known == name).cloned().collect())
+        }
+        _ => Ok(spending.to_vec()),
+    }
+}

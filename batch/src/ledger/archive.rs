@@ -1,0 +1,89 @@
+//! Lets jobs that ended leave the ledger.
+
+use std::time::Duration;
+
+use super::{
+    Ledger,
+    database::{Database, Value},
+    jobs::read_request,
+    manage::{ENDED, state_in},
+};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Error, JobState};
+
+/// The number of jobs that leave at once. Workers write in between.
+const CHUNK: i64 = 200;
+
+type Ended = (i64, String, i64, String, String, String, Option<String>);
+
+impl Ledger {
+    /// Removes the jobs that ended at least `age` ago: those that are [`Saved`](JobState::Saved),
+    /// [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
+    /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled). Returns their number.
+    ///
+    /// Their requests leave the ledger, which are the largest part of it. What proves the payment
+    /// stays: the record of the submission with its task, its cost, and the file with its digest.
+    /// [`spending`](Self::spending) and the budgets still count it. The names of the jobs stay,
+    /// too: a program can add the same jobs again, and nothing is paid for twice.
+    ///
+    /// SQLite uses the space for later jobs, but the file does not shrink.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written, or a later version wrote a
+    /// request.
+    pub async fn archive(&self, age: Duration) -> Result<u64, Error> {
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 2);
+        let mut archived = 0;
+        loop {
+            let left = self.transaction(async move |database| archive(database, age).await).await?;
+            archived += left;
+            if left == 0 {
+                return Ok(archived);
+            }
+        }
+    }
+}
+
+/// Returns the number of jobs that left. If this runs again after its commit, others leave.
+async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
+    let now = database.now().await?;
+    let states = [&[JobState::Saved], ENDED].concat();
+    let find = format!(
+        "SELECT id, name, number, target, request, state, location FROM jobs
+         WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2",
+        state_in(&states)
+    );
+    let ended: Vec<Ended> = database.rows(&find, [(now - age).into(), CHUNK.into()]).await?;
+    if ended.is_empty() {
+        return Ok(0);
+    }
+    let mut ids = Vec::new();
+    for (id, name, number, target, request, state, location) in ended {
+        let digest = read_request(&name, &request)?.digest().map_err(|error| {
+            let message = format!("could not describe the request of job `{name}`");
+            Error::new(crate::ErrorKind::Ledger, message).with_source(error)
+        })?;
+        let keep = "INSERT INTO archived_jobs
+            (name, number, target, request_sha256, state, location, archived_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)";
+        let values = [
+            (&name).into(),
+            number.into(),
+            (&target).into(),
+            (&digest).into(),
+            (&state).into(),
+            location.into(),
+            now.into(),
+        ];
+        database.execute(keep, values).await?;
+        ids.push(Value::from(id));
+    }
+    let places: Vec<_> = (1..=ids.len()).map(|place| format!("${place}")).collect();
+    let places = places.join(", ");
+    let detach = format!("UPDATE submissions SET job = NULL WHERE job IN ({places})");
+    database.execute(&detach, ids.clone()).await?;
+    let remove = format!("DELETE FROM jobs WHERE id IN ({places})");
+    Ok(database.execute(&remove, ids).await?)
+}

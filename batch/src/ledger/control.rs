@@ -1,0 +1,236 @@
+//! Changes that hold at once for all workers: limits, pauses, priorities and cancelled jobs.
+
+use serde::Serialize;
+
+use super::{
+    Ledger,
+    active::{COUNTED, count_active},
+    admission::{SPENDING, Spending},
+    database::{Database, Value},
+    jobs::matching,
+    limits::{Limits, Scope},
+};
+#[cfg(doc)]
+use crate::JobState;
+use crate::{Error, ErrorKind, Filter, job::is_group};
+
+/// The limits of a scope, and what counts for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LimitStatus {
+    /// What the limits are for.
+    pub scope: Scope,
+    /// The budget in credits; see [`Ledger::set_budget`].
+    pub budget: Option<f64>,
+    /// The cap on active tasks; see [`Ledger::set_max_active`].
+    pub max_active: Option<u64>,
+    /// Whether the submissions are paused; see [`Ledger::pause`].
+    pub is_paused: bool,
+    /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
+    pub credits: f64,
+    /// The number of submissions that may be billed and whose cost is not known. Each counts with
+    /// the highest known cost of its operation.
+    pub without_cost: u64,
+    /// The number of active tasks.
+    pub active: u64,
+}
+
+impl Ledger {
+    /// Sets how many credits the submissions of a scope may cost, or removes the budget.
+    ///
+    /// It holds for all workers at once, and also for submissions without a job, of clients whose
+    /// journal is the ledger. A budget of the [whole ledger](Scope::Ledger) replaces that of a
+    /// run; the others hold in addition. [`Batch::budget`](crate::Batch::budget) describes how
+    /// costs are counted. Jobs that a budget of a group does not allow stay
+    /// [`Queued`](JobState::Queued), with the reason, until the budget is raised or a later run
+    /// looks at them again.
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): the budget is negative or not a number, or the name of a
+    ///   group is not 1 to 200 bytes long.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn set_budget(&self, scope: Scope, credits: Option<f64>) -> Result<(), Error> {
+        if credits.is_some_and(|credits| !credits.is_finite() || credits < 0.0) {
+            let message = "a budget is a number of credits, 0 or more; nothing was changed";
+            return Err(Error::new(ErrorKind::State, message));
+        }
+        self.set_limit(scope, "budget", credits.into()).await
+    }
+
+    /// Sets how many active tasks a scope may have, or removes the cap.
+    ///
+    /// Jobs are active from their submission until their pictures are saved. Submissions without a
+    /// job are active until the journal knows how they ended. The cap holds for all workers at
+    /// once, in addition to [`Batch::max_active`](crate::Batch::max_active).
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`set_budget`](Self::set_budget).
+    pub async fn set_max_active(&self, scope: Scope, tasks: Option<u64>) -> Result<(), Error> {
+        let tasks = tasks.map(|tasks| i64::try_from(tasks).unwrap_or(i64::MAX));
+        self.set_limit(scope, "max_active", tasks.into()).await
+    }
+
+    /// Pauses the submissions of a scope. Tasks that the service has accepted continue, and their
+    /// pictures are saved. A run stays open until it is [resumed](Self::resume).
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`set_budget`](Self::set_budget).
+    pub async fn pause(&self, scope: Scope) -> Result<(), Error> {
+        let now = self.transaction(async |database| Ok(database.now().await?)).await?;
+        self.set_limit(scope, "paused_at", now.into()).await
+    }
+
+    /// Resumes the submissions of a scope after [`pause`](Self::pause). Workers of other processes
+    /// notice it within a second.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`set_budget`](Self::set_budget).
+    pub async fn resume(&self, scope: Scope) -> Result<(), Error> {
+        self.set_limit(scope, "paused_at", Value::Integer(None)).await
+    }
+
+    async fn set_limit(
+        &self,
+        scope: Scope,
+        column: &'static str,
+        value: Value,
+    ) -> Result<(), Error> {
+        if matches!(&scope, Scope::Group(name) if !is_group(name)) {
+            let message = "the name of a group has 1 to 200 bytes; nothing was changed";
+            return Err(Error::new(ErrorKind::State, message));
+        }
+        self.exclusive(async move |database| {
+            let (kind, name) = scope.columns();
+            let set = format!(
+                "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
+                 ON CONFLICT (scope, name) DO UPDATE SET {column} = excluded.{column}"
+            );
+            database.execute(&set, [kind.into(), name.into(), value.clone()]).await?;
+            let remove = "DELETE FROM limits
+                WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL";
+            database.execute(remove, []).await?;
+            let (condition, values) = match &scope {
+                Scope::Ledger => ("", vec![]),
+                Scope::Operation(name) => ("AND operation = $1", vec![name.into()]),
+                Scope::Group(name) => ("AND group_name = $1", vec![name.into()]),
+                Scope::EachGroup => ("AND group_name IS NOT NULL", vec![]),
+            };
+            let free = format!(
+                "UPDATE jobs SET left_after = NULL, reason = NULL
+                 WHERE state = 'queued' AND worker IS NULL AND left_after IS NOT NULL {condition}"
+            );
+            database.execute(&free, values).await?;
+            Ok(())
+        })
+        .await?;
+        self.0.changes.send_replace(());
+        Ok(())
+    }
+
+    /// Returns the scopes that have limits, with what counts for them.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn limits(&self) -> Result<Vec<LimitStatus>, Error> {
+        self.transaction(async |database| {
+            let limits = Limits::read(database, "TRUE", []).await?;
+            let active = count_active(database, COUNTED).await?;
+            let mut statuses = Vec::new();
+            for (scope, limit) in limits.0 {
+                let (credits, without_cost) = spent(database, &scope).await?;
+                statuses.push(LimitStatus {
+                    budget: limit.budget,
+                    max_active: limit.max_active.map(i64::unsigned_abs),
+                    is_paused: limit.is_paused,
+                    credits,
+                    without_cost,
+                    active: active.get(&scope).copied().unwrap_or_default().unsigned_abs(),
+                    scope,
+                });
+            }
+            Ok(statuses)
+        })
+        .await
+    }
+
+    /// Cancels the jobs that match a filter and are not submitted: they become
+    /// [`Cancelled`](JobState::Cancelled). Returns their number.
+    ///
+    /// What is submitted continues, because it is paid for. [`retry`](Self::retry) queues a job
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn cancel(&self, filter: &Filter) -> Result<u64, Error> {
+        let set = "state = 'cancelled', reason = NULL, worker = NULL, left_after = NULL,
+            changed_at = $1";
+        self.change_queued(filter, set, None).await
+    }
+
+    /// Sets the priority of the jobs that match a filter and are not submitted. Jobs with a higher
+    /// priority are submitted first. Returns the number of jobs.
+    ///
+    /// A worker has up to 32 jobs that it is about to submit. They keep their turn.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn set_priority(&self, filter: &Filter, priority: i64) -> Result<u64, Error> {
+        self.change_queued(filter, "priority = $1", Some(priority)).await
+    }
+
+    /// Changes the queued jobs that match a filter. The first value is the time if there is none.
+    async fn change_queued(
+        &self,
+        filter: &Filter,
+        set: &'static str,
+        value: Option<i64>,
+    ) -> Result<u64, Error> {
+        let filter = filter.clone();
+        self.transaction(async move |database| {
+            let first = match value {
+                Some(value) => value,
+                None => database.now().await?,
+            };
+            let mut values = vec![first.into()];
+            let condition = matching(&filter, "jobs", &mut values);
+            let change = format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");
+            Ok(database.execute(&change, values).await?)
+        })
+        .await
+    }
+
+    /// Leaves the queued jobs of a group to later workers, because of its budget.
+    pub(crate) async fn leave_group(&self, group: &str, reason: String) -> Result<(), Error> {
+        let group = group.to_owned();
+        self.transaction(async move |database| {
+            let leave = "UPDATE jobs SET reason = $1, left_after = (SELECT MAX(id) FROM workers)
+                WHERE group_name = $2 AND state = 'queued' AND worker IS NULL";
+            database.execute(leave, [(&reason).into(), (&group).into()]).await?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Returns the known costs of a scope in credits, and the number of its submissions without one.
+async fn spent(database: &mut Database, scope: &Scope) -> sqlx::Result<(f64, u64)> {
+    let group = match scope {
+        Scope::EachGroup => return Ok((0.0, 0)),
+        Scope::Group(name) => name,
+        Scope::Ledger | Scope::Operation(_) => "",
+    };
+    let mut spending: Vec<Spending> = database.rows(SPENDING, [group.into()]).await?;
+    if let Scope::Operation(name) = scope {
+        spending.retain(|(operation, ..)| operation == name);
+    }
+    let credits = spending.iter().map(|(_, _, known, ..)| known).sum();
+    let without_cost: i64 = spending.iter().map(|(.., without_cost, _)| without_cost).sum();
+    Ok((credits, without_cost.unsigned_abs()))
+}

@@ -1,0 +1,291 @@
+//! Groups, limits and other changes while workers run.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use imagekiln::{
+    journal::Origin,
+    types::{Gen2Flex, Gen2Pro},
+};
+use imagekiln_batch::{Error, ErrorKind, Filter, Job, JobState, Ledger, Scope};
+use imagekiln_testbed::Trial;
+use tokio::time;
+
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_paused_ledger_submits_nothing_until_it_is_resumed),
+        both(a_paused_group_does_not_delay_the_others),
+        both(the_budget_of_each_group_holds_for_its_jobs),
+        both(a_group_has_at_most_as_many_active_tasks_as_its_cap),
+        both(an_operation_has_at_most_as_many_active_tasks_as_its_cap),
+        both(the_journal_of_a_client_refuses_what_a_budget_does_not_allow),
+        both(jobs_with_a_higher_priority_are_submitted_first),
+        both(a_job_that_is_not_submitted_can_be_cancelled),
+        both(a_job_that_left_the_ledger_is_not_paid_again),
+        both(the_spending_agrees_with_the_account),
+        both(a_watch_sees_what_another_process_changes),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+/// Opens the ledger as another process does that manages it.
+async fn manage(fixture: &Fixture, backend: Backend) -> Ledger {
+    match backend {
+        Backend::Sqlite => Ledger::open_to_manage(fixture.ledger_name()).await.unwrap(),
+        Backend::Postgres => fixture.ledger().await,
+    }
+}
+
+fn group(name: &str, jobs: usize) -> impl Iterator<Item = Job> {
+    (0..jobs).map(move |number| job(&format!("{name}-{number}"), "a fox").group(name))
+}
+
+fn two_groups() -> Vec<Job> {
+    group("anna", 5).chain(group("ben", 3)).collect()
+}
+
+async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let manager = manage(&fixture, backend).await;
+    manager.pause(Scope::Ledger).await.unwrap();
+    let mut batch = fixture.batch(&ledger).jobs(jobs(3));
+    let resume = async {
+        time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(fixture.accepted(), 0);
+        assert!(manager.limits().await.unwrap()[0].is_paused);
+        manager.resume(Scope::Ledger).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(batch.run(), resume);
+    assert_eq!(report.unwrap().count(JobState::Saved), 3);
+    assert!(manager.limits().await.unwrap().is_empty());
+    if backend == Backend::Sqlite {
+        let error = fixture.batch(&manager).run().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+    }
+}
+
+async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.pause(Scope::Group("anna".to_owned())).await.unwrap();
+    let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
+    let manager = manage(&fixture, backend).await;
+    let resume = async {
+        while fixture.accepted() < 3 {
+            time::sleep(Duration::from_secs(1)).await;
+        }
+        for number in 0..3 {
+            assert_ne!(state(&manager, &format!("ben-{number}")).await, JobState::Queued);
+        }
+        manager.resume(Scope::Group("anna".to_owned())).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(batch.run(), resume);
+    assert_eq!(report.unwrap().count(JobState::Saved), 8);
+}
+
+async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_budget(Scope::EachGroup, Some(2.0 * PRICE)).await.unwrap();
+    let others = jobs(2);
+    let mut batch = fixture.batch(&ledger).jobs(two_groups().into_iter().chain(others));
+    let report = batch.run().await.unwrap();
+    assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (6, 4));
+    let queued = Filter::all().state(JobState::Queued).group("anna");
+    let queued = ledger.list(&queued, 0, 10).await.unwrap();
+    assert_eq!(queued.len(), 3);
+    let reason = "the budget of the group `anna` is used up: 6.00 of 6.00 credits are spent or \
+                  reserved, and the submission may cost 3.00";
+    assert!(queued.iter().all(|job| job.reason.as_deref() == Some(reason)), "{queued:?}");
+    // A larger budget of its own lets the jobs of the group continue.
+    let anna = Scope::Group("anna".to_owned());
+    ledger.set_budget(anna.clone(), Some(4.0 * PRICE)).await.unwrap();
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 8);
+    let limits = ledger.limits().await.unwrap();
+    let of_anna = limits.iter().find(|limit| limit.scope == anna).unwrap();
+    assert_equal(of_anna.credits, 4.0 * PRICE);
+    for credits in [-1.0, f64::NAN] {
+        let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+    }
+}
+
+/// Runs the jobs, and returns the highest numbers of active tasks by group and operation.
+async fn most_active(fixture: &Fixture, ledger: &Ledger, jobs: Vec<Job>) -> HashMap<String, i64> {
+    let counts = Arc::new(Mutex::new(HashMap::<String, (i64, i64)>::new()));
+    let counted = Arc::clone(&counts);
+    let saved = jobs.len() as u64;
+    let mut batch = fixture.batch(ledger).jobs(jobs).on_change(move |job| {
+        let change = match job.state {
+            JobState::Submitted => 1,
+            JobState::Saved => -1,
+            _ => return,
+        };
+        for name in job.group.iter().chain([&job.operation]) {
+            let mut counts = counted.lock().unwrap();
+            let (now, most) = counts.entry(name.clone()).or_default();
+            *now += change;
+            *most = (*most).max(*now);
+        }
+    });
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), saved);
+    drop(batch);
+    let counts = counts.lock().unwrap();
+    counts.iter().map(|(name, (_, most))| (name.clone(), *most)).collect()
+}
+
+async fn a_group_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_max_active(Scope::EachGroup, Some(1)).await.unwrap();
+    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(2)).await.unwrap();
+    let most = most_active(&fixture, &ledger, two_groups()).await;
+    assert_eq!((most["anna"], most["ben"], most["gen-2-pro"]), (1, 2, 3));
+}
+
+async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_max_active(Scope::Operation("gen-2-pro".to_owned()), Some(2)).await.unwrap();
+    let flex = |number| {
+        let request = Gen2Flex::new(format!("fox {number}")).width(64).height(64);
+        Job::new(format!("flex-{number}"), format!("flex-{number}.jpg"), request)
+    };
+    let jobs = jobs(6).into_iter().chain((0..4).map(flex)).collect();
+    let most = most_active(&fixture, &ledger, jobs).await;
+    assert_eq!((most["gen-2-pro"], most["gen-2-flex"]), (2, 4));
+}
+
+async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    let submit = async |group: &str| {
+        let request = Gen2Pro::new("a fox").width(64).height(64);
+        client.submit_for(request, Origin::new("direct").group(group)).await
+    };
+    ledger.set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
+    let _tasks = [submit("anna").await.unwrap(), submit("ben").await.unwrap()];
+    let refused = submit("anna").await.unwrap_err();
+    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Budget);
+    assert!(refusal.to_string().starts_with("the budget of the group `anna` is used up"));
+    ledger.set_budget(Scope::EachGroup, None).await.unwrap();
+    ledger.set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
+    let refused = submit("ben").await.unwrap_err();
+    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::ActiveTasks);
+    ledger.pause(Scope::Ledger).await.unwrap();
+    let refused = submit("anna").await.unwrap_err();
+    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Paused);
+    assert_eq!(fixture.accepted(), 2);
+}
+
+async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let jobs = (0..6).map(|number| job(&number.to_string(), "a fox").priority(number % 3));
+    ledger.add(jobs).await.unwrap();
+    assert_eq!(ledger.set_priority(&Filter::all().name("3"), 9).await.unwrap(), 1);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let submitted = Arc::clone(&order);
+    let mut batch = fixture.batch(&ledger).max_active(1).on_change(move |job| {
+        if job.state == JobState::Submitted {
+            submitted.lock().unwrap().push(job.name.clone());
+        }
+    });
+    batch.run().await.unwrap();
+    assert_eq!(*order.lock().unwrap(), ["3", "2", "5", "1", "4", "0"]);
+}
+
+async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let manager = manage(&fixture, backend).await;
+    let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
+    let cancel = async {
+        while fixture.accepted() == 0 {
+            time::sleep(Duration::from_millis(50)).await;
+        }
+        manager.cancel(&Filter::all()).await.unwrap()
+    };
+    // The worker has claimed all of them.
+    let (report, cancelled) = tokio::join!(batch.run(), cancel);
+    let report = report.unwrap();
+    assert_eq!(report.count(JobState::Cancelled), cancelled);
+    assert_eq!(report.count(JobState::Saved) + cancelled, 8);
+    assert_eq!(fixture.accepted(), 8 - cancelled);
+    assert!(cancelled >= 1);
+    assert_eq!(manager.retry("ben-2").await.unwrap().state, JobState::Queued);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Cancelled), cancelled - 1);
+}
+
+async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let jobs = [job("good", "a fox"), job("bad", "a [[content-moderated]] fox")];
+    let run = async || fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
+    let before = run().await;
+    assert_eq!((before.count(JobState::Saved), before.count(JobState::Moderated)), (1, 1));
+    ledger.add([job("later", "a wolf")]).await.unwrap();
+    assert_eq!(ledger.archive(Duration::from_secs(3600)).await.unwrap(), 0);
+    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 2);
+    let left: Vec<_> = ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect();
+    assert_eq!(left, ["later"]);
+    ledger.cancel(&Filter::all()).await.unwrap();
+    // The next process adds the same jobs.
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
+    assert_eq!(report.rows().len(), 1, "{report}");
+    assert_eq!(fixture.accepted(), 2);
+    let error = ledger.add([job("good", "another fox")]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Job);
+    let spending = ledger.spending().await.unwrap();
+    assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
+    assert_eq!(ledger.jobs().await.unwrap()[0].number, 3);
+}
+
+async fn the_spending_agrees_with_the_account(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    let mut batch = fixture.batch(&ledger).jobs(two_groups()).max_active(1);
+    batch.run().await.unwrap();
+    let spending = ledger.spending().await.unwrap();
+    let groups: Vec<_> = spending.iter().map(|row| row.group.as_deref().unwrap()).collect();
+    assert_eq!(groups, ["anna", "ben"]);
+    assert_eq!((spending[0].submissions, spending[0].without_cost), (5, 1));
+    assert_equal(spending[0].estimated, PRICE);
+    let counted: f64 = spending.iter().map(|row| row.credits + row.estimated).sum();
+    assert_equal(counted, fixture.charged());
+    let report = ledger.report().await.unwrap();
+    assert_equal(report.rows().iter().map(|row| row.credits + row.estimated).sum(), counted);
+}
+
+async fn a_watch_sees_what_another_process_changes(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("old", "a fox")]).await.unwrap();
+    let mut watch = manage(&fixture, backend).await.watch().await.unwrap();
+    let mut batch = fixture.batch(&ledger).jobs(jobs(3));
+    let follow = async {
+        let mut states = HashMap::new();
+        while states.values().filter(|state| **state == JobState::Saved).count() < 4 {
+            for job in watch.changed().await.unwrap() {
+                states.insert(job.name, job.state);
+            }
+        }
+        assert_eq!(states.len(), 4);
+        let more = time::timeout(Duration::from_secs(60), watch.changed()).await;
+        assert!(more.is_err(), "{more:?}");
+    };
+    let (report, ()) = tokio::join!(batch.run(), follow);
+    assert_eq!(report.unwrap().count(JobState::Saved), 4);
+}
