@@ -34,7 +34,7 @@ mod template;
 mod time;
 
 #[cfg(feature = "ledger")]
-pub use self::batch::{Batch, Events};
+pub use self::batch::{Advanced, Batch, Dispatcher, Events};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
 pub use self::error::{Error, ErrorKind};

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    Batch, Settings,
+    Batch,
     run::Run,
     unrecorded::{Unrecorded, first},
     worker::Worker,
@@ -24,13 +24,13 @@ use crate::{Error, ErrorKind, Ledger, ledger::Marking, output::Output};
 pub(super) struct Fleet(Arc<sync::Mutex<Vec<i64>>>);
 
 impl Fleet {
-    fn add(&self, worker: i64) {
+    pub(super) fn add(&self, worker: i64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
     /// Retires all workers. Waits for their submissions first, so that the state of every job is
     /// settled.
-    async fn retire(
+    pub(super) async fn retire(
         &self,
         client: &Client,
         ledger: &Ledger,
@@ -83,21 +83,30 @@ impl Batch {
         let marking = Arc::new(Marking::new(output.clone()));
         let mut workers = JoinSet::new();
         for _ in 0..self.settings.workers {
-            let worker = Arc::new(Worker {
-                client: self.client.clone(),
-                ledger: self.ledger.clone(),
-                output: output.clone(),
-                sinks: self.sinks.clone(),
-                unrecorded: self.unrecorded.clone(),
-                settings: self.settings.clone(),
-                receivers: Arc::downgrade(&self.receivers),
-                stopped: stopped.clone(),
-                admission: RwLock::default(),
-                marking: Arc::clone(&marking),
-            });
+            let worker = Arc::new(self.worker(output, stopped, Arc::clone(&marking)));
             workers.spawn(run(worker, self.unretired.clone()));
         }
         workers
+    }
+
+    pub(super) fn worker(
+        &self,
+        output: &Output,
+        stopped: &watch::Receiver<bool>,
+        marking: Arc<Marking>,
+    ) -> Worker {
+        Worker {
+            client: self.client.clone(),
+            ledger: self.ledger.clone(),
+            output: output.clone(),
+            sinks: self.sinks.clone(),
+            unrecorded: self.unrecorded.clone(),
+            settings: self.settings.clone(),
+            receivers: Arc::downgrade(&self.receivers),
+            stopped: stopped.clone(),
+            admission: RwLock::default(),
+            marking,
+        }
     }
 
     /// Returns whether a worker lost its lease, or the first error.
@@ -137,9 +146,7 @@ type Workers = JoinSet<Result<bool, Error>>;
 async fn run(worker: Arc<Worker>, fleet: Fleet) -> Result<bool, Error> {
     let mut lost_a_lease = false;
     loop {
-        let marking = Arc::clone(&worker.marking);
-        let Settings { lease, limits, .. } = worker.settings;
-        let number = worker.ledger.register(lease, limits, marking).await?;
+        let number = worker.register().await?;
         fleet.add(number);
         match Run::new(Arc::clone(&worker), number).finish().await {
             Err(error) if error.kind() == ErrorKind::Lease => {

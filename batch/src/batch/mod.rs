@@ -1,5 +1,6 @@
 //! Runs the jobs of a ledger.
 
+mod dispatch;
 mod events;
 mod fleet;
 mod pause;
@@ -18,6 +19,7 @@ use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use imagekiln::{Client, ClientBuilder};
 
+pub use self::dispatch::{Advanced, Dispatcher};
 pub use self::events::Events;
 use self::{
     events::Sinks,

@@ -66,6 +66,12 @@ impl From<Error> for End {
 }
 
 impl Worker {
+    /// Registers the worker in the ledger, and returns its number.
+    pub(super) async fn register(&self) -> Result<i64, Error> {
+        let Settings { lease, limits, .. } = self.settings;
+        self.ledger.register(lease, limits, Arc::clone(&self.marking)).await
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         *self.stopped.borrow()
     }

@@ -6,8 +6,9 @@ use super::{
     database::{Database, Value},
     jobs::find_jobs,
     limits::{Scope, Subject},
+    manage::no_job,
 };
-use crate::{Error, JobStatus};
+use crate::{Error, JobState, JobStatus};
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
@@ -31,6 +32,16 @@ pub(crate) struct Demand {
     pub(crate) blocked: Vec<Scope>,
 }
 
+/// A job that was asked for by its name.
+#[derive(Debug)]
+pub(crate) enum Named {
+    Claimed(Box<Claim>),
+    /// Its state is final, or a person decides what happens next.
+    Ended(Box<JobStatus>),
+    /// Another worker has it, or a limit holds it back.
+    Held,
+}
+
 /// The jobs that a worker claimed.
 #[derive(Debug)]
 pub(crate) struct Claimed {
@@ -52,6 +63,43 @@ impl Ledger {
             Ok(Claimed { jobs: claimed(database, &demand).await?, is_limited })
         })
         .await
+    }
+
+    /// Claims the job with this name, if it can be continued now. `number` is that of the claim.
+    pub(crate) async fn claim_named(
+        &self,
+        worker: i64,
+        number: i64,
+        name: &str,
+    ) -> Result<Named, Error> {
+        let (given, name) = (name.to_owned(), name.to_owned());
+        let claimed = self
+            .exclusive(async move |database| {
+                let demand = Demand { worker, number, paid: 1, queued: 1, blocked: Vec::new() };
+                if let Some(job) = claimed(database, &demand).await?.pop() {
+                    return Ok(Some(Named::Claimed(Box::new(job))));
+                }
+                let find = find_jobs(database, "j.name = $1", [(&name).into()]);
+                let Some(job) = find.await?.pop() else { return Ok(None) };
+                let may_claim = match job.status.state {
+                    JobState::Ready | JobState::Submitted => true,
+                    JobState::Queued => {
+                        let JobStatus { operation, group, .. } = &job.status;
+                        let mut gate = Gate::read(database, &[]).await?;
+                        gate.admits(Subject { operation, group: group.as_deref() })
+                    }
+                    JobState::Submitting => false,
+                    _ => return Ok(Some(Named::Ended(Box::new(job.status)))),
+                };
+                let free = "SELECT 1 FROM jobs WHERE id = $1 AND worker IS NULL";
+                if may_claim && database.finds(free, [job.id.into()]).await? {
+                    take(database, &demand, &[job.id]).await?;
+                }
+                let claimed = claimed(database, &demand).await?.pop();
+                Ok(Some(claimed.map_or(Named::Held, |job| Named::Claimed(Box::new(job)))))
+            })
+            .await?;
+        claimed.ok_or_else(|| no_job(&given))
     }
 
     /// Gives back a job that this worker cannot continue. Workers that register later try again.

@@ -162,6 +162,6 @@ pub(super) fn state_in(states: &[JobState]) -> String {
     format!("state IN ({})", names.join(", "))
 }
 
-fn no_job(name: &str) -> Error {
+pub(super) fn no_job(name: &str) -> Error {
     Error::new(ErrorKind::State, format!("the ledger has no job `{name}`"))
 }

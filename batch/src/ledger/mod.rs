@@ -39,7 +39,7 @@ use tokio::sync::{self, watch};
 pub(crate) use self::acceptances::OpenLog;
 pub(crate) use self::admission::Admission;
 pub use self::changes::Watch;
-pub(crate) use self::claims::{Claim, Claimed, Demand};
+pub(crate) use self::claims::{Claim, Claimed, Demand, Named};
 pub use self::clocks::Clocks;
 pub use self::control::LimitStatus;
 pub(crate) use self::identity::Marking;

@@ -12,6 +12,7 @@ use imagekiln::{
 };
 use imagekiln_batch::{Error, ErrorKind, Filter, Job, JobState, Ledger, Scope};
 use imagekiln_testbed::Trial;
+use serde_json::json;
 use tokio::time;
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, state};
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_job_that_left_the_ledger_is_not_paid_again),
         both(the_spending_agrees_with_the_account),
         both(a_watch_sees_what_another_process_changes),
+        both(a_job_keeps_the_values_of_the_program),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -288,4 +290,27 @@ async fn a_watch_sees_what_another_process_changes(backend: Backend) {
     };
     let (report, ()) = tokio::join!(batch.run(), follow);
     assert_eq!(report.unwrap().count(JobState::Saved), 4);
+}
+
+async fn a_job_keeps_the_values_of_the_program(backend: Backend) {
+    let ledger = Fixture::new(backend).await.ledger().await;
+    let metadata = json!({ "order": 17 });
+    let fox = job("fox", "a fox").group("anna").metadata(metadata.clone()).priority(-2);
+    ledger.add([fox.clone(), job("wolf", "a wolf")]).await.unwrap();
+    // The same job is not added twice.
+    ledger.add([fox]).await.unwrap();
+    let of_anna = Filter::all().group("anna");
+    let (status, request) = ledger.list_with_requests(&of_anna, 0, 10).await.unwrap().remove(0);
+    assert_eq!((status.metadata, status.priority), (Some(metadata), -2));
+    assert_eq!(request, ledger.request("fox").await.unwrap().unwrap());
+    for wrong in [
+        job("fox", "a fox").group("ben"),
+        job("empty", "a fox").group(""),
+        job("long", "a fox").group("x".repeat(201)),
+        job("large", "a fox").metadata("x".repeat(16 * 1024).into()),
+    ] {
+        let error = ledger.add([wrong]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Job, "{error}");
+    }
+    assert_eq!(ledger.jobs().await.unwrap().len(), 2);
 }

@@ -4,6 +4,7 @@ mod acceptances;
 mod budget;
 mod commits;
 mod control;
+mod dispatch;
 mod examples;
 mod identity;
 mod journal;
@@ -28,6 +29,7 @@ fn main() {
         budget::tests(),
         commits::tests(),
         control::tests(),
+        dispatch::tests(),
         examples::tests(),
         identity::tests(),
         journal::tests(),
