@@ -171,9 +171,11 @@ async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
     const ARCHIVED: &str = "SELECT s.name, s.target, s.request, a.target, a.request_sha256
         FROM staged_jobs s JOIN archived_jobs a ON a.name = s.name
         WHERE s.addition = $1 ORDER BY s.position";
+    // Not a join: PostgreSQL has no statistics of new tables, and would compare all pairs.
     const SAME_TARGETS: &str = "SELECT s.name, s.target FROM staged_jobs s
-        JOIN jobs j ON j.target = s.target AND j.target NOT LIKE '%{%'
-        WHERE s.addition = $1 AND j.name <> s.name ORDER BY s.position LIMIT 1";
+        WHERE s.addition = $1 AND (SELECT j.name FROM jobs j
+            WHERE j.target = s.target AND j.target NOT LIKE '%{%') <> s.name
+        ORDER BY s.position LIMIT 1";
     const PUBLISH: &str = "INSERT INTO jobs
             (name, number, target, operation, request, group_name, metadata, priority, state,
             added_at, changed_at)

@@ -7,10 +7,14 @@ use std::{
 
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger};
-use imagekiln_testbed::Trial;
+use imagekiln_testbed::{
+    Runtime, Trial, name_of,
+    postgres::{POSTGRES, cluster},
+    test,
+};
 use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
-use crate::support::{Backend, Fixture, both, chain, job, sqlite};
+use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
 
 pub fn tests() -> Vec<Trial> {
     let files = [
@@ -26,7 +30,10 @@ pub fn tests() -> Vec<Trial> {
         both(all_jobs_are_added_or_none),
         both(many_jobs_are_added_in_their_order),
     ];
-    files.into_iter().chain(jobs.into_iter().flatten()).collect()
+    let name = name_of(&many_jobs_are_added_again_in_a_moment);
+    let run = many_jobs_are_added_again_in_a_moment;
+    let again = test(name, &[POSTGRES], Runtime::CurrentThread, run);
+    files.into_iter().chain(jobs.into_iter().flatten()).chain([again]).collect()
 }
 
 async fn new_ledger() -> (tempfile::TempDir, Ledger) {
@@ -179,4 +186,14 @@ async fn secrets_are_not_in_the_ledger() {
         let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
     }
+}
+
+/// PostgreSQL knows nothing about the contents of tables that have just been created.
+async fn many_jobs_are_added_again_in_a_moment() {
+    let url = format!("{}?options[statement_timeout]=5s", cluster().create_database());
+    let ledger = Ledger::connect(&url).await.unwrap();
+    for _ in 0..2 {
+        ledger.add(jobs(10_000)).await.unwrap();
+    }
+    assert_eq!(ledger.jobs().await.unwrap().len(), 10_000);
 }
