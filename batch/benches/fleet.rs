@@ -1,6 +1,6 @@
 //! Jobs per second, memory and the time to resume, against a simulator in another process.
 //!
-//!     cargo bench --package imagekiln-batch --bench fleet [rates|old|waiting|many]
+//!     cargo bench --package imagekiln-batch --bench fleet [rates|old|waiting|many|adding]
 
 use std::{
     env, fs,
@@ -14,7 +14,7 @@ use std::{
 };
 
 use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
-use imagekiln_batch::{Batch, Job, JobState, Ledger};
+use imagekiln_batch::{Batch, Job, JobState, Ledger, Scope};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::{
     bench::{figure, is_bench},
@@ -250,6 +250,64 @@ async fn measure() {
     if wanted("many") {
         many_active_jobs(root).await;
     }
+    if wanted("adding") {
+        for (name, is_linked) in [("sqlite", false), ("postgres", false), ("linked", true)] {
+            adding(root, name, is_linked).await;
+        }
+    }
+}
+
+/// Measures how long single jobs take from `add` to the saved picture, before and while another
+/// connection adds 100,000 jobs.
+async fn adding(root: &Path, name: &str, is_linked: bool) {
+    let bench = Bench::new(root, Duration::ZERO).await;
+    let ledger = match name {
+        "sqlite" => bench.sqlite(),
+        _ if is_linked => linked(&cluster().create_database()),
+        _ => cluster().create_database(),
+    };
+    let workers = if name == "sqlite" { 1 } else { 3 };
+    let worker = open(&ledger).await;
+    let mut active = JoinSet::new();
+    for _ in 0..workers {
+        let ledger = if workers == 1 { worker.clone() } else { open(&ledger).await };
+        let client = Client::builder().api_key(bench.simulator.api_key());
+        let batch = Batch::open(client.base_url(bench.simulator.base_url()), ledger).unwrap();
+        let mut batch = batch.save_to(bench.directory.join("pictures")).wait_for_jobs();
+        active.spawn(async move { batch.resume().await.map(drop) });
+    }
+    let manager = match name {
+        "sqlite" => Ledger::open_to_manage(&ledger).await.unwrap(),
+        _ => open(&ledger).await,
+    };
+    let many = Scope::Group("many".to_owned());
+    manager.pause(many).await.unwrap();
+    let mut number = 0;
+    let mut slowest = async |until: &mut (dyn Future<Output = ()> + Unpin)| {
+        let mut slowest = Duration::ZERO;
+        loop {
+            number += 1;
+            let (job, started) = (format!("probe-{number}"), Instant::now());
+            worker.add([Job::new(&job, format!("{job}.jpg"), request(number))]).await.unwrap();
+            while worker.job(&job).await.unwrap().unwrap().state != JobState::Saved {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            slowest = slowest.max(started.elapsed());
+            let is_over = tokio::time::timeout(Duration::from_millis(100), &mut *until).await;
+            if is_over.is_ok() {
+                return slowest.as_secs_f64();
+            }
+        }
+    };
+    let before = slowest(&mut Box::pin(tokio::time::sleep(Duration::from_secs(5)))).await;
+    let job = |number| Job::new(format!("{number}"), format!("{number}.jpg"), request(number));
+    let jobs = (0..old()).map(|number| job(number).group("many"));
+    let started = Instant::now();
+    let during = slowest(&mut Box::pin(async { manager.add(jobs).await.unwrap() })).await;
+    figure(&format!("batch.adding_{name}.time"), "s", vec![started.elapsed().as_secs_f64()]);
+    figure(&format!("batch.adding_{name}.before"), "s", vec![before]);
+    figure(&format!("batch.adding_{name}.during"), "s", vec![during]);
+    assert!(active.try_join_next().is_none(), "a worker ended");
 }
 
 /// Measures new ledgers with tasks that are ready at once, in alternating rounds.

@@ -33,7 +33,6 @@ ALTER TABLE staged_jobs
 -- Jobs that ended and left the ledger. Their submissions stay, and prove what was paid.
 CREATE TABLE archived_jobs (
     name TEXT PRIMARY KEY,
-    number BIGINT NOT NULL,
     target TEXT NOT NULL,
     -- The digest of the request in hexadecimal: a job that is added again is the same one.
     request_sha256 TEXT NOT NULL,
@@ -41,6 +40,10 @@ CREATE TABLE archived_jobs (
     location TEXT,
     archived_at BIGINT NOT NULL
 );
+
+-- The number of the last job, also while many jobs are being added.
+CREATE TABLE numbering (last BIGINT NOT NULL);
+INSERT INTO numbering SELECT COALESCE(MAX(number), 0) FROM jobs;
 
 CREATE TABLE limits (
     scope TEXT NOT NULL CHECK (scope IN ('ledger', 'operation', 'group')),

@@ -10,6 +10,7 @@ use imagekiln::Request;
 use super::{
     Ledger,
     database::{Database, Value},
+    steps::is_taken,
 };
 use crate::{Error, ErrorKind, Job, random};
 
@@ -48,23 +49,38 @@ impl Ledger {
                 tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
             }
         }
-        added
+        added.map_err(|error| {
+            let message = "another process has just added a job with one of the targets";
+            if is_taken(&error) { Error::new(ErrorKind::Job, message) } else { error }
+        })
     }
 
     async fn add_in_chunks(&self, addition: i64, mut jobs: Vec<StoredJob>) -> Result<(), Error> {
-        let mut first = 0;
-        while !jobs.is_empty() {
-            let rest = jobs.split_off(jobs.len().min(CHUNK));
-            let (chunk, is_last) = (mem::replace(&mut jobs, rest), jobs.is_empty());
+        if jobs.len() <= CHUNK {
             self.transaction(async move |database| {
-                stage(database, addition, first, &chunk).await?;
-                if is_last {
-                    publish(database, addition).await?;
-                }
-                Ok(())
+                stage(database, addition, 0, &jobs).await?;
+                let last = reserve_numbers(database, addition).await?;
+                publish(database, addition, last).await
             })
             .await?;
-            first += CHUNK as i64;
+        } else {
+            let mut first = 0;
+            while !jobs.is_empty() {
+                let rest = jobs.split_off(jobs.len().min(CHUNK));
+                let chunk = mem::replace(&mut jobs, rest);
+                self.transaction(async move |database| {
+                    stage(database, addition, first, &chunk).await
+                })
+                .await?;
+                first += CHUNK as i64;
+            }
+            // On its own: other additions wait for it.
+            let reserve =
+                async move |database: &mut Database| reserve_numbers(database, addition).await;
+            let last = self.transaction(reserve).await?;
+            let publish =
+                async move |database: &mut Database| publish(database, addition, last).await;
+            self.transaction(publish).await?;
         }
         self.0.changes.send_replace(());
         Ok(())
@@ -159,8 +175,25 @@ async fn stage(
     Ok(())
 }
 
-/// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
-async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
+/// The staged jobs that the ledger does not contain.
+const NEW: &str = "s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
+    AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)";
+
+/// Reserves the numbers of the staged jobs. Returns the last number before them.
+async fn reserve_numbers(database: &mut Database, addition: i64) -> Result<i64, Error> {
+    let count = format!("SELECT COUNT(*) FROM staged_jobs s WHERE {NEW}");
+    let count: i64 = database.value(&count, [addition.into()]).await?;
+    // Earlier versions count the jobs instead.
+    let reserve = "UPDATE numbering SET last = $1 + (SELECT MAX(number) FROM
+            (SELECT last AS number UNION ALL SELECT MAX(number) FROM jobs) numbers)
+        RETURNING last";
+    let last: i64 = database.value(reserve, [count.into()]).await?;
+    Ok(last - count)
+}
+
+/// Makes the staged jobs visible, with the numbers after `last`. If this runs again after its
+/// commit, it changes nothing.
+async fn publish(database: &mut Database, addition: i64, last: i64) -> Result<(), Error> {
     const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request,
             CAST(CASE WHEN COALESCE(j.group_name, '') = COALESCE(s.group_name, '') THEN 1 ELSE 0 END
                 AS BIGINT)
@@ -176,21 +209,21 @@ async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
         WHERE s.addition = $1 AND (SELECT j.name FROM jobs j
             WHERE j.target = s.target AND j.target NOT LIKE '%{%') <> s.name
         ORDER BY s.position LIMIT 1";
-    const PUBLISH: &str = "INSERT INTO jobs
-            (name, number, target, operation, request, group_name, metadata, priority, state,
-            added_at, changed_at)
-        SELECT s.name,
-            (SELECT COALESCE(MAX(number), 0) FROM (SELECT MAX(number) AS number FROM jobs
-                UNION ALL SELECT MAX(number) FROM archived_jobs) numbers)
-                + ROW_NUMBER() OVER (ORDER BY s.position),
-            s.target, s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued',
-            $2, $2
-        FROM staged_jobs s
-        WHERE s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
-            AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)
-        ORDER BY s.position";
     const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
-    database.lock_additions().await?;
+    let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
+    if let Some((name, target)) = taken {
+        return Err(has_taken_target(&name, &target));
+    }
+    let now = database.now().await?;
+    // Another process may add the same jobs at the same time: then this waits for its commit.
+    let publish = format!(
+        "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
+            priority, state, added_at, changed_at)
+         SELECT s.name, CAST($3 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY s.position), s.target,
+            s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued', $2, $2
+         FROM staged_jobs s WHERE {NEW} ORDER BY s.position ON CONFLICT (name) DO NOTHING"
+    );
+    database.execute(&publish, [addition.into(), now.into(), last.into()]).await?;
     type Pair = (String, String, String, String, String, i64);
     for (name, target, request, known_target, known_request, is_same_group) in
         database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
@@ -208,12 +241,6 @@ async fn publish(database: &mut Database, addition: i64) -> Result<(), Error> {
             return Err(is_different(&name));
         }
     }
-    let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
-    if let Some((name, target)) = taken {
-        return Err(has_taken_target(&name, &target));
-    }
-    let now = database.now().await?;
-    database.execute(PUBLISH, [addition.into(), now.into()]).await?;
     database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
     Ok(())
 }

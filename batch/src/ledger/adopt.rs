@@ -9,7 +9,10 @@ use imagekiln::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Ledger, database::Database, records::SubmissionRow, resolve::has_task, steps::Change};
+use super::{
+    Ledger, database::Database, jobs::find_jobs, records::SubmissionRow, resolve::has_task,
+    steps::Change,
+};
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     output::{Output, OutputTarget, SavedPicture},
@@ -105,7 +108,8 @@ async fn adopt(
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task)).await?;
     let change = Change::Saved(picture.clone());
-    change.write(database, job, None, JobState::Submitted).await.map(Some)
+    change.write(database, job, None, JobState::Submitted).await?;
+    Ok(find_jobs(database, "j.id = $1", [job.into()]).await?.pop().map(|job| job.status))
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {

@@ -133,19 +133,6 @@ impl Database {
         Ok(())
     }
 
-    /// Excludes other transactions that add jobs, until the end of this one.
-    pub(super) async fn lock_additions(&mut self) -> sqlx::Result<()> {
-        match self {
-            // A file has one writer at a time.
-            Self::Sqlite(..) => Ok(()),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(connection, _) => {
-                let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
-                raw_sql(&lock).execute(connection).await.map(drop)
-            }
-        }
-    }
-
     /// Returns the end of a query of submissions `s` that nobody else may change until the end of
     /// this transaction.
     pub(super) fn for_update(&self) -> &'static str {

@@ -266,7 +266,7 @@ where
     }
 }
 
-fn time_of(milliseconds: i64) -> SystemTime {
+pub(super) fn time_of(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 
@@ -276,7 +276,7 @@ fn metadata(text: Option<String>) -> sqlx::Result<Option<serde_json::Value>> {
 }
 
 /// The table accepts only known states.
-fn state_named(name: String) -> sqlx::Result<JobState> {
+pub(super) fn state_named(name: String) -> sqlx::Result<JobState> {
     JobState::named(&name).ok_or_else(|| {
         sqlx::Error::Decode(format!("the ledger contains an unknown state, {name}").into())
     })

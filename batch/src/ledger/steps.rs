@@ -9,11 +9,11 @@ use super::{
     Ledger,
     claims::Claim,
     database::{Database, Value},
-    jobs::{find_jobs, read_request},
+    jobs::{find_jobs, read_request, state_named, time_of},
     records::{SubmissionRow, read},
     workers::lease_lost,
 };
-use crate::{Error, JobState, JobStatus, output::SavedPicture};
+use crate::{Error, JobState, output::SavedPicture};
 
 impl Ledger {
     /// Returns the request of a claimed job, and the record of its submission, if it has one.
@@ -73,7 +73,10 @@ impl Ledger {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let write =
             async move |database: &mut Database| change.write(database, id, worker, from).await;
-        job.status = self.transaction(write).await?;
+        let (state, reason, location, ready_at, changed_at) = self.transaction(write).await?;
+        let status = &mut job.status;
+        (status.state, status.reason, status.location) = (state_named(state)?, reason, location);
+        (status.ready_at, status.changed_at) = (ready_at.map(time_of), time_of(changed_at));
         Ok(())
     }
 
@@ -89,7 +92,7 @@ impl Ledger {
 }
 
 /// Whether another row has a value that must be unique.
-fn is_taken(error: &Error) -> bool {
+pub(super) fn is_taken(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
     matches!(source, Some(sqlx::Error::Database(error)) if error.is_unique_violation())
 }
@@ -105,6 +108,9 @@ pub(crate) enum Change {
     Saved(SavedPicture),
 }
 
+/// The state of a job, its reason and its location, and when it became ready and last changed.
+pub(super) type Changed = (String, Option<String>, Option<String>, Option<i64>, i64);
+
 impl Change {
     /// If the connection broke after the commit, the job is in its new state already.
     pub(super) async fn write(
@@ -113,7 +119,7 @@ impl Change {
         job: i64,
         worker: Option<i64>,
         from: JobState,
-    ) -> Result<JobStatus, Error> {
+    ) -> Result<Changed, Error> {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
@@ -126,7 +132,8 @@ impl Change {
             ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
                 ELSE ready_at END,
             changed_at = $4
-            WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)";
+            WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)
+            RETURNING state, reason, location, ready_at, changed_at";
         let values = [
             to.as_str().into(),
             reason.into(),
@@ -136,11 +143,7 @@ impl Change {
             worker.into(),
             from.as_str().into(),
         ];
-        if database.execute(change, values).await? == 0 {
-            return Err(lease_lost());
-        }
-        let changed = find_jobs(database, "j.id = $1", [job.into()]).await?.pop();
-        Ok(changed.ok_or(sqlx::Error::RowNotFound)?.status)
+        database.row(change, values).await?.ok_or_else(lease_lost)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The file of a ledger, and the jobs that it accepts.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         both(adding_the_same_jobs_again_changes_nothing),
         both(all_jobs_are_added_or_none),
         both(many_jobs_are_added_in_their_order),
+        both(several_processes_add_the_same_jobs),
     ];
     let name = name_of(&many_jobs_are_added_again_in_a_moment);
     let run = many_jobs_are_added_again_in_a_moment;
@@ -186,6 +188,18 @@ async fn secrets_are_not_in_the_ledger() {
         let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
     }
+}
+
+async fn several_processes_add_the_same_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let (other, third) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
+    let backward = jobs(1200).into_iter().rev();
+    let few = jobs(1210).into_iter().skip(1190);
+    let added = tokio::join!(ledger.add(jobs(1200)), other.add(backward), third.add(few));
+    assert!(matches!(added, (Ok(()), Ok(()), Ok(()))), "{added:?}");
+    let numbers: HashSet<_> = ledger.jobs().await.unwrap().iter().map(|job| job.number).collect();
+    assert_eq!(numbers.len(), 1210);
 }
 
 /// PostgreSQL knows nothing about the contents of tables that have just been created.
