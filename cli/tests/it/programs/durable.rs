@@ -72,7 +72,7 @@ async fn decide(bench: &Bench) {
 #[test]
 fn the_program_of_the_guide_is_the_example() {
     let page = imagekiln_testbed::page("src/guide/many.md");
-    assert_eq!(blocks(page)[0].code, imagekiln_testbed::page("src/guide/many.rs"));
+    assert_eq!(blocks(page)[0].code, imagekiln_testbed::page("examples/many.rs"));
 }
 
 #[test]
