@@ -9,7 +9,6 @@ use crate::{
     find_operation,
     journal::{self, Origin, Record, Step},
     task::Shared,
-    telemetry::metrics,
     transport::service::result_url,
 };
 
@@ -51,7 +50,8 @@ impl ClientBuilder {
     /// Kind [`Settings`](crate::ErrorKind::Settings): a setting is missing or invalid. The error
     /// names it.
     pub fn build(self) -> Result<Client, Error> {
-        metrics::describe();
+        #[cfg(feature = "metrics")]
+        crate::telemetry::describe_metrics();
         Ok(Client(Arc::new(self.shared()?)))
     }
 }

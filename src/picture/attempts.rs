@@ -12,7 +12,7 @@ use crate::{
     Error,
     journal::{self, Step},
     retry::{Backoff, LONGEST_RETRY},
-    telemetry::spans,
+    telemetry,
     transport::middleware::{Purpose, Retry},
 };
 
@@ -119,6 +119,6 @@ impl Picture {
                 }
             }
         };
-        spans::run_download(&self.task, attempting).await
+        telemetry::run_download(&self.task, attempting).await
     }
 }

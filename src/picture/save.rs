@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Error, ErrorKind, FileKind,
     journal::{self, Step},
-    telemetry::metrics,
+    telemetry,
 };
 
 /// The number of chunks between the network and the disk. One blocking writer with a short channel
@@ -134,7 +134,7 @@ impl Picture {
                 "the picture has another format than its file name; set `output_format`"
             );
         }
-        metrics::picture_saved(&self.task);
+        telemetry::saved(&self.task);
         if options.closes_record {
             let Saved { path, bytes, sha256, .. } = &saved;
             // The next process may have another working directory.

@@ -20,7 +20,7 @@ use crate::{
     contract::read_response,
     journal::{self, Step},
     retry::status::PollEffect,
-    telemetry::{metrics, spans},
+    telemetry,
     transport::{
         middleware::{Purpose, Subject},
         redaction::Redaction,
@@ -84,7 +84,7 @@ impl Task {
         until: Instant,
     ) -> Result<Update, Error> {
         let Self { shared, reference: task, .. } = self;
-        let span = spans::poll(task);
+        let span = telemetry::poll_span(task);
         // Taken before the service decides and signs the delivery URL, so that the computed expiry
         // is never too late.
         let at = shared.service.clock.now();
@@ -96,9 +96,7 @@ impl Task {
             Some(_) => error.with_task(task),
             None => error.with_task(task).with_advice("the poll failed, not the task; poll again"),
         });
-        let outcome = polled.as_ref().map(Update::status);
-        spans::polled(&span, outcome);
-        metrics::poll(task, outcome);
+        telemetry::polled(&span, task, polled.as_ref().map(Update::status));
         let update = polled?;
         if update.status().is_final() {
             if let Some(slots) = &shared.slots {

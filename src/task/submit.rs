@@ -21,7 +21,7 @@ use crate::{
     Billing, Error, ErrorKind, Operation, Request,
     journal::{self, Intent, JournalError, Origin, Step},
     retry::Backoff,
-    telemetry::{metrics, spans},
+    telemetry,
     transport::{
         body::BodyPlan,
         middleware::{Purpose, Retry},
@@ -38,7 +38,7 @@ impl Shared {
         origin: Origin,
     ) -> Result<Task, Error> {
         let operation = request.operation().name;
-        let span = spans::submit(operation);
+        let span = telemetry::submit_span(operation);
         let submitting = async {
             let outcome = self.submit_request(request, waits_for_slot, origin, &span).await;
             let outcome = outcome.map_err(|error| error.with_operation(operation));
@@ -51,7 +51,7 @@ impl Shared {
             }
             outcome
         };
-        spans::run(span.clone(), submitting).await
+        telemetry::run(span.clone(), submitting).await
     }
 
     async fn submit_request(
@@ -156,9 +156,9 @@ impl Submission {
     async fn run(self, mut caller: oneshot::Sender<Outcome>, span: Span) {
         let outcome = self.send_journalled(&mut caller).await;
         let Self { shared, slot, in_flight, request, .. } = self;
-        metrics::submission(request.operation().name, outcome.as_ref().map(Task::reference));
+        let accepted = outcome.as_ref().map(Task::reference);
+        telemetry::submitted(&span, request.operation().name, accepted);
         if let Some(task) = accepted_task(&outcome) {
-            spans::accepted(&span, task);
             if let (Some(slots), Some(slot)) = (&shared.slots, slot) {
                 slots.hold(task, slot);
             }

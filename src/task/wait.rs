@@ -14,7 +14,7 @@ use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
     retry::{Backoff, LONGEST_RETRY},
-    telemetry::{metrics, spans},
+    telemetry,
     transport::middleware::{Purpose, Retry},
     values::{MAX_NAME, one_line},
 };
@@ -211,7 +211,7 @@ impl Polling {
             requested_pause: None,
             has_retry: true,
             last_poll_is_sent: false,
-            span: spans::wait(&task.reference),
+            span: telemetry::wait_span(&task.reference),
             task,
         }
     }
@@ -221,8 +221,8 @@ impl Polling {
         let next = self.next_update().await;
         if next.as_ref().map_or(true, |update| update.status().is_final()) {
             let outcome = next.as_ref().map(Update::status);
-            spans::polled(&self.span, outcome);
-            metrics::wait(&self.task.reference, outcome, self.started.elapsed());
+            let elapsed = self.started.elapsed();
+            telemetry::waited(&self.span, &self.task.reference, outcome, elapsed);
         }
         next
     }

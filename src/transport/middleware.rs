@@ -13,10 +13,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty};
 use url::Url;
 
-use crate::{
-    Address, Error, find_operation,
-    telemetry::{metrics, spans},
-};
+use crate::{Address, Error, find_operation, telemetry};
 
 /// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
 /// example to add trace headers, to record metrics or to show what the client waits for.
@@ -177,8 +174,8 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Middlewares(pub(crate) Arc<[Arc<dyn Middleware>]>);
 
 impl Middlewares {
-    /// Starts the span of an exchange, and calls `before` of each middleware in it. Finishing or
-    /// dropping the returned value reports how it ended.
+    /// Starts the span of an exchange, and calls `before` of each middleware in it. Dropping the
+    /// returned value reports how the exchange ended.
     pub(crate) fn begin(
         &self,
         purpose: Purpose,
@@ -190,7 +187,7 @@ impl Middlewares {
             span: span(purpose, url, subject),
             purpose,
             started: Instant::now(),
-            has_ended: false,
+            outcome: Err("no_response"),
             middlewares: self.clone(),
             url: url.clone().into(),
             operation: subject.operation.map(str::to_owned),
@@ -214,7 +211,7 @@ impl Middlewares {
 
     /// Counts a retry, and calls `retry` of each middleware.
     pub(crate) fn announce(&self, retry: &Retry<'_>) {
-        metrics::retry(retry.purpose.name(), retry.error);
+        telemetry::retried(retry.purpose.name(), retry.error);
         for middleware in self.0.iter() {
             has_returned("retry", || middleware.retry(retry));
         }
@@ -241,12 +238,13 @@ fn restore(headers: &mut HeaderMap, kept: &HeaderMap) {
     }
 }
 
-/// An exchange in progress. Dropping it reports that no response arrived.
+/// An exchange in progress. Dropping it reports how the exchange ended.
 pub(crate) struct Observation {
     span: Span,
     purpose: Purpose,
     started: Instant,
-    has_ended: bool,
+    /// The status code of the response, or why there is none.
+    outcome: Result<u16, &'static str>,
     middlewares: Middlewares,
     url: Address,
     operation: Option<String>,
@@ -266,36 +264,34 @@ impl Observation {
 
     /// Sends the request in the span of the exchange, and reports how that ended.
     pub(crate) async fn send(
-        self,
+        mut self,
         sending: impl Future<Output = reqwest::Result<Response>>,
     ) -> reqwest::Result<Response> {
         let response = sending.instrument(self.span.clone()).await;
-        self.finish(&response);
+        self.outcome = match &response {
+            Ok(response) => {
+                if let Some(version) = version(response.version()) {
+                    self.span.record("network.protocol.version", version);
+                }
+                let status = response.status().as_u16();
+                self.span.record("http.response.status_code", status);
+                Ok(status)
+            }
+            Err(error) => Err(error_type(error)),
+        };
         response
     }
+}
 
-    /// Reports the response, or why there is none.
-    fn finish(mut self, response: &reqwest::Result<Response>) {
-        let response = match response {
-            Ok(response) => response,
-            Err(error) => return self.end(None, Some(error_type(error))),
-        };
-        let status = response.status();
-        if let Some(version) = version(response.version()) {
-            self.span.record("network.protocol.version", version);
+impl Drop for Observation {
+    fn drop(&mut self) {
+        match self.outcome {
+            Ok(status @ 400..600) => telemetry::fail(&self.span, &status.to_string()),
+            Ok(_) => {}
+            Err(error_type) => telemetry::fail(&self.span, error_type),
         }
-        self.span.record("http.response.status_code", status.as_u16());
-        let is_error = status.is_client_error() || status.is_server_error();
-        self.end(Some(status.as_u16()), is_error.then_some(status.as_str()));
-    }
-
-    fn end(&mut self, status: Option<u16>, error_type: Option<&str>) {
-        self.has_ended = true;
-        if let Some(error_type) = error_type {
-            spans::fail(&self.span, error_type);
-        }
-        let elapsed = self.started.elapsed();
-        metrics::request(self.purpose.name(), status, elapsed);
+        let (status, elapsed) = (self.outcome.ok(), self.started.elapsed());
+        telemetry::exchanged(self.purpose.name(), status, elapsed);
         let (exchange, outcome) = (self.exchange(), Outcome { status, elapsed });
         self.span.in_scope(|| {
             for middleware in self.middlewares.0.iter().rev() {
@@ -305,21 +301,13 @@ impl Observation {
     }
 }
 
-impl Drop for Observation {
-    fn drop(&mut self) {
-        if !self.has_ended {
-            self.end(None, Some("no_response"));
-        }
-    }
-}
-
 fn span(purpose: Purpose, url: &Url, subject: Subject<'_>) -> Span {
     let method = purpose.method();
     let template = template(purpose, url, subject.operation);
     tracing::info_span!(
         target: "imagekiln::http",
         "HTTP request",
-        otel.name = spans::named(method, template),
+        otel.name = telemetry::span_name(method, template),
         otel.kind = "client",
         otel.status_code = Empty,
         http.request.method = method,
