@@ -57,7 +57,7 @@ fn settings(types: &Types, options: &Options) -> GenerationSettings {
     settings
         .with_interface(InterfaceStyle::Positional)
         .with_hooks(HooksMode::Expected)
-        .with_inner_type(quote! { crate::hooks::Hooks })
+        .with_inner_type(quote! { crate::transport::service::Hooks })
         .with_derive("PartialEq");
     if options.json_schema {
         settings.with_derive("schemars::JsonSchema");

@@ -105,8 +105,6 @@ mod values;
 #[cfg(feature = "webhook")]
 pub mod webhook;
 
-pub(crate) use self::transport::hooks;
-
 pub use self::client::{Client, Unfinished};
 pub use self::contract::{
     Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit,

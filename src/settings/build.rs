@@ -15,12 +15,11 @@ use crate::{
     retry::Random,
     task::Shared,
     transport::{
-        connections::{Connections, HttpSettings},
+        connections::{Connections, HAS_TLS, HttpSettings, tls_backend},
         hosts::{DeliveryRules, KeyOrigins},
         middleware::Middlewares,
         redaction::Secrets,
         service::Service,
-        tls,
     },
 };
 
@@ -68,13 +67,13 @@ impl ClientBuilder {
     }
 
     fn connections(&self, base_is_https: bool) -> Result<Connections, Error> {
-        if base_is_https && !tls::IS_BUILT_IN && self.customize.is_none() {
+        if base_is_https && !HAS_TLS && self.customize.is_none() {
             return Err(invalid_setting(
                 "the base URL uses https, but this program was built without TLS",
             )
             .with_advice("enable the feature `rustls` or `native-tls` of the crate imagekiln"));
         }
-        let tls = tls::backend(base_is_https).map_err(|message| {
+        let tls = tls_backend(base_is_https).map_err(|message| {
             let advice = "check the system's certificates (on many systems, the package \
                           ca-certificates)";
             unusable_http().with_advice(advice).with_source(message)

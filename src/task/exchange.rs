@@ -25,11 +25,10 @@ use crate::{
     },
     transport::{
         body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
-        hooks::Hooks,
         middleware::Purpose,
         redaction::Redaction,
         response::{Ending, ErrorBody, MOST_VIOLATIONS, Response, named},
-        service::path_of,
+        service::{Hooks, path_of},
     },
 };
 

@@ -91,13 +91,13 @@ fn error_of(error: reqwest::Error) -> DownloadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{connections::PublicAddresses, tls};
+    use crate::transport::connections::{PublicAddresses, tls_backend};
 
     /// `localhost` represents any name that resolves to a local address. The rules would already
     /// refuse it, so this test calls the client directly.
     #[tokio::test]
     async fn a_refusal_by_the_resolver_is_not_a_network_error() {
-        let tls = tls::backend(false).unwrap();
+        let tls = tls_backend(false).unwrap();
         let builder = || tls(reqwest::Client::builder().no_proxy());
         let url = "http://localhost:1/";
 

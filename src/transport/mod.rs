@@ -4,7 +4,6 @@
 pub(crate) mod body;
 pub(crate) mod connections;
 pub(crate) mod download;
-pub(crate) mod hooks;
 pub(crate) mod hosts;
 pub(crate) mod middleware;
 pub(crate) mod recording;
@@ -12,4 +11,3 @@ pub(crate) mod redaction;
 pub(crate) mod response;
 mod salvage;
 pub(crate) mod service;
-pub(crate) mod tls;

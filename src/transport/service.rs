@@ -1,12 +1,15 @@
-//! How a client reaches the service: base URLs, key, headers and connections.
+//! How a client reaches the service: base URLs, key, headers and connections. Adds the path and
+//! the headers to submissions of the generated client.
 
 use std::{
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
 use super::{
@@ -19,7 +22,7 @@ use super::{
 };
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
-    TaskRef, retry::Random,
+    TaskRef, generated::Client, retry::Random,
 };
 
 pub(crate) struct Service {
@@ -113,6 +116,42 @@ fn no_regional_base(message: impl Into<String>) -> Error {
         .with_setting(REGIONAL_BASE_URL_VARIABLE)
         .with_advice("set it")
         .with_function("ClientBuilder::regional_base_url")
+}
+
+/// The context of one submission.
+#[derive(Clone)]
+pub(crate) struct Hooks {
+    pub(crate) service: Arc<Service>,
+    pub(crate) operation: &'static str,
+    /// The path of the submission, which the generated client does not know.
+    pub(crate) path: String,
+    /// The number of attempts before this one.
+    pub(crate) resends: u32,
+}
+
+// The generated client derives `Debug`, which requires it here.
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("operation", &self.operation).finish_non_exhaustive()
+    }
+}
+
+impl ClientHooks<Hooks> for Client {
+    async fn exec(
+        &self,
+        mut request: reqwest::Request,
+        _: &OperationInfo,
+    ) -> reqwest::Result<reqwest::Response> {
+        let Hooks { service, operation, path, resends } = self.inner();
+        request.url_mut().set_path(path);
+        let url = request.url().clone();
+        let subject = Subject { operation: Some(operation), task_id: None, resends: *resends };
+        let headers = request.headers_mut();
+        let observation = service.begin(Purpose::Submission, &url, subject, headers);
+        // The generated client sets the content type of opaque bytes, because the body is a stream.
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        observation.send(self.client().execute(request)).await
+    }
 }
 
 /// Builds the polling URL of a task whose submission response had none (operation `get_result` of
