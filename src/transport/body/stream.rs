@@ -3,12 +3,8 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use base64::{Engine, encoded_len};
@@ -123,13 +119,13 @@ impl http_body::Body for StreamedBody {
         // The HTTP client takes the first frame before it sends anything, so that frame is not
         // progress.
         if self.left < self.plan.length {
-            self.progress.count_frame();
+            self.progress.sent().last_frame_at = Instant::now();
         }
         let length = self.written.len().min(FRAME);
         let frame = self.written.split_to(length);
         self.left = self.left.saturating_sub(length as u64);
         if self.left == 0 {
-            self.progress.set_all_frames_taken();
+            self.progress.sent().all_frames_taken = true;
         }
         Poll::Ready(Some(Ok(Frame::data(frame))))
     }
@@ -158,7 +154,7 @@ pub(super) struct Pooled {
 impl Pool {
     /// Returns an empty buffer.
     pub(super) fn buffer(self: &Arc<Self>) -> Pooled {
-        let kept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Pooled { buffer: kept.unwrap_or_default(), length: 0, pool: Arc::clone(self) }
     }
 }
@@ -184,18 +180,19 @@ impl AsRef<[u8]> for Pooled {
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        let mut kept = self.pool.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(std::mem::take(&mut self.buffer));
     }
 }
 
 /// The progress of one attempt.
-pub(crate) struct Progress {
-    started: Instant,
-    /// When the HTTP client last took a frame, in milliseconds after the start.
-    last_frame_ms: AtomicU64,
-    all_frames_taken: AtomicBool,
-    failure: Mutex<Option<BodyFailure>>,
+pub(crate) struct Progress(Mutex<Sent>);
+
+/// What the HTTP client has taken of a body.
+struct Sent {
+    last_frame_at: Instant,
+    all_frames_taken: bool,
+    failure: Option<BodyFailure>,
 }
 
 /// Why the body ended early.
@@ -208,23 +205,14 @@ pub(crate) enum BodyFailure {
 
 impl Progress {
     pub(crate) fn start() -> Self {
-        Self {
-            started: Instant::now(),
-            last_frame_ms: AtomicU64::new(0),
-            all_frames_taken: AtomicBool::new(false),
-            failure: Mutex::default(),
-        }
+        let last_frame_at = Instant::now();
+        Self(Mutex::new(Sent { last_frame_at, all_frames_taken: false, failure: None }))
     }
 
     /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
     /// frame, this is the start of the exchange.
     pub(crate) fn last_frame_at(&self) -> Instant {
-        self.started + Duration::from_millis(self.last_frame_ms.load(Ordering::Relaxed))
-    }
-
-    fn count_frame(&self) {
-        let after = self.started.elapsed().as_millis() as u64;
-        self.last_frame_ms.store(after, Ordering::Relaxed);
+        self.sent().last_frame_at
     }
 
     /// Returns whether the HTTP client has taken the last frame of the body.
@@ -233,21 +221,20 @@ impl Progress {
     /// buffer the frame. `false` means that the service cannot have the whole body and cannot have
     /// accepted the submission.
     pub(crate) fn all_frames_taken(&self) -> bool {
-        self.all_frames_taken.load(Ordering::Acquire)
-    }
-
-    fn set_all_frames_taken(&self) {
-        self.all_frames_taken.store(true, Ordering::Release);
+        self.sent().all_frames_taken
     }
 
     /// Takes why the body ended early, if it did.
     pub(crate) fn take_failure(&self) -> Option<BodyFailure> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.sent().failure.take()
     }
 
     pub(super) fn fail(&self, failure: BodyFailure) {
         // Keep the first failure, which ended the upload.
-        let mut kept = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get_or_insert(failure);
+        self.sent().failure.get_or_insert(failure);
+    }
+
+    fn sent(&self) -> MutexGuard<'_, Sent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
