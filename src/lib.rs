@@ -84,18 +84,7 @@ mod generated {
 }
 pub mod guide;
 pub mod journal;
-/// Code of the program around every HTTP exchange.
-pub mod middleware {
-    pub use crate::transport::middleware::{
-        Exchange, HeaderMap, Middleware, Outcome, Purpose, Retry,
-    };
-}
 mod picture;
-/// Redacted copies of the exchanges with the service, for example to compare them with the
-/// contract.
-pub mod recording {
-    pub use crate::transport::recording::{RecordedBody, Recorder, Recording};
-}
 mod retry;
 mod settings;
 mod task;
@@ -124,6 +113,7 @@ pub use self::settings::{
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
 pub use self::task::{SubmissionResponse, Task, Update, Updates, WaitOptions};
+pub use self::transport::{middleware, recording};
 pub use self::values::{
     Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
     ImageSource, ImageUrlError, IntoField, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region,

@@ -1,4 +1,4 @@
-//! Middleware: code of the program that runs around every exchange.
+//! Code of the program around every HTTP exchange.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

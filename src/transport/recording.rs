@@ -1,4 +1,5 @@
-//! Recordings: redacted copies of the exchanges with the service.
+//! Redacted copies of the exchanges with the service, for example to compare them with the
+//! contract.
 
 use std::time::SystemTime;
 
