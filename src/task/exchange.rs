@@ -94,7 +94,7 @@ impl Submission {
             broken_off(Error::new(ErrorKind::Network, message), &progress)
         })?;
         let response = read(sent, silence).await.map_err(|error| no_response(error, &progress))?;
-        if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+        if matches!(response.ending, Ending::TimedOut) {
             service.connections.abandon(&connection);
         }
         service.record_submission(base, request, &response);
@@ -134,7 +134,7 @@ impl Submission {
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {
-            Ending::Broken(_) | Ending::Silent | Ending::TooSlow => {
+            Ending::Broken(_) | Ending::TimedOut => {
                 (ErrorKind::Network, "ended before it contained a task")
             }
             Ending::TooLong => {

@@ -143,7 +143,7 @@ impl Task {
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let body = response.bytes_stream();
             let response = Response::read(status, headers, body, service.silence, until).await;
-            if matches!(response.ending, Ending::Silent | Ending::TooSlow) {
+            if matches!(response.ending, Ending::TimedOut) {
                 service.connections.abandon(&connection);
             }
             service.record_poll(url, task, &response);
@@ -211,7 +211,7 @@ fn failed(shared: &Shared, task: &TaskRef, response: Response, redaction: &Redac
     if status.is_success() {
         let what = match response.ending {
             Ending::Broken(error) => return broken(error),
-            Ending::Silent | Ending::TooSlow => return timed_out(),
+            Ending::TimedOut => return timed_out(),
             Ending::TooLong => "is too large",
             Ending::Complete if response.get("status").is_some_and(|status| status == "Ready") => {
                 "has status `Ready` but no delivery URL"

@@ -170,7 +170,7 @@ fn of_response(response: &Response, redaction: &Redaction) -> RecordedBody {
     let body = match &response.ending {
         Ending::Complete => response.body.as_deref().unwrap_or_default(),
         Ending::TooLong => return RecordedBody::TooLarge,
-        Ending::Broken(_) | Ending::Silent | Ending::TooSlow => return RecordedBody::Incomplete,
+        Ending::Broken(_) | Ending::TimedOut => return RecordedBody::Incomplete,
     };
     if body.is_empty() {
         return RecordedBody::Empty;

@@ -47,9 +47,8 @@ pub(crate) struct Response {
 pub(crate) enum Ending {
     Complete,
     Broken(reqwest::Error),
-    Silent,
-    /// Data kept arriving, but the body did not end before the deadline.
-    TooSlow,
+    /// Nothing arrived for too long, or the body did not end before the deadline.
+    TimedOut,
     TooLong,
 }
 
@@ -99,8 +98,7 @@ impl Response {
                 Ok(Some(Err(error))) => break Ending::Broken(error),
                 Ok(Some(Ok(chunk))) if arrived.push(&chunk) => {}
                 Ok(Some(Ok(_))) => break Ending::TooLong,
-                Err(_) if Instant::now() >= deadline => break Ending::TooSlow,
-                Err(_) => break Ending::Silent,
+                Err(_) => break Ending::TimedOut,
             }
         };
         let (body, document) = match arrived.beyond {
