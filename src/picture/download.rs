@@ -105,13 +105,7 @@ impl Picture {
     fn not_fetched(&self, error: DownloadError) -> DownloadFailure {
         DownloadFailure::Transient(match error {
             DownloadError::Refused(refusal) => {
-                let message = format!("the delivery URL was refused: {refusal}");
-                return DownloadFailure::Permanent(
-                    Error::new(ErrorKind::AddressRefused, message)
-                        .with_advice(refusal.advice())
-                        .with_function(refusal.function())
-                        .with_task(&self.task),
-                );
+                return DownloadFailure::Permanent(refusal.into_error().with_task(&self.task));
             }
             DownloadError::TooManyRedirects => {
                 self.failed("too many redirects from the delivery URL")

@@ -148,7 +148,10 @@ fn is_invalid(error: &io::Error) -> bool {
         || error.get_ref().is_some_and(|inner| inner.downcast_ref().is_some_and(is_invalid))
 }
 
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+/// Returns the causes of an error, outermost first.
+pub(crate) fn causes(
+    error: &reqwest::Error,
+) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     std::iter::successors(error.source(), |&cause| cause.source())
 }
 

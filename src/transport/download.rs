@@ -1,8 +1,6 @@
 //! Fetches from a delivery URL. This module follows redirects itself, because every URL must be
 //! checked, and the choice of a proxy depends on its host.
 
-use std::{error::Error, iter};
-
 use reqwest::{
     Response,
     header::{HeaderMap, LOCATION},
@@ -17,7 +15,7 @@ use super::{
     middleware::Subject,
     service::Service,
 };
-use crate::TaskRef;
+use crate::{TaskRef, retry::status::causes};
 
 const MAX_REDIRECTS: u32 = 5;
 
@@ -81,11 +79,8 @@ fn redirect_target(url: &Url, response: &Response) -> Option<Url> {
 
 /// A refusal by the resolver is nested in the error of the HTTP client.
 fn error_of(error: reqwest::Error) -> DownloadError {
-    let mut causes = iter::successors(error.source(), |&cause| cause.source());
-    match causes.find_map(|cause| cause.downcast_ref::<UrlRefusal>()) {
-        Some(refusal) => DownloadError::Refused(refusal.clone()),
-        None => DownloadError::Http(error),
-    }
+    let refusal = causes(&error).find_map(|cause| cause.downcast_ref::<UrlRefusal>()).cloned();
+    refusal.map_or(DownloadError::Http(error), DownloadError::Refused)
 }
 
 #[cfg(test)]

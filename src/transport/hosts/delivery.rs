@@ -6,6 +6,7 @@ use std::{error, fmt};
 use url::Url;
 
 use super::{AllowedHost, Host, reason_not_public};
+use crate::{Error, ErrorKind};
 
 /// Checks every URL of a delivery: the delivery URL and the target of each redirect.
 #[derive(Debug, Clone)]
@@ -78,18 +79,21 @@ impl UrlRefusal {
         Self { reason: reason.into(), host_can_be_allowed: false }
     }
 
-    /// Returns what the user can do.
-    pub(crate) fn advice(&self) -> &'static str {
+    /// Returns the error for a picture that is not fetched.
+    pub(crate) fn into_error(self) -> Error {
+        let message = format!("the delivery URL was refused: {self}");
+        let error = Error::new(ErrorKind::AddressRefused, message);
         if self.host_can_be_allowed {
-            "if this host is trusted to deliver pictures, allow it and fetch the picture again"
+            error
+                .with_advice(
+                    "if this host is trusted to deliver pictures, allow it and fetch the picture \
+                     again",
+                )
+                .with_function("ClientBuilder::allow_delivery_host")
         } else {
-            "no setting allows this URL; report it to the operator of the service"
+            error
+                .with_advice("no setting allows this URL; report it to the operator of the service")
         }
-    }
-
-    /// Returns the function that allows the host, if one does.
-    pub(crate) fn function(&self) -> Option<&'static str> {
-        self.host_can_be_allowed.then_some("ClientBuilder::allow_delivery_host")
     }
 }
 
