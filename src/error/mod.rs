@@ -220,7 +220,7 @@ impl Error {
     ///
     /// The message can be shown to users of the program; the advice is for its operator.
     pub fn message(&self) -> String {
-        message(self)
+        one_line(&self.details.message, LONGEST_MESSAGE)
     }
 
     /// Returns what the operator of the program should do next, in words that do not depend on the
@@ -298,17 +298,12 @@ const LONGEST_MESSAGE: usize = 1000;
 /// The maximum number of printed causes.
 const MOST_CAUSES: usize = 10;
 
-/// Returns what failed, on one bounded line.
-fn message(error: &Error) -> String {
-    one_line(&error.details.message, LONGEST_MESSAGE)
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Details { advice, context, violations, .. } = &*self.details;
         let Advice { text: advice, function, setting } = advice;
         let Context { task, request_id, .. } = context;
-        f.write_str(&message(self))?;
+        f.write_str(&self.message())?;
         for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
             write!(f, "{violation}")?;
@@ -342,7 +337,7 @@ impl fmt::Debug for Error {
             return f
                 .debug_struct("Error")
                 .field("kind", &self.kind)
-                .field("message", &message(self))
+                .field("message", &self.message())
                 .field("status", &self.details.context.status)
                 .field("task", &self.details.context.task)
                 .field("billing_unknown", &self.details.billing_unknown)
