@@ -27,7 +27,9 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client {
+    pub(crate) shared: Arc<Shared>,
+}
 
 /// A submission in the journal that is not finished. `T` is the type of its task, which is another
 /// one for the blocking client.
@@ -52,7 +54,7 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, Error> {
         #[cfg(feature = "metrics")]
         crate::telemetry::describe_metrics();
-        Ok(Client(Arc::new(self.shared()?)))
+        Ok(Client { shared: Arc::new(self.shared()?) })
     }
 }
 
@@ -70,11 +72,6 @@ impl Client {
     /// it.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env()?.build()
-    }
-
-    #[cfg(any(feature = "webhook", feature = "blocking"))]
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.0
     }
 
     /// Submits a request and returns its task once the service has accepted it.
@@ -98,7 +95,7 @@ impl Client {
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     ///   [`Response`](ErrorKind::Response): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.0.submit(request.into_request(), true, Origin::default()).await
+        self.shared.submit(request.into_request(), true, Origin::default()).await
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
@@ -109,7 +106,7 @@ impl Client {
     /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
     /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.0.submit(request.into_request(), false, Origin::default()).await
+        self.shared.submit(request.into_request(), false, Origin::default()).await
     }
 
     /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
@@ -135,14 +132,14 @@ impl Client {
         request: impl Submit,
         origin: impl Into<Origin>,
     ) -> Result<Task, Error> {
-        self.0.submit(request.into_request(), true, origin.into()).await
+        self.shared.submit(request.into_request(), true, origin.into()).await
     }
 
     /// Resumes a task, for example one that another process submitted.
     ///
     /// This sends nothing; the first request is the first poll.
     pub fn task(&self, reference: TaskRef) -> Task {
-        Task::resumed(Arc::clone(&self.0), reference)
+        Task::resumed(Arc::clone(&self.shared), reference)
     }
 
     /// Resumes a task from its operation and its id.
@@ -167,7 +164,7 @@ impl Client {
         operation: &'static Operation,
         id: impl Into<String>,
     ) -> Result<Task, Error> {
-        let base = self.0.service.base_of(operation)?;
+        let base = self.shared.service.base_of(operation)?;
         let operation_name = Some(operation.name.to_owned());
         Ok(self.task_at(base, operation.region(), id.into(), operation_name))
     }
@@ -178,7 +175,7 @@ impl Client {
     ///
     /// Kind [`Settings`](crate::ErrorKind::Settings): the regional base URL is not set.
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
-        Ok(self.task_at(self.0.service.base(region)?, region, id.into(), None))
+        Ok(self.task_at(self.shared.service.base(region)?, region, id.into(), None))
     }
 
     fn task_at(&self, base: &Url, region: Region, id: String, operation: Option<String>) -> Task {
@@ -197,7 +194,7 @@ impl Client {
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
     pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
-        let submissions = &self.0.submissions;
+        let submissions = &self.shared.submissions;
         let before = submissions.intents();
         let records = self.open_records().await?;
         let after = submissions.intents();
@@ -302,7 +299,7 @@ impl Client {
     /// and nothing was billed. Those that the service may be processing continue;
     /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
     pub fn stop_retrying_submissions(&self) {
-        self.0.submissions.stop_retries();
+        self.shared.submissions.stop_retries();
     }
 
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their
@@ -329,18 +326,18 @@ impl Client {
     /// # }
     /// ```
     pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
-        self.0.submissions.drain(deadline).await
+        self.shared.submissions.drain(deadline).await
     }
 
     async fn open_records(&self) -> Result<Vec<Record>, Error> {
-        let Some(journal) = &self.0.settings.journal else { return Ok(Vec::new()) };
+        let Some(journal) = &self.shared.settings.journal else { return Ok(Vec::new()) };
         let records = journal::call(|| journal.open_records()).await;
         records.map_err(|error| error.into_error("could not read the journal"))
     }
 
     /// Records what happened to a submission.
     async fn advance(&self, submission: &str, step: &Step) -> Result<(), Error> {
-        let Some(journal) = &self.0.settings.journal else { return Ok(()) };
+        let Some(journal) = &self.shared.settings.journal else { return Ok(()) };
         let written = journal::call(|| journal.advance(submission, step)).await;
         written.map_err(|error| error.into_error("could not write to the journal"))
     }
@@ -348,6 +345,6 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.shared.fmt(f)
     }
 }

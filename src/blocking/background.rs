@@ -33,7 +33,7 @@ impl Background {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         // Not the client, because that would keep its journal open.
-        let submissions = Arc::clone(&client.shared().submissions);
+        let submissions = Arc::clone(&client.shared.submissions);
         let work = move || {
             runtime.block_on(async {
                 // Always an error: nothing is sent, the sender is dropped.

@@ -177,7 +177,7 @@ impl Client {
             .with_advice("look up the reference of the task in the event")
             .with_task(task));
         }
-        self.shared().waits.wake(id);
+        self.shared.waits.wake(id);
         self.task(task.clone()).poll().await
     }
 
@@ -191,7 +191,7 @@ impl Client {
     ///
     /// `None` means that another process submitted the task; see [`confirm_in`](Self::confirm_in).
     pub async fn task_of(&self, event: &Event) -> Option<TaskRef> {
-        self.shared().submissions.find(event.task_id()?).await.into_iter().next()
+        self.shared.submissions.find(event.task_id()?).await.into_iter().next()
     }
 
     /// Confirms an event like [`confirm`](Self::confirm), for a task without a known reference.

@@ -40,7 +40,7 @@ pub(super) async fn follow(shared: Arc<Shared>, task_id: String) {
 /// Several tasks may have the id of the event, for example in both regions. The event does not say
 /// which one it is about, so all are polled.
 async fn follow_all(shared: &Arc<Shared>, task_id: &str, claimed: Option<&TaskStatus>) -> bool {
-    let mut tasks = shared.client.shared().submissions.find(task_id).await;
+    let mut tasks = shared.client.shared.submissions.find(task_id).await;
     if tasks.len() < 2 {
         return follow_one(shared, task_id, tasks.pop(), claimed).await;
     }
@@ -110,7 +110,7 @@ async fn confirm(
             Err(ErrorKind::TaskNotFound) => !may_lag,
             Err(kind) => kind == ErrorKind::KeyWithheld,
         };
-        let pause = shared.client.shared().service.random.spread(backoff.pause());
+        let pause = shared.client.shared.service.random.spread(backoff.pause());
         if is_settled || pause >= left() {
             return confirmed;
         }
@@ -118,7 +118,7 @@ async fn confirm(
         attempt += 1;
         if task.is_none() {
             // The response to its submission may have arrived by now.
-            task = shared.client.shared().submissions.find(task_id).await.pop();
+            task = shared.client.shared.submissions.find(task_id).await.pop();
         }
     }
 }
