@@ -70,8 +70,6 @@
 
 #[cfg(feature = "blocking")]
 pub mod blocking;
-#[cfg(doctest)]
-mod book;
 mod client;
 mod contract;
 mod error;

@@ -39,3 +39,19 @@ pub mod observe {}
 
 #[doc = include_str!("money.md")]
 pub mod money {}
+
+/// The programs of the book, which are tested with the guides.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/first-program.md")]
+    mod first_program {}
+
+    #[doc = include_str!("../../docs/making.md")]
+    mod making {}
+
+    #[doc = include_str!("../../docs/video.md")]
+    mod video {}
+
+    #[doc = include_str!("../../docs/simulator.md")]
+    mod simulator {}
+}
