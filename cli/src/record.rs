@@ -5,7 +5,6 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
-    time::SystemTime,
 };
 
 use tempfile::{NamedTempFile, PersistError};
@@ -91,8 +90,9 @@ fn file_name(recording: &Recording, number: u32) -> String {
 }
 
 /// For example `20261122T081500Z`.
-fn stamp(at: SystemTime) -> String {
-    let at = UtcDateTime::from(at);
+fn stamp(seconds: u64) -> String {
+    let at = i64::try_from(seconds).ok().and_then(|at| UtcDateTime::from_unix_timestamp(at).ok());
+    let at = at.unwrap_or(UtcDateTime::UNIX_EPOCH);
     let (year, month, day) = at.to_calendar_date();
     let (hour, minute, second) = at.as_hms();
     format!("{year:04}{:02}{day:02}T{hour:02}{minute:02}{second:02}Z", u8::from(month))

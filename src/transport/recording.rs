@@ -1,7 +1,7 @@
 //! Redacted copies of the exchanges with the service, for example to compare them with the
 //! contract.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,9 +62,8 @@ pub struct Recording {
     pub purpose: Purpose,
     /// The name of the operation of the task, such as `gen-2-pro`, if known.
     pub operation: Option<String>,
-    /// When the response was recorded, in whole seconds of the local clock.
-    #[serde(with = "seconds")]
-    pub recorded_at: SystemTime,
+    /// When the response was recorded, in seconds since the Unix epoch.
+    pub recorded_at: u64,
     /// The method of the request.
     pub method: String,
     /// The path of the request, as sent.
@@ -109,42 +108,13 @@ impl Recording {
         Self {
             purpose,
             operation: operation.map(str::to_owned),
-            recorded_at: seconds::whole(at),
+            recorded_at: at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
             method: purpose.method().to_owned(),
             path: redaction.redact(&path),
             status: response.status.as_u16(),
             request: request.map(|request| of_request(request, &redaction)),
             response: of_response(response, &redaction),
         }
-    }
-}
-
-/// Serializes a time as whole seconds since the Unix epoch.
-mod seconds {
-    use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(
-        at: &SystemTime,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(since_epoch(*at))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<SystemTime, D::Error> {
-        let since = Duration::from_secs(u64::deserialize(deserializer)?);
-        UNIX_EPOCH.checked_add(since).ok_or_else(|| D::Error::custom("the time is too large"))
-    }
-
-    pub(super) fn whole(at: SystemTime) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(since_epoch(at))
-    }
-
-    fn since_epoch(at: SystemTime) -> u64 {
-        at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 }
 
