@@ -4,16 +4,11 @@
 //! A [`Checker`] takes bytes in chunks of any size and buffers only a few dozen of them. It follows
 //! lengths and markers. It does not decode, and does not verify checksums.
 
-mod ebml;
-mod iso;
-mod jpeg;
-mod png;
-mod scan;
+mod image;
 #[cfg(test)]
 mod tests;
-mod webp;
+mod video;
 
-use self::scan::{Format, Scanner};
 use crate::{FileKind, values::file_kind::HEAD};
 
 /// The number of leading bytes that identify the family of formats, and therefore the structure to
@@ -76,11 +71,97 @@ impl Checker {
 
 fn format_of(kind: FileKind) -> Option<Box<dyn Format + Send>> {
     Some(match kind {
-        FileKind::Jpeg => Box::new(jpeg::Jpeg::default()),
-        FileKind::Png => Box::new(png::Png::default()),
-        FileKind::Webp => Box::new(webp::Webp),
-        FileKind::Mp4 => Box::new(iso::Iso::default()),
-        FileKind::Webm => Box::new(ebml::Ebml::default()),
+        FileKind::Jpeg => Box::new(image::Jpeg::default()),
+        FileKind::Png => Box::new(image::Png::default()),
+        FileKind::Webp => Box::new(image::Webp),
+        FileKind::Mp4 => Box::new(video::Iso::default()),
+        FileKind::Webm => Box::new(video::Ebml::default()),
         FileKind::Gif | FileKind::Avif | FileKind::Heif => return None,
     })
+}
+
+/// The next bytes that a format needs, after `skip` bytes that do not matter.
+#[derive(Debug)]
+enum Next {
+    /// Read a field of `length` bytes, at least one. `extent` applies from the end of the skipped
+    /// bytes until the field has arrived.
+    Read { skip: u64, length: usize, extent: Extent },
+    /// Skip up to and including the next byte with this value, then read a field of `length` bytes.
+    Find { skip: u64, byte: u8, length: usize },
+    /// Nothing: the rest does not matter.
+    End { skip: u64, extent: Extent },
+}
+
+impl Next {
+    /// Reads a field in the middle of the picture.
+    fn read(skip: u64, length: usize) -> Self {
+        Self::Read { skip, length, extent: Extent::Partial }
+    }
+
+    fn end(extent: Extent) -> Self {
+        Self::End { skip: 0, extent }
+    }
+}
+
+/// The structure of a file format.
+trait Format {
+    fn start(&self) -> Next;
+
+    /// Takes the field that the previous step requested, and returns the next step.
+    fn step(&mut self, field: &[u8]) -> Next;
+}
+
+/// Reads the fields that a format needs, across chunk boundaries, and skips the bytes in between.
+struct Scanner {
+    format: Box<dyn Format + Send>,
+    next: Next,
+    /// The part of the next field that has arrived.
+    field: Vec<u8>,
+}
+
+impl Scanner {
+    fn new(format: Box<dyn Format + Send>) -> Self {
+        Self { next: format.start(), format, field: Vec::new() }
+    }
+
+    fn feed(&mut self, mut chunk: &[u8]) {
+        loop {
+            let (Next::Read { skip, .. } | Next::Find { skip, .. } | Next::End { skip, .. }) =
+                &mut self.next;
+            let skipped = chunk.len().min(usize::try_from(*skip).unwrap_or(usize::MAX));
+            chunk = chunk.get(skipped..).unwrap_or_default();
+            *skip -= skipped as u64;
+            if *skip > 0 {
+                return;
+            }
+            match &self.next {
+                Next::End { .. } => return,
+                Next::Find { byte, length, .. } => {
+                    let Some(at) = chunk.iter().position(|candidate| candidate == byte) else {
+                        return;
+                    };
+                    chunk = chunk.get(at + 1..).unwrap_or_default();
+                    self.next = Next::read(0, *length);
+                }
+                Next::Read { length, .. } => {
+                    let missing = *length - self.field.len();
+                    let (taken, rest) = chunk.split_at(missing.min(chunk.len()));
+                    self.field.extend_from_slice(taken);
+                    if taken.len() < missing {
+                        return;
+                    }
+                    chunk = rest;
+                    self.next = self.format.step(&self.field);
+                    self.field.clear();
+                }
+            }
+        }
+    }
+
+    fn extent(&self) -> Extent {
+        match self.next {
+            Next::Read { skip: 0, extent, .. } | Next::End { skip: 0, extent } => extent,
+            _ => Extent::Partial,
+        }
+    }
 }
