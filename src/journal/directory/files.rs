@@ -1,13 +1,90 @@
-//! The files of a directory: the names of logs, their locks, and the numbers of submissions.
+//! The files of a directory: how they are changed, the names of logs, their locks, and the numbers
+//! of submissions.
 
 use std::{
-    fs::{self, File, TryLockError},
-    io::{self, Read as _, Seek as _, SeekFrom},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::disk::{Disk, private};
+/// The operations that a [`Directory`](super::Directory) uses to change its files. The defaults
+/// call the operating system.
+///
+/// [`Directory::open_on`](super::Directory::open_on) takes an implementation, for example one that
+/// fails in tests:
+///
+/// ```
+/// use std::{fs::File, io, path::Path, sync::Arc};
+/// use imagekiln::journal::{Directory, Disk};
+///
+/// struct FullDisk;
+///
+/// impl Disk for FullDisk {
+///     fn write(&self, _: &File, _: &Path, _: u64, _: &[u8]) -> io::Result<()> {
+///         Err(io::ErrorKind::StorageFull.into())
+///     }
+/// }
+///
+/// # fn main() -> Result<(), imagekiln::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// // A client with this journal sends nothing, because it cannot record it.
+/// let journal = Directory::open_on(folder, 0, Arc::new(FullDisk))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The directory reads and locks its files itself.
+pub trait Disk: Send + Sync {
+    /// Opens a file for reading and writing, and creates it if it does not exist.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        open_private(path)
+    }
+
+    /// Writes bytes at a position of a file.
+    fn write(&self, mut file: &File, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let _ = path;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+
+    /// Sets the length of a file.
+    fn set_len(&self, file: &File, path: &Path, length: u64) -> io::Result<()> {
+        let _ = path;
+        file.set_len(length)
+    }
+
+    /// Flushes the content of a file.
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        let _ = path;
+        file.sync_data()
+    }
+
+    /// Renames a file, and replaces the file at `to`.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// Flushes the names of the files in a directory.
+    fn sync_names(&self, directory: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+    }
+}
+
+/// The disks of this machine.
+pub(super) struct System;
+
+impl Disk for System {}
+
+/// Opens a file that other users cannot read, and creates it if it does not exist.
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
 
 /// The file that has the last number. Its lock is also held while the locks of the logs are tried.
 const NUMBERS: &str = "numbers";
@@ -73,7 +150,7 @@ fn lock_path(directory: &Path, index: u32) -> PathBuf {
 /// dropped. A process that tries a lock has it for a moment, and two of them could each leave the
 /// log to the other. No number can be given meanwhile.
 pub(super) fn lock_all(directory: &Path) -> io::Result<File> {
-    let file = lock_file(&directory.join(NUMBERS))?;
+    let file = open_private(&directory.join(NUMBERS))?;
     file.lock().map_err(unlockable)?;
     Ok(file)
 }
@@ -86,7 +163,7 @@ pub(super) fn lock_all_to_read(directory: &Path) -> io::Result<Option<File>> {
 
 /// Returns the lock of a log, or `None` if a process has it.
 pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let file = lock_file(&lock_path(directory, index))?;
+    let file = open_private(&lock_path(directory, index))?;
     Ok(succeeded(file.try_lock())?.then_some(file))
 }
 
@@ -94,10 +171,6 @@ pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
 pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
     let Some(file) = if_present(File::open(lock_path(directory, index)))? else { return Ok(false) };
     Ok(!succeeded(file.try_lock_shared())?)
-}
-
-fn lock_file(path: &Path) -> io::Result<File> {
-    private().write(true).create(true).truncate(false).open(path)
 }
 
 /// Whether an attempt to lock a file succeeded. Fails if its file system has no locks.

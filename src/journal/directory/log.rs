@@ -10,13 +10,11 @@ use std::{
 };
 
 use super::{
-    disk::Disk,
-    file::LogFile,
+    file::{Content, LogFile, line},
     files::{
-        Numbers, create_private, if_present, indices, is_locked, lock, lock_all, lock_all_to_read,
-        log_path,
+        Disk, Numbers, create_private, if_present, indices, is_locked, lock, lock_all,
+        lock_all_to_read, log_path,
     },
-    lines::{Content, line},
 };
 use crate::journal::{Intent, Record, State, Step};
 

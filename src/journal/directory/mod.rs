@@ -1,9 +1,7 @@
 //! A journal in a directory, for several processes at once.
 
-mod disk;
 mod file;
 mod files;
-mod lines;
 mod log;
 
 use std::{
@@ -18,9 +16,9 @@ use tokio::{
 };
 
 pub(crate) use self::files::is_at;
-pub use self::{disk::Disk, log::Listed};
+pub use self::{files::Disk, log::Listed};
 use self::{
-    disk::System,
+    files::System,
     log::{Change, Log},
 };
 use super::{Intent, Journal, JournalFuture, Record, Step};
