@@ -186,6 +186,12 @@ impl Default for WallClock {
     }
 }
 
+impl fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WallClock")
+    }
+}
+
 /// The prefix of model names in the contract, which the configured prefix replaces.
 pub(crate) const NEUTRAL_PREFIX: &str = "gen";
 

@@ -1,15 +1,14 @@
 //! Webhook events, as far as they can be read, and their confirmation by a poll.
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
-use sha2::{Digest as _, Sha256};
 
-use super::Rejection;
+use super::scheme::{Rejection, Verified};
 use crate::{
-    Client, Error, ErrorKind, Region, TaskRef, TaskStatus, Update,
+    Client, Error, ErrorKind, Region, Secret, TaskRef, TaskStatus, Update,
     task::WRAPPERS,
     values::{MAX_NAME, one_line},
 };
@@ -28,31 +27,13 @@ const MAX_VALUE: usize = 1024;
 ///
 /// The contract does not define the payload, so parsing is lenient: any JSON is accepted, and an id
 /// is enough.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     task_id: Option<String>,
-    status: Option<TaskStatus>,
-    body: Bytes,
+    claimed_status: Option<TaskStatus>,
+    /// May contain signed URLs.
+    body: Secret<Bytes>,
     pub(super) verified: Verified,
-}
-
-/// A hash of the message id or of the body, which is equal for repeated deliveries of the same
-/// event.
-pub(super) type Fingerprint = [u8; 32];
-
-/// The result of verifying a signature.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Verified {
-    /// The message id, if it was signed.
-    pub(super) message_id: Option<String>,
-    pub(super) fingerprint: Fingerprint,
-}
-
-impl Verified {
-    /// For a delivery of which neither the id nor the body is signed.
-    pub(super) fn by_body(body: &[u8]) -> Self {
-        Self { message_id: None, fingerprint: Sha256::digest(body).into() }
-    }
 }
 
 impl Event {
@@ -70,8 +51,10 @@ impl Event {
                 .and_then(id_text),
             None => find(&places, &ID_NAMES, id_text),
         };
-        let status = find(&places, &["status"], |status| status.as_str().map(TaskStatus::from));
-        Ok(Self { task_id, status, body: Bytes::copy_from_slice(body), verified })
+        let claimed_status =
+            find(&places, &["status"], |status| status.as_str().map(TaskStatus::from));
+        let body = Secret::new(Bytes::copy_from_slice(body));
+        Ok(Self { task_id, claimed_status, body, verified })
     }
 
     /// Returns the id of the task, if the body contains one; see
@@ -83,7 +66,7 @@ impl Event {
     /// Returns the status that the event claims, if any. Only a poll returns the actual status of
     /// the task.
     pub fn claimed_status(&self) -> Option<&TaskStatus> {
-        self.status.as_ref()
+        self.claimed_status.as_ref()
     }
 
     /// Returns the id of the message, which is the same for every delivery of it. Only Standard
@@ -94,7 +77,7 @@ impl Event {
 
     /// Returns the JSON body as received. It may contain signed URLs, so do not log it.
     pub fn body(&self) -> &Bytes {
-        &self.body
+        self.body.get()
     }
 
     /// Deserializes the body into a type such as [`serde_json::Value`].
@@ -103,7 +86,7 @@ impl Event {
     ///
     /// The body does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.body)
+        serde_json::from_slice(self.body.get())
     }
 }
 
@@ -143,18 +126,6 @@ fn id_text(id: &Value) -> Option<String> {
         Value::String(id) if !id.is_empty() && id.len() <= MAX_VALUE => Some(id.clone()),
         Value::Number(id) => Some(id.to_string()),
         _ => None,
-    }
-}
-
-/// Omits the body, which may contain signed URLs.
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |text: &String| one_line(text, MAX_NAME);
-        f.debug_struct("Event")
-            .field("task_id", &self.task_id.as_ref().map(line))
-            .field("claimed_status", &self.status)
-            .field("message_id", &self.verified.message_id.as_ref().map(line))
-            .finish_non_exhaustive()
     }
 }
 

@@ -32,13 +32,11 @@
 mod event;
 #[cfg(feature = "axum")]
 mod receiver;
-mod rejection;
 mod scheme;
 mod verifier;
 
 pub use self::event::Event;
 #[cfg(feature = "axum")]
 pub use self::receiver::Receiver;
-pub use self::rejection::Rejection;
-pub use self::scheme::Encoding;
+pub use self::scheme::{Encoding, Rejection};
 pub use self::verifier::Verifier;

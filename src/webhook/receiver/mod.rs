@@ -1,7 +1,6 @@
 //! A receiver of webhooks for axum.
 
 mod follow;
-mod memory;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -14,15 +13,13 @@ use axum::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use self::{
-    follow::follow,
-    memory::{Followers, Once, PendingEvent},
+use self::follow::{Followers, Once, PendingEvent, follow};
+use super::{
+    event::Event,
+    scheme::{Fingerprint, Rejection},
+    verifier::Verifier,
 };
-use super::{Verifier, event::Fingerprint};
-use crate::{
-    Client, Error, Picture, Region, WaitOptions,
-    webhook::{Event, Rejection},
-};
+use crate::{Client, Error, Picture, Region, WaitOptions};
 
 /// The default maximum number of events waiting for confirmation.
 const DEFAULT_MAX_PENDING: usize = 1024;
@@ -120,11 +117,12 @@ impl Receiver {
         F: Future<Output = ()> + Send + 'static,
     {
         self.verifier.check()?;
+        let Self { client, verifier, max_pending, wait_options } = self;
         let shared = Shared {
-            client: self.client,
-            verifier: self.verifier,
-            wait_options: self.wait_options,
-            pending: Arc::new(Semaphore::new(self.max_pending.min(Semaphore::MAX_PERMITS))),
+            client,
+            verifier,
+            wait_options,
+            pending: Arc::new(Semaphore::new(max_pending.min(Semaphore::MAX_PERMITS))),
             events: Once::new(),
             tasks: Once::new(),
             followers: Followers::default(),
