@@ -113,7 +113,7 @@ pub use self::settings::{
 pub use self::task::{SubmissionResponse, Task, Update, Updates, WaitOptions};
 pub use self::transport::{middleware, recording};
 pub use self::values::{
-    Address, AspectRatio, AspectRatioError, DELIVERY_VALIDITY, Extra, FileKind, ImageInput,
-    ImageSource, ImageUrlError, IntoField, IntoJson, Location, REGIONAL_BASE_URL_VARIABLE, Region,
-    Secret, TaskRef, TaskStatus, Violation, WebhookSecret,
+    Address, AspectRatio, DELIVERY_VALIDITY, Extra, FileKind, ImageInput, IntoField, IntoJson,
+    Location, ParseError, REGIONAL_BASE_URL_VARIABLE, Region, Secret, TaskRef, TaskStatus,
+    Violation, WebhookSecret,
 };

@@ -30,7 +30,7 @@ impl<'a> Place<'a> {
     pub(crate) fn steps(&self) -> Vec<Location> {
         let (outer, step) = match self {
             Self::Body => return Vec::new(),
-            Self::Name(outer, name) => (outer, Location::Name((*name).to_owned())),
+            Self::Name(outer, name) => (outer, Location::name(name)),
             Self::Index(outer, index) => (outer, Location::Index(*index as i64)),
         };
         let mut steps = outer.steps();
@@ -73,7 +73,7 @@ impl Images {
     /// Returns the image in the field `name` of the object that an image is in.
     pub(super) fn beside(&self, steps: &[Location], name: &str) -> Option<&ImageInput> {
         let mut steps = steps.to_vec();
-        *steps.last_mut()? = Location::Name(name.to_owned());
+        *steps.last_mut()? = Location::name(name);
         self.0.get(&steps)
     }
 

@@ -9,7 +9,7 @@ use super::{
     validate::{head, size},
 };
 use crate::{
-    Address, FileKind, ImageInput, ImageSource,
+    Address, FileKind, ImageInput,
     values::{REDACTED, address::is_url, file_kind::HEAD, image_file, is_secret},
 };
 
@@ -98,13 +98,13 @@ pub(crate) fn shown_url(text: &str) -> Option<Value> {
 }
 
 fn of_image(image: &ImageInput) -> Value {
-    let bytes = match image.source() {
-        ImageSource::Url(url) => return json!({ "url": url.to_string() }),
-        ImageSource::Bytes(bytes) => Some(bytes.len() as u64),
-        ImageSource::Path(path) => {
+    let bytes = match image {
+        ImageInput::Url(url) => return json!({ "url": url.to_string() }),
+        ImageInput::Bytes(bytes) => Some(bytes.len() as u64),
+        ImageInput::Path(path) => {
             image_file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
         }
-        ImageSource::Base64(text) => head(image, text.len()).map(|bytes| bytes.len() as u64),
+        ImageInput::Base64(text) => head(image, text.len()).map(|bytes| bytes.len() as u64),
     };
     let mut shown = Map::new();
     let start = head(image, HEAD).unwrap_or_default();
@@ -115,7 +115,7 @@ fn of_image(image: &ImageInput) -> Value {
         shown.insert("height".to_owned(), height.into());
     }
     shown.insert("bytes".to_owned(), bytes.into());
-    if let ImageSource::Path(path) = image.source() {
+    if let ImageInput::Path(path) = image {
         shown.insert("file".to_owned(), path.to_string_lossy().into());
     }
     Value::Object(shown)

@@ -1,7 +1,11 @@
 //! A request in the form that is validated and sent. Generated types convert to it, and programs
 //! can build it at run time.
 
-use std::{collections::BTreeSet, convert::Infallible, fmt};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    convert::Infallible,
+    fmt,
+};
 
 use serde_json::{Map, Value};
 
@@ -9,10 +13,13 @@ use super::{
     images::{Images, Place},
     operation::{FieldKind, Operation},
 };
-use crate::{Address, ImageInput, ImageSource, IntoJson, Violation, WebhookSecret, values::Fault};
+use crate::{Address, ImageInput, IntoJson, Violation, WebhookSecret, values::Fault};
 
 /// The amount of text to validate and serialize within an async task; about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
+
+/// What is wrong with a field or a parameter whose first value is kept.
+pub(super) const SET_TWICE: &str = "is set twice; set it once";
 
 /// A request that [`Client::submit`](crate::Client::submit) accepts: every request type in
 /// [`types`](crate::types), and [`Request`].
@@ -48,12 +55,10 @@ pub trait Submit {
 #[must_use = "a request does nothing until it is submitted"]
 pub struct Request {
     pub(crate) operation: &'static Operation,
-    pub(crate) path_parameters: Vec<(String, String)>,
+    pub(super) path_parameters: BTreeMap<String, String>,
     pub(crate) body: Map<String, Value>,
     pub(crate) images: Images,
-    /// The fields that were set more than once.
-    pub(super) set_twice: BTreeSet<String>,
-    /// Other violations found while the request was built.
+    /// The violations found while the request was built.
     pub(super) faults: Vec<Violation>,
 }
 
@@ -62,10 +67,9 @@ impl Request {
     pub fn new(operation: &'static Operation) -> Self {
         Self {
             operation,
-            path_parameters: Vec::new(),
+            path_parameters: BTreeMap::new(),
             body: Map::new(),
             images: Images::default(),
-            set_twice: BTreeSet::new(),
             faults: Vec::new(),
         }
     }
@@ -107,7 +111,15 @@ impl Request {
     /// Sets a path parameter, such as `base_model`. The value may contain letters, digits, `-`, `.`
     /// and `_`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.path_parameters.push((name.into(), value.into()));
+        match self.path_parameters.entry(name.into()) {
+            Entry::Vacant(entry) => {
+                entry.insert(value.into());
+            }
+            Entry::Occupied(entry) => {
+                let twice = Violation::of_parameter(entry.key(), "set_twice", SET_TWICE);
+                self.add_fault(twice);
+            }
+        }
         self
     }
 
@@ -132,7 +144,7 @@ impl Request {
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
     /// does not block.
     pub fn reads_files(&self) -> bool {
-        self.images.iter().any(|(_, image)| matches!(image.source(), ImageSource::Path(_)))
+        self.images.iter().any(|(_, image)| matches!(image, ImageInput::Path(_)))
     }
 
     /// Whether validating and serializing the request takes too long for an async task: it reads
@@ -140,8 +152,8 @@ impl Request {
     pub(crate) fn is_heavy(&self) -> bool {
         let fields =
             self.body.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
-        let images = self.images.iter().map(|(_, image)| match image.source() {
-            ImageSource::Base64(text) => text.len(),
+        let images = self.images.iter().map(|(_, image)| match image {
+            ImageInput::Base64(text) => text.len(),
             _ => 0,
         });
         self.reads_files() || fields.chain(images).sum::<usize>() > LIGHT
@@ -169,22 +181,22 @@ impl Request {
         value: impl FnOnce(&mut Images, &Place) -> Value,
     ) {
         if self.has_field(&name) {
-            self.set_twice.insert(name);
+            self.add_fault(Violation::of_field(&name, "set_twice", SET_TWICE));
             return;
         }
         let value = value(&mut self.images, &Place::Body.name(&name));
         self.body.insert(name, value);
     }
 
-    /// Returns the violations found while the request was built.
-    pub(super) fn faults(&self) -> Vec<Violation> {
-        let twice = |name| Violation::of_field(name, "set_twice", "is set twice; set it once");
-        let twice = self.set_twice.iter().map(|name| twice(name));
-        self.faults.iter().cloned().chain(twice).collect()
+    /// Adds a violation once, however often it is repeated.
+    fn add_fault(&mut self, fault: Violation) {
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
     }
 
     pub(crate) fn path_value(&self, name: &str) -> &str {
-        self.path_parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+        self.path_parameters.get(name).map_or("", String::as_str)
     }
 }
 
@@ -211,15 +223,9 @@ impl Operation {
 
 impl PartialEq for Request {
     fn eq(&self, other: &Self) -> bool {
-        let sorted = |request: &Self| {
-            let mut parameters = request.path_parameters.clone();
-            parameters.sort();
-            parameters
-        };
         self.operation.id == other.operation.id
-            && sorted(self) == sorted(other)
+            && self.path_parameters == other.path_parameters
             && self.images == other.images
-            && self.set_twice == other.set_twice
             && self.faults == other.faults
             && have_equal_members(&self.body, &other.body)
     }

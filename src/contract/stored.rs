@@ -93,13 +93,13 @@ impl Request {
         self.validate_form()?;
         let mut stored = Stored {
             operation: self.operation.name.to_owned(),
-            path: self.path_parameters.iter().cloned().collect(),
+            path: self.path_parameters.clone(),
             ..Stored::default()
         };
         let mut body = self.body.clone();
         for (steps, image) in self.images.iter() {
             let written = serde_json::to_value(image).map_err(|error| {
-                let violation = Violation::of_value(steps, "value_error", error.to_string());
+                let violation = Violation::new("value_error", error.to_string()).at(steps);
                 invalid(self.operation.name, vec![violation])
             })?;
             if let Some(value) = value_at(&mut body, steps) {
@@ -170,7 +170,7 @@ impl Stored {
         for name in self.unknown.keys() {
             violations.push(unknown(name, "a member of a stored request", PARTS.into_iter()));
         }
-        request.path_parameters.extend(self.path);
+        request.path_parameters = self.path;
         for (name, value) in self.fields {
             let Some(field) = operation.field(&name) else {
                 let names = operation.fields.iter().map(|field| field.name);

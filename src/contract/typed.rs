@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     images::{IMAGE, Images, Place, field_of, value_at},
     operation::{FieldKind, Operation},
-    request::Request,
+    request::{Request, SET_TWICE},
     validate::invalid,
 };
 use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Location, Violation, WebhookSecret};
@@ -105,12 +105,12 @@ impl Request {
             Ok(Value::Object(body)) => request.body = body,
             Ok(_) => {}
             Err(error) => {
-                request.faults.push(Violation::of_value(&[], "value_error", error.to_string()));
+                request.faults.push(Violation::new("value_error", error.to_string()).at(&[]));
             }
         }
         for parameter in operation.path_parameters {
             if let Some(Value::String(value)) = request.body.remove(parameter.name) {
-                request.path_parameters.push((parameter.name.to_owned(), value));
+                request.path_parameters.insert(parameter.name.to_owned(), value);
             }
         }
         for field in operation.fields {
@@ -132,9 +132,9 @@ impl Request {
     /// Adds the fields that the contract does not define to the body, or to an object in it.
     fn add_extra(&mut self, steps: &[Location], extra: Extra) {
         let (fields, faults) = extra.into_parts();
-        let place = |name: &str| [steps, &[Location::Name(name.to_owned())]].concat();
+        let place = |name: &str| [steps, &[Location::name(name)]].concat();
         for (name, fault) in faults {
-            self.faults.push(Violation::of_value(&place(&name), "value_error", fault));
+            self.faults.push(Violation::new("value_error", fault).at(&place(&name)));
         }
         if steps.is_empty() {
             return fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
@@ -142,8 +142,7 @@ impl Request {
         let Some(Value::Object(members)) = value_at(&mut self.body, steps) else { return };
         for (name, value) in fields {
             if members.contains_key(&name) {
-                let msg = "is set twice; set it once";
-                self.faults.push(Violation::of_value(&place(&name), "set_twice", msg));
+                self.faults.push(Violation::new("set_twice", SET_TWICE).at(&place(&name)));
             } else {
                 members.insert(name, value);
             }
@@ -162,9 +161,8 @@ impl Request {
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
         }
         let refused = |violation| invalid(operation.name, vec![violation]);
-        let faults = self.faults();
-        if !faults.is_empty() {
-            return Err(invalid(operation.name, faults));
+        if !self.faults.is_empty() {
+            return Err(invalid(operation.name, self.faults));
         }
         let Self { body, images, path_parameters, .. } = self;
         let (mut known, mut extra) = (Map::new(), Extra::default());
@@ -188,7 +186,7 @@ impl Request {
             }
         }
         let mut typed: T = serde_json::from_value(known.into())
-            .map_err(|error| refused(Violation::of_value(&[], "value_error", error.to_string())))?;
+            .map_err(|error| refused(Violation::new("value_error", error.to_string()).at(&[])))?;
         let mut given = Given { images, extra };
         typed.visit(&Place::Body, &mut given);
         match given.images.iter().next() {

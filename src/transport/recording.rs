@@ -12,7 +12,7 @@ use super::{
     response::{Ending, Response},
 };
 use crate::{
-    AspectRatio, FieldKind, FileKind, ImageInput, ImageSource, Request,
+    AspectRatio, FieldKind, FileKind, ImageInput, Request,
     contract::{replaced, shown_url},
     values::{MAX_NAME, file_kind::HEAD},
 };
@@ -166,11 +166,11 @@ fn recorded(mut document: Value, redaction: &Redaction) -> RecordedBody {
 }
 
 fn described(image: &ImageInput) -> Value {
-    let text = match image.source() {
-        ImageSource::Path(_) => "[image from a file]".to_owned(),
-        ImageSource::Base64(text) => format!("[base64, {} characters]", text.len()),
-        ImageSource::Url(url) => url.to_string(),
-        ImageSource::Bytes(bytes) => {
+    let text = match image {
+        ImageInput::Path(_) => "[image from a file]".to_owned(),
+        ImageInput::Base64(text) => format!("[base64, {} characters]", text.len()),
+        ImageInput::Url(url) => url.to_string(),
+        ImageInput::Bytes(bytes) => {
             let kind = FileKind::of(bytes.get(..HEAD).unwrap_or(bytes));
             let kind = kind.map_or("image", FileKind::media_type);
             format!("[{kind}, {} bytes]", bytes.len())

@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::{Url, form_urlencoded::byte_serialize};
 
 use crate::{
-    FieldKind, ImageSource, Request, TaskRef, WebhookSecret,
+    FieldKind, ImageInput, Request, TaskRef, WebhookSecret,
     values::{REDACTED, address::is_url, is_secret, one_line},
 };
 
@@ -81,7 +81,7 @@ impl Redaction {
         let mut of_exchange = Forms::default();
         of_exchange.add_fields(request, true);
         for (_, image) in request.images.iter() {
-            if let ImageSource::Url(url) = image.source() {
+            if let ImageInput::Url(url) = image {
                 of_exchange.add_url(url.reveal());
             }
         }

@@ -1,8 +1,10 @@
 //! Aspect ratios.
 
-use std::{error, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ParseError;
 
 /// The ratio of a picture's width to its height, such as `16:9`. Both sides are positive integers.
 ///
@@ -16,14 +18,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// # assert!(request.validate().is_ok());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(with = "String"))]
+#[cfg_attr(feature = "schemars", schemars(extend("pattern" = "^[1-9][0-9]*:[1-9][0-9]*$")))]
 pub struct AspectRatio {
     width: u32,
     height: u32,
 }
-
-/// The error returned when text is not an aspect ratio.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AspectRatioError(String);
 
 impl AspectRatio {
     /// Returns the width side of the ratio.
@@ -54,7 +54,7 @@ impl From<(u32, u32)> for AspectRatio {
 }
 
 impl FromStr for AspectRatio {
-    type Err = AspectRatioError;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // `parse` would accept a plus sign.
@@ -64,7 +64,10 @@ impl FromStr for AspectRatio {
         };
         text.split_once(':')
             .and_then(|(width, height)| Some(Self { width: side(width)?, height: side(height)? }))
-            .ok_or_else(|| AspectRatioError(text.to_owned()))
+            .ok_or_else(|| {
+                let expected = "write two whole numbers, for example 16:9";
+                ParseError(format!("`{text}` is not an aspect ratio; {expected}"))
+            })
     }
 }
 
@@ -83,25 +86,6 @@ impl Serialize for AspectRatio {
 impl<'de> Deserialize<'de> for AspectRatio {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl fmt::Display for AspectRatioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not an aspect ratio; write two whole numbers, for example 16:9", self.0)
-    }
-}
-
-impl error::Error for AspectRatioError {}
-
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for AspectRatio {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "AspectRatio".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]*:[1-9][0-9]*$" })
     }
 }
 

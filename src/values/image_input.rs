@@ -1,7 +1,7 @@
 //! Images in requests.
 
 use std::{
-    error, fmt,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Address,
+    Address, ParseError,
     address::{check_web_url, is_url},
     base64_text::{self, is_data_url},
 };
@@ -41,17 +41,14 @@ use super::{
 /// ```
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(with = "String"))]
-pub struct ImageInput(ImageSource);
-
-/// The source of the bytes of an [`ImageInput`].
-#[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub enum ImageSource {
+pub enum ImageInput {
     /// A file, read while the request is sent.
     Path(PathBuf),
     /// The bytes of an image file.
     Bytes(Bytes),
-    /// Text that is already base64, in UTF-8.
+    /// Text that is already base64, in UTF-8. Only [`ImageInput::base64`] creates it.
+    #[non_exhaustive]
     Base64(Bytes),
     /// A URL that the service fetches.
     Url(Address),
@@ -65,12 +62,12 @@ impl ImageInput {
     /// is the same error: the upload stops before its last byte, and nothing is billed.
     /// Changes are detected by length, modification time and, on Unix, inode.
     pub fn path(path: impl Into<PathBuf>) -> Self {
-        Self(ImageSource::Path(path.into()))
+        Self::Path(path.into())
     }
 
     /// Creates an image from the unencoded bytes of an image file.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
-        Self(ImageSource::Bytes(bytes.into()))
+        Self::Bytes(bytes.into())
     }
 
     /// Creates an image from text that is already base64: in the standard or URL-safe alphabet,
@@ -80,12 +77,12 @@ impl ImageInput {
     /// Other text fails validation. If validation is turned off, the text is sent unchanged as a
     /// JSON string.
     pub fn base64(text: impl Into<String>) -> Self {
-        Self(ImageSource::Base64(Bytes::from(text.into())))
+        Self::Base64(Bytes::from(text.into()))
     }
 
     /// Creates an image from a URL that the service fetches.
     pub fn url(url: impl Into<Address>) -> Self {
-        Self(ImageSource::Url(url.into()))
+        Self::Url(url.into())
     }
 
     /// Creates an image from an http, https or `data:` URL, and checks the URL immediately.
@@ -104,19 +101,20 @@ impl ImageInput {
     /// # Errors
     ///
     /// The text is not such a URL, or the payload of a `data:` URL is not base64.
-    pub fn try_url(text: impl Into<String>) -> Result<Self, ImageUrlError> {
+    pub fn try_url(text: impl Into<String>) -> Result<Self, ParseError> {
         let text = text.into();
+        let refused = |problem| ParseError(format!("not the URL of an image: {problem}"));
         if is_data_url(text.as_bytes()) {
             return if base64_text::is_base64(text.as_bytes()) {
                 Ok(Self::base64(text))
             } else {
-                Err(ImageUrlError("must be `data:TYPE;base64,` followed by base64"))
+                Err(refused("must be `data:TYPE;base64,` followed by base64"))
             };
         }
         if !is_url(&text) {
-            return Err(ImageUrlError("must be an http, https or data: URL"));
+            return Err(refused("must be an http, https or data: URL"));
         }
-        check_web_url(&text).map_err(ImageUrlError)?;
+        check_web_url(&text).map_err(refused)?;
         Ok(Self::url(text))
     }
 
@@ -124,24 +122,7 @@ impl ImageInput {
     pub(crate) fn from_text(text: String) -> Self {
         if is_url(&text) { Self::url(text) } else { Self::base64(text) }
     }
-
-    /// Returns the source of the image.
-    pub fn source(&self) -> &ImageSource {
-        &self.0
-    }
 }
-
-/// The error returned when text is not the URL of an image; see [`ImageInput::try_url`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageUrlError(&'static str);
-
-impl fmt::Display for ImageUrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not the URL of an image: {}", self.0)
-    }
-}
-
-impl error::Error for ImageUrlError {}
 
 /// Converts an http, https or `data:` URL. Other text fails validation: use [`ImageInput::path`] or
 /// a `Path` for a local file, and [`ImageInput::base64`] for base64.
@@ -175,7 +156,7 @@ from! {
     Url => Self::url;
 }
 
-impl fmt::Debug for ImageSource {
+impl fmt::Debug for ImageInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
@@ -183,12 +164,6 @@ impl fmt::Debug for ImageSource {
             Self::Base64(text) => write!(f, "Base64({} characters)", text.len()),
             Self::Url(url) => f.debug_tuple("Url").field(url).finish(),
         }
-    }
-}
-
-impl fmt::Debug for ImageInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 
@@ -210,11 +185,11 @@ enum Stored {
 /// `{"bytes": ...}` with base64 for bytes. Does not read files.
 impl Serialize for ImageInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = match &self.0 {
-            ImageSource::Path(path) => Stored::Path(path.clone()),
-            ImageSource::Bytes(bytes) => Stored::Bytes(base64_text::STANDARD.encode(bytes)),
-            ImageSource::Base64(text) => Stored::Base64(String::from_utf8_lossy(text).into()),
-            ImageSource::Url(url) => Stored::Url(url.reveal().to_owned()),
+        let stored = match self {
+            Self::Path(path) => Stored::Path(path.clone()),
+            Self::Bytes(bytes) => Stored::Bytes(base64_text::STANDARD.encode(bytes)),
+            Self::Base64(text) => Stored::Base64(String::from_utf8_lossy(text).into()),
+            Self::Url(url) => Stored::Url(url.reveal().to_owned()),
         };
         match stored {
             Stored::Base64(text) | Stored::Url(text) if Self::from_text(text.clone()) == *self => {
@@ -251,8 +226,8 @@ impl<'de> Deserialize<'de> for ImageInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let image =
             Self::from_stored(Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
-        match image.source() {
-            ImageSource::Path(_) => Err(D::Error::custom(
+        match image {
+            Self::Path(_) => Err(D::Error::custom(
                 "an image cannot be a path here; use `from_json` to read requests with paths",
             )),
             _ => Ok(image),

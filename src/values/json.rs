@@ -192,12 +192,6 @@ impl From<Map<String, Value>> for Extra {
     }
 }
 
-impl From<Extra> for Map<String, Value> {
-    fn from(extra: Extra) -> Self {
-        extra.fields
-    }
-}
-
 impl fmt::Debug for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.fields.keys()).finish()

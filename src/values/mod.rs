@@ -8,22 +8,22 @@ pub(crate) mod file_kind;
 pub(crate) mod image_file;
 mod image_input;
 mod json;
-mod secret;
 pub(crate) mod task_ref;
 mod task_status;
 mod text;
 mod violation;
 pub(crate) mod whole;
 
-use std::time::Duration;
+use std::{error, fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
 
 pub use self::address::Address;
-pub use self::aspect_ratio::{AspectRatio, AspectRatioError};
+pub use self::aspect_ratio::AspectRatio;
 pub use self::file_kind::FileKind;
-pub use self::image_input::{ImageInput, ImageSource, ImageUrlError};
+pub use self::image_input::ImageInput;
 pub(crate) use self::json::Fault;
 pub use self::json::{Extra, IntoField, IntoJson};
-pub use self::secret::{Secret, WebhookSecret};
 pub use self::task_ref::{REGIONAL_BASE_URL_VARIABLE, Region, TaskRef};
 pub use self::task_status::TaskStatus;
 pub(crate) use self::text::{MAX_MESSAGE, MAX_NAME, hint, is_secret, one_line};
@@ -33,5 +33,57 @@ pub use self::violation::{Location, Violation};
 pub const DELIVERY_VALIDITY: Duration =
     Duration::from_secs(crate::generated::DELIVERY_VALIDITY_SECONDS);
 
+/// The error returned when text is not an [`AspectRatio`], or not the URL of an image; see
+/// [`ImageInput::try_url`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError(String);
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl error::Error for ParseError {}
+
 /// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
+
+/// A value that must not be printed: `Debug` prints `[redacted]`. Serialization writes the value
+/// itself, because the service needs it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Secret<T>(T);
+
+/// The secret that signs webhooks.
+pub type WebhookSecret = Secret<String>;
+
+impl<T> Secret<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    pub(crate) fn get(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Secret<String> {
+    /// Returns the secret.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<S: Into<String>> From<S> for Secret<String> {
+    fn from(secret: S) -> Self {
+        Self(secret.into())
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}

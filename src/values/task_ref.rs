@@ -1,9 +1,6 @@
 //! References to tasks, and the regions that accepted them.
 
-use std::{
-    hash::{Hash, Hasher},
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -61,12 +58,6 @@ pub struct TaskRef {
 
 // `cost` is never NaN: JSON cannot represent it, and `with_cost` rejects it.
 impl Eq for TaskRef {}
-
-impl Hash for TaskRef {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.id, &self.polling_url).hash(state);
-    }
-}
 
 impl TaskRef {
     /// Creates a reference from its parts. `operation` is a name such as `gen-2-pro`, if known.

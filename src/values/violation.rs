@@ -39,30 +39,33 @@ pub enum Location {
     Index(i64),
 }
 
+impl Location {
+    pub(crate) fn name(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
 impl Violation {
-    pub(crate) fn of_field(name: &str, kind: &str, msg: impl Into<String>) -> Self {
-        Self::at(["body", name], kind, msg)
+    /// Creates a violation without a location.
+    pub(crate) fn new(kind: &str, msg: impl Into<String>) -> Self {
+        let (kind, extra) = (kind.to_owned(), Extra::default());
+        Self { loc: Vec::new(), msg: msg.into(), kind, extra }
     }
 
-    /// Creates a violation of a value within the body.
-    pub(crate) fn of_value(steps: &[Location], kind: &str, msg: impl Into<String>) -> Self {
-        let mut violation = Self::at(["body"], kind, msg);
-        violation.loc.extend_from_slice(steps);
-        violation
+    /// Sets the location to a value within the body.
+    pub(crate) fn at(mut self, steps: &[Location]) -> Self {
+        self.loc = [&[Location::name("body")][..], steps].concat();
+        self
+    }
+
+    pub(crate) fn of_field(name: &str, kind: &str, msg: impl Into<String>) -> Self {
+        Self::new(kind, msg).at(&[Location::name(name)])
     }
 
     /// Creates a violation of a path parameter.
     pub(crate) fn of_parameter(name: &str, kind: &str, msg: impl Into<String>) -> Self {
-        Self::at(["path", name], kind, msg)
-    }
-
-    fn at<const STEPS: usize>(place: [&str; STEPS], kind: &str, msg: impl Into<String>) -> Self {
-        Self {
-            loc: place.map(|step| Location::Name(step.to_owned())).into(),
-            msg: msg.into(),
-            kind: kind.to_owned(),
-            extra: Extra::default(),
-        }
+        let loc = vec![Location::name("path"), Location::name(name)];
+        Self { loc, ..Self::new(kind, msg) }
     }
 
     /// Returns the name of the field, if the violation is about a field of the body.

@@ -36,12 +36,11 @@ pub fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use imagekiln::ImageSource;
 
     #[test]
     fn a_request_contains_the_absolute_path() {
         let image = image("Cargo.toml", Path::new("")).unwrap();
-        let ImageSource::Path(path) = image.source() else { panic!("{image:?}") };
+        let ImageInput::Path(path) = &image else { panic!("{image:?}") };
         assert!(path.is_absolute() && path.ends_with("Cargo.toml"), "{path:?}");
     }
 }

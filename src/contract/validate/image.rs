@@ -3,18 +3,17 @@
 
 use std::io::Read;
 
-use super::{super::operation::FieldKind, Problem};
+use super::super::operation::FieldKind;
 use crate::{
-    Error, FileKind, ImageEncodings, ImageInput, ImageSource, Request, Violation,
+    Error, FileKind, ImageEncodings, ImageInput, Request, Violation,
     values::{
         address::check_web_url,
-        base64_text, image_file,
+        base64_text,
+        file_kind::HEAD,
+        image_file,
         whole::{Checker, Extent},
     },
 };
-
-/// The number of leading bytes that identify the formats below.
-const HEAD: usize = 32;
 
 #[derive(Debug, PartialEq)]
 enum Content {
@@ -23,17 +22,17 @@ enum Content {
     Archive,
 }
 
-/// Validates an image in a field with these encodings. A field that the contract does not define
-/// has none, and may be an image, a video or an archive.
-pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Result<(), Problem> {
-    let wrong = |msg: String| Err(Problem::new("value_error", msg));
-    match (image.source(), encodings) {
-        (ImageSource::Url(_), Some(ImageEncodings::Base64)) => {
+/// Returns what is wrong with an image in a field with these encodings. A field that the contract
+/// does not define has none, and may be an image, a video or an archive.
+pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Option<Violation> {
+    let wrong = |msg: String| Some(Violation::new("value_error", msg));
+    match (image, encodings) {
+        (ImageInput::Url(_), Some(ImageEncodings::Base64)) => {
             let msg = "must be the image itself, not a URL; give a file or its bytes";
             return wrong(msg.to_owned());
         }
-        (ImageSource::Url(url), _) => return check_url(url.reveal()),
-        (ImageSource::Base64(text), _) if !base64_text::is_base64(text) => {
+        (ImageInput::Url(url), _) => return check_url(url.reveal()),
+        (ImageInput::Base64(text), _) if !base64_text::is_base64(text) => {
             let expected = match encodings {
                 None | Some(ImageEncodings::Base64) => "not base64",
                 _ => "neither base64 nor an http(s) URL",
@@ -44,11 +43,11 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Re
         _ => {}
     }
     // Skip unreadable files: the submission fails with an error that describes the problem better.
-    let Some(head) = head(image, HEAD) else { return Ok(()) };
+    let head = head(image, HEAD)?;
     let file = file_of(image);
     match (content(&head), encodings) {
         (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
-        (Some(Content::Image), _) | (Some(_), None) => Ok(()),
+        (Some(Content::Image), _) | (Some(_), None) => None,
         (_, None) => wrong(format!("is not an image, a video or a ZIP archive{file}")),
         (_, Some(_)) => wrong(format!(
             "is not an image; must be JPEG, PNG, WebP, GIF or another common image format{file}"
@@ -56,14 +55,14 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Re
     }
 }
 
-pub(super) fn check_url(text: &str) -> Result<(), Problem> {
-    check_web_url(text).map_err(|problem| Problem::new("url_parsing", problem))
+pub(super) fn check_url(text: &str) -> Option<Violation> {
+    check_web_url(text).err().map(|problem| Violation::new("url_parsing", problem))
 }
 
 /// Returns the file of an image for the end of a message.
 fn file_of(image: &ImageInput) -> String {
-    match image.source() {
-        ImageSource::Path(path) => format!(": `{}`", path.display()),
+    match image {
+        ImageInput::Path(path) => format!(": `{}`", path.display()),
         _ => String::new(),
     }
 }
@@ -71,15 +70,15 @@ fn file_of(image: &ImageInput) -> String {
 /// Returns the first `length` bytes of an image, or all if there are fewer. Returns `None` for URLs
 /// and unreadable files.
 pub(in crate::contract) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
-    match image.source() {
-        ImageSource::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
-        ImageSource::Base64(text) => base64_text::decode_head(text, length),
-        ImageSource::Path(path) => {
+    match image {
+        ImageInput::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
+        ImageInput::Base64(text) => base64_text::decode_head(text, length),
+        ImageInput::Path(path) => {
             let mut head = Vec::new();
             image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
             Some(head)
         }
-        ImageSource::Url(_) => None,
+        ImageInput::Url(_) => None,
     }
 }
 
@@ -128,7 +127,7 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
         }
         let Some((width, height)) = size(image) else { continue };
         let is = format!("is {width} x {height} pixels");
-        let mut report = |msg| found.push(Violation::of_value(steps, "value_error", msg));
+        let mut report = |msg| found.push(Violation::new("value_error", msg).at(steps));
         if let Some(limit) = max_megapixels
             && (width as f64) * (height as f64) > limit * MEGAPIXEL
         {
@@ -173,7 +172,7 @@ impl Request {
             if let Some(kind) = cut_off(image) {
                 let file = file_of(image);
                 let msg = format!("is truncated; must be a complete {kind} image{file}");
-                found.push(Violation::of_value(steps, "value_error", msg));
+                found.push(Violation::new("value_error", msg).at(steps));
             }
         }
         super::check(self, found)
@@ -183,11 +182,11 @@ impl Request {
 /// Returns the format of an image whose end is missing.
 fn cut_off(image: &ImageInput) -> Option<FileKind> {
     let mut checker = Checker::default();
-    match image.source() {
-        ImageSource::Url(_) => return None,
-        ImageSource::Bytes(bytes) => checker.feed(bytes),
-        ImageSource::Base64(text) => checker.feed(&head(image, text.len())?),
-        ImageSource::Path(path) => {
+    match image {
+        ImageInput::Url(_) => return None,
+        ImageInput::Bytes(bytes) => checker.feed(bytes),
+        ImageInput::Base64(text) => checker.feed(&head(image, text.len())?),
+        ImageInput::Path(path) => {
             let mut file = image_file::open(path).ok()?;
             let mut chunk = vec![0; CHUNK];
             while let length @ 1.. = file.read(&mut chunk).ok()? {

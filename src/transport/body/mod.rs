@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 pub(crate) use self::stream::{BodyFailure, Progress, StreamedBody};
 use self::stream::{Pool, RAW_FRAME};
 use crate::{
-    ImageSource,
+    ImageInput,
     contract::{Images, Place, Request, field_of},
     values::{
         base64_text::{self, Sendable},
@@ -78,7 +78,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn value(&mut self, value: &Value, place: &Place) -> io::Result<()> {
         match (self.images.at(place), value) {
-            (Some(image), _) => self.image(field_of(&place.steps()), image.source())?,
+            (Some(image), _) => self.image(field_of(&place.steps()), image)?,
             (None, Value::Array(values)) => {
                 self.text.push(b'[');
                 for (index, value) in values.iter().enumerate() {
@@ -112,15 +112,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn image(&mut self, field: &str, source: &ImageSource) -> io::Result<()> {
-        let part = match source {
-            ImageSource::Bytes(bytes) => Part::Encode(bytes.clone()),
-            ImageSource::Path(path) => Part::File(Arc::new(PlannedFile::new(field, path)?)),
-            ImageSource::Base64(text) => match base64_text::sendable(text) {
+    fn image(&mut self, field: &str, image: &ImageInput) -> io::Result<()> {
+        let part = match image {
+            ImageInput::Bytes(bytes) => Part::Encode(bytes.clone()),
+            ImageInput::Path(path) => Part::File(Arc::new(PlannedFile::new(field, path)?)),
+            ImageInput::Base64(text) => match base64_text::sendable(text) {
                 Sendable::Plain(text) => Part::Ready(text),
                 Sendable::Escaped(text) => return self.string(&String::from_utf8_lossy(&text)),
             },
-            ImageSource::Url(url) => return self.string(url.reveal()),
+            ImageInput::Url(url) => return self.string(url.reveal()),
         };
         self.text.push(b'"');
         self.parts.push(Part::Ready(std::mem::take(&mut self.text).into()));

@@ -101,7 +101,7 @@ async fn files_of_any_length_are_encoded_without_gaps() {
 #[tokio::test]
 async fn ready_text_is_not_copied() {
     let text = ImageInput::base64("A".repeat(1_000_000));
-    let crate::ImageSource::Base64(given) = text.source().clone() else { unreachable!() };
+    let crate::ImageInput::Base64(given) = text.clone() else { unreachable!() };
     let frames = frames(&request().image("image", text), Duration::ZERO).await;
     let within = given.as_ptr_range();
     assert!(frames[1..frames.len() - 1].iter().all(|(data, ..)| within.contains(&data.as_ptr())));

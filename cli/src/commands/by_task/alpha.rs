@@ -2,16 +2,16 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use imagekiln::{FileKind, ImageInput, ImageSource};
+use imagekiln::{FileKind, ImageInput};
 
 /// The number of bytes that are read. The color profile of a PNG comes before its `tRNS` chunk.
 const HEAD: u64 = 256 * 1024;
 
 /// Returns `false` only if the image certainly has no alpha channel. May block.
 pub fn may_have_alpha_channel(image: &ImageInput) -> bool {
-    match image.source() {
-        ImageSource::Path(path) => head(path).is_none_or(|head| may_have(&head)),
-        ImageSource::Bytes(bytes) => may_have(bytes),
+    match image {
+        ImageInput::Path(path) => head(path).is_none_or(|head| may_have(&head)),
+        ImageInput::Bytes(bytes) => may_have(bytes),
         _ => true,
     }
 }
