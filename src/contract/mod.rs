@@ -16,5 +16,7 @@ pub use self::operation::{
 pub(crate) use self::outline::{replaced, shown_url};
 pub(crate) use self::request::WebhookDefaults;
 pub use self::request::{Request, Submit};
-pub(crate) use self::response::{ReadResponse, ResponseFields, Unexpected, read_response};
+pub(crate) use self::response::{
+    Drift, Findings, ReadResponse, ResponseFields, Unexpected, read_response,
+};
 pub(crate) use self::typed::{Typed, Visitor};

@@ -1,11 +1,19 @@
-//! Converts responses to their contract types.
+//! Converts responses to their contract types, and reports what the contract does not define in
+//! them, in one event for each response with something new.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tracing::Level;
+use tokio::time::Instant;
+use tracing::{Level, field};
 
 use crate::{
-    Extra,
+    Extra, TaskStatus,
     values::{MAX_NAME, REDACTED, one_line},
 };
 
@@ -48,7 +56,7 @@ impl<'a> ResponseFields<'a> {
     pub(crate) fn take_object<T: ReadResponse>(&mut self, name: &str) -> Option<T> {
         self.take_if(name, |value, unexpected| {
             let (object, inner) = read_response(value.clone());
-            unexpected.within(name, inner);
+            unexpected.add(inner.within(name));
             object
         })
     }
@@ -88,15 +96,15 @@ const MOST_NAMES: usize = 20;
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Unexpected {
     /// The members that the contract does not list.
-    pub(crate) unlisted: Vec<String>,
+    unlisted: Vec<String>,
     /// The members whose value has an unexpected type, with the JSON type of the value.
-    pub(crate) mistyped: Vec<(String, &'static str)>,
+    mistyped: Vec<(String, &'static str)>,
     /// The number of further names that were not collected.
-    pub(crate) more: usize,
+    more: usize,
 }
 
 impl Unexpected {
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.unlisted.is_empty() && self.mistyped.is_empty()
     }
 
@@ -125,13 +133,13 @@ impl Unexpected {
         self.more += other.more;
     }
 
-    /// Adds what was found in the member `name`.
-    pub(crate) fn within(&mut self, name: &str, mut inner: Self) {
-        let unlisted = inner.unlisted.iter_mut();
-        for path in unlisted.chain(inner.mistyped.iter_mut().map(|(path, _)| path)) {
+    /// Returns what was found in the member `name`, as paths from the object around it.
+    pub(crate) fn within(mut self, name: &str) -> Self {
+        let mistyped = self.mistyped.iter_mut().map(|(path, _)| path);
+        for path in self.unlisted.iter_mut().chain(mistyped) {
             *path = format!("{name}.{path}");
         }
-        self.add(inner);
+        self
     }
 }
 
@@ -149,5 +157,132 @@ fn json_type(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// The maximum number of findings that a client remembers. It reports no others after that.
+const REMEMBERED: usize = 1000;
+
+/// The maximum number of events in each period.
+const MOST_EVENTS: u32 = 5;
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// The name of the response itself in a list of names.
+const WHOLE_RESPONSE: &str = "the whole response";
+
+/// What a response contains and the contract does not define.
+#[derive(Debug, Default)]
+pub(crate) struct Findings<'a> {
+    /// The name of the operation of the task, if known.
+    pub(crate) operation: Option<&'a str>,
+    /// The name of the type of the response.
+    pub(crate) response: &'static str,
+    pub(crate) unexpected: Unexpected,
+    /// A status that the contract does not list.
+    pub(crate) status: Option<&'a TaskStatus>,
+    /// Whether the response has that status and a picture, which the contract excludes.
+    pub(crate) has_picture: bool,
+}
+
+/// What a client has reported so far.
+#[derive(Default)]
+pub(crate) struct Drift(Mutex<Reported>);
+
+#[derive(Default)]
+struct Reported {
+    findings: HashSet<String>,
+    period: Option<Instant>,
+    events: u32,
+}
+
+impl Drift {
+    /// Reports the findings that are new. If the client has reported too much lately, it does not
+    /// remember them, and a later response reports them.
+    pub(crate) fn report(&self, mut findings: Findings<'_>) {
+        // The contract does not list the statuses of tasks in progress, so one of them is only
+        // worth a note.
+        let is_note = findings.unexpected.is_empty() && !findings.has_picture;
+        let is_enabled =
+            if is_note { tracing::enabled!(Level::INFO) } else { tracing::enabled!(Level::WARN) };
+        if (is_note && findings.status.is_none()) || !is_enabled {
+            return;
+        }
+        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = findings.keep_new(&reported.findings);
+        let count = reported.findings.len() + new.len();
+        if new.is_empty() || count > REMEMBERED || !reported.may_report() {
+            return;
+        }
+        reported.findings.extend(new);
+        drop(reported);
+        findings.emit();
+    }
+}
+
+impl Reported {
+    /// Counts an event, unless there were too many in this period.
+    fn may_report(&mut self) -> bool {
+        let now = Instant::now();
+        if self.period.is_none_or(|started| now.duration_since(started) >= PERIOD) {
+            (self.period, self.events) = (Some(now), 0);
+        }
+        self.events += 1;
+        self.events <= MOST_EVENTS
+    }
+}
+
+impl Findings<'_> {
+    /// Adds that the JSON of the response is not an object, if it is not.
+    pub(crate) fn with_type_of(mut self, document: Option<&Value>) -> Self {
+        if let Some(document) = document
+            && !document.is_object()
+        {
+            self.unexpected.mistyped(WHOLE_RESPONSE, document);
+        }
+        self
+    }
+
+    /// Removes what was reported before. Returns the rest as texts of bounded length.
+    fn keep_new(&mut self, reported: &HashSet<String>) -> Vec<String> {
+        let mut new = Vec::new();
+        let mut is_new = |kind: &str, name: &str| {
+            let finding = format!("{} {kind} {name}", self.response);
+            let is_new = !reported.contains(&finding);
+            if is_new {
+                new.push(finding);
+            }
+            is_new
+        };
+        self.unexpected.unlisted.retain(|name| is_new("unlisted", name));
+        self.unexpected.mistyped.retain(|(name, found)| is_new(found, name));
+        let kind = if self.has_picture { "status with a picture" } else { "status" };
+        self.status = self.status.filter(|status| is_new(kind, &status.to_string()));
+        new
+    }
+
+    fn emit(self) {
+        let Self { operation, response, unexpected, status, has_picture } = self;
+        let Unexpected { unlisted, mistyped, more } = unexpected;
+        let shown_status = status.map(field::display);
+        if unlisted.is_empty() && mistyped.is_empty() && !has_picture {
+            tracing::info!(
+                operation,
+                response,
+                status = shown_status,
+                "the contract does not list this task status; the client polls again"
+            );
+            return;
+        }
+        let types: Vec<_> =
+            mistyped.iter().map(|(name, found)| format!("{name}: {found}")).collect();
+        tracing::warn!(
+            operation,
+            response,
+            unlisted = (!unlisted.is_empty()).then(|| field::debug(unlisted)),
+            types = (!types.is_empty()).then(|| field::debug(types)),
+            more = (more > 0).then_some(more),
+            status = shown_status,
+            "the service returned something that the contract does not define"
+        );
     }
 }

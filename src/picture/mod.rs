@@ -3,24 +3,27 @@
 mod attempts;
 mod destination;
 mod download;
-mod name;
 mod part;
 mod save;
-mod stream;
 
 use std::{
-    fmt,
+    fmt, future,
     pin::Pin,
     sync::Arc,
+    task::{Context, Poll, ready},
     time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
+use futures_core::Stream;
 
-use self::part::Swept;
-pub use self::{destination::SaveOptions, save::Saved, stream::PictureStream};
+pub use self::{destination::SaveOptions, save::Saved};
+use self::{
+    download::{Download, DownloadFailure},
+    part::Swept,
+};
 use crate::{
-    Address, DELIVERY_VALIDITY, Error, TaskRef,
+    Address, DELIVERY_VALIDITY, Error, FileKind, TaskRef,
     journal::Journal,
     retry::RetryBudget,
     transport::{hosts::DeliveryRules, service::Service},
@@ -47,7 +50,7 @@ const MOST_DOUBLED: usize = 64 * 1024 * 1024;
 ///
 /// All attempts end with
 /// [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[must_use = "the picture is billed: fetch it before its delivery URL expires"]
 pub struct Picture {
     source: Arc<dyn Source>,
@@ -59,23 +62,20 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// `ready_since` is when an earlier poll, if any, returned the task as `Ready`.
     pub(crate) fn new(
         source: Arc<dyn Source>,
         task: TaskRef,
         address: Address,
         polled_at: SystemTime,
+        ready_since: Option<SystemTime>,
     ) -> Self {
-        Self { source, task, address, polled_at, ready_since: polled_at }
+        let ready_since = ready_since.map_or(polled_at, |first| first.min(polled_at));
+        Self { source, task, address, polled_at, ready_since }
     }
 
     fn downloads(&self) -> &Downloads {
         self.source.downloads()
-    }
-
-    /// Sets when the task was first seen as `Ready`, unless this picture is from an earlier poll.
-    pub(crate) fn with_ready_since(mut self, first: SystemTime) -> Self {
-        self.ready_since = self.polled_at.min(first);
-        self
     }
 
     /// Returns the task that generated the picture.
@@ -133,6 +133,34 @@ impl Picture {
         self.fetch(false).await
     }
 
+    /// Downloads the picture as a stream, for example to forward it in the response of a web server
+    /// without buffering it.
+    ///
+    /// Returns when the first bytes have arrived. Until then, the client retries failures like
+    /// [`bytes`](Self::bytes).
+    ///
+    /// ```
+    /// use futures_util::TryStreamExt;
+    ///
+    /// # async fn size(picture: imagekiln::Picture) -> Result<usize, imagekiln::Error> {
+    /// let stream = picture.stream().await?;
+    /// println!("{}", stream.kind().map_or("unknown", |kind| kind.media_type()));
+    /// stream.try_fold(0, async |size, chunk| Ok(size + chunk.len())).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`bytes`](Self::bytes), from this method or as the last item of the
+    /// stream.
+    pub async fn stream(&self) -> Result<PictureStream, Error> {
+        let beginning = self.attempt(|opening| async { next_chunk(opening.await?).await });
+        let first = beginning.await?;
+        let kind = first.as_ref().and_then(|(_, download)| download.kind());
+        let step = Some(Box::pin(future::ready(Ok(first))) as _);
+        Ok(PictureStream { kind, step })
+    }
+
     async fn fetch(&self, check: bool) -> Result<Bytes, Error> {
         let fetching = self.attempt(|opening| async move {
             let mut download = opening.await?;
@@ -153,13 +181,55 @@ impl Picture {
     }
 }
 
-impl fmt::Debug for Picture {
+/// The next chunk, and the download of those that follow. `None` after the last one.
+type Next = Result<Option<(Bytes, Download)>, DownloadFailure>;
+
+/// The bytes of a picture as a stream, returned by [`Picture::stream`].
+///
+/// At the end, the stream checks that the picture is complete. If the download failed or the
+/// picture is incomplete, the last item is an error, and the previous items are not a picture.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct PictureStream {
+    kind: Option<FileKind>,
+    step: Option<Pin<Box<dyn Future<Output = Next> + Send>>>,
+}
+
+impl PictureStream {
+    /// Returns the file format detected from the first bytes, if it is known.
+    pub fn kind(&self) -> Option<FileKind> {
+        self.kind
+    }
+}
+
+/// At the end, checks that the picture is complete.
+async fn next_chunk(mut download: Download) -> Next {
+    match download.next().await? {
+        Some(chunk) => Ok(Some((chunk, download))),
+        None => download.check().map(|_| None),
+    }
+}
+
+impl Stream for PictureStream {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(step) = self.step.as_mut() else { return Poll::Ready(None) };
+        let outcome = ready!(step.as_mut().poll(cx));
+        self.step = None;
+        Poll::Ready(match outcome {
+            Ok(Some((chunk, download))) => {
+                self.step = Some(Box::pin(next_chunk(download)));
+                Some(Ok(chunk))
+            }
+            Ok(None) => None,
+            Err(failure) => Some(Err(failure.into_error())),
+        })
+    }
+}
+
+impl fmt::Debug for PictureStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Picture")
-            .field("task", &self.task)
-            .field("address", &self.address)
-            .field("expires_at", &self.expires_at())
-            .finish()
+        f.debug_struct("PictureStream").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
@@ -200,7 +270,7 @@ impl Downloads {
 }
 
 /// The client that a picture comes from.
-pub(crate) trait Source: Send + Sync {
+pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn downloads(&self) -> &Downloads;
 
     /// Waits for the picture of a task again, whose delivery URL may be another one now.

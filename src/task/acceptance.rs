@@ -3,10 +3,9 @@
 use serde_json::Value;
 use url::Url;
 
-use super::drift::Findings;
 use crate::{
     Address, Operation, TaskRef,
-    contract::{Unexpected, read_response},
+    contract::{Findings, Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
     values::task_ref::short_hash,
@@ -96,8 +95,7 @@ impl FoundTask<'_> {
     fn findings(&self, response: &'static str, found: Unexpected) -> Findings<'_> {
         let unexpected = match self.wrapper {
             Some(name) => {
-                let mut outer = Unexpected::default();
-                outer.within(name, found);
+                let mut outer = found.within(name);
                 outer.unlisted(name);
                 outer
             }

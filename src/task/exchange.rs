@@ -11,12 +11,11 @@ use url::Url;
 use super::{
     Shared, Task,
     acceptance::{find_task, has_polling_url},
-    drift::Findings,
     submissions::InFlight,
 };
 use crate::{
     Error, ErrorKind, Request,
-    contract::Unexpected,
+    contract::{Findings, Unexpected},
     generated,
     journal::{self, Intent, JournalError},
     retry::{
@@ -128,7 +127,7 @@ impl Submission {
                 );
             }
             let (read, findings) = found.response(&redaction);
-            self.shared.drift.report(findings.with_type_of(response));
+            self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
             let task = Task::resumed(Arc::clone(&self.shared), task);
             return Ok(Task { response: read.map(Arc::new), ..task });
         }
@@ -191,20 +190,16 @@ async fn read(
     sent: Result<ResponseValue<ByteStream>, ClientError<()>>,
     silence: Duration,
 ) -> Result<Response, ClientError<()>> {
-    let deadline = Instant::now() + silence * LONGEST_RESPONSE;
-    match sent {
-        Ok(response) => {
-            let (status, headers) = (response.status(), response.headers().clone());
-            let body = response.into_inner_stream();
-            Ok(Response::read(status, headers, body, silence, deadline).await)
-        }
+    let (status, headers, body) = match sent {
+        Ok(response) => (response.status(), response.headers().clone(), response.into_inner()),
         Err(ClientError::UnexpectedResponse(response)) => {
             let (status, headers) = (response.status(), response.headers().clone());
-            let body = response.bytes_stream();
-            Ok(Response::read(status, headers, body, silence, deadline).await)
+            (status, headers, ByteStream::new(Box::pin(response.bytes_stream())))
         }
-        Err(error) => Err(error),
-    }
+        Err(error) => return Err(error),
+    };
+    let deadline = Instant::now() + silence * LONGEST_RESPONSE;
+    Ok(Response::read(status, headers, body.into_inner(), silence, deadline).await)
 }
 
 /// Returns the error for a response without a success code, and the meaning of its status code.
@@ -251,8 +246,8 @@ fn report(shared: &Shared, operation: Option<&str>, response: &Response, body: &
     let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
     let mut inner = Unexpected::default();
     names.iter().for_each(|name| inner.unlisted(name));
-    findings.unexpected.within("detail", inner);
-    shared.drift.report(findings.with_type_of(response));
+    findings.unexpected.add(inner.within("detail"));
+    shared.drift.report(findings.with_type_of(response.document.as_ref()));
 }
 
 /// Classifies an attempt without a response.
@@ -270,28 +265,43 @@ fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
             error.with_advice(format!("nothing was billed; the client cancelled the {cancelled}")),
         );
     }
-    let error = match error {
-        ClientError::CommunicationError(error) if is_tls_failure(&error) => {
-            return SubmitFailure::Final(no_tls(error));
+    match error {
+        ClientError::CommunicationError(error) => http_failure(error, progress),
+        other => {
+            let message = format!("could not read the response: {other}");
+            broken_off(Error::new(ErrorKind::Response, message), progress)
         }
-        ClientError::CommunicationError(error) if was_not_processed(&error) => {
-            return not_processed(error);
-        }
-        ClientError::CommunicationError(error) if error.is_builder() => {
-            return SubmitFailure::Final(
-                not_built("could not build the request").with_source(error.without_url()),
-            );
-        }
-        ClientError::InvalidRequest(message) => {
-            return SubmitFailure::Final(not_built(&message));
-        }
-        ClientError::CommunicationError(error) => {
-            Error::new(ErrorKind::Network, "the connection broke during the submission")
-                .with_source(error.without_url())
-        }
-        other => Error::new(ErrorKind::Response, format!("could not read the response: {other}")),
-    };
-    broken_off(error, progress)
+    }
+}
+
+/// Classifies an error of the HTTP client.
+fn http_failure(error: reqwest::Error, progress: &Progress) -> SubmitFailure {
+    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
+    let (is_tls, is_retryable) = (is_tls_failure(&error), was_not_processed(&error));
+    let (is_connect, is_builder) = (error.is_connect(), error.is_builder());
+    let failure =
+        |kind, message: String| Error::new(kind, message).with_source(error.without_url());
+    if is_tls {
+        let message = format!("could not establish a TLS connection to {host}");
+        let advice = "nothing was billed; check the scheme and the port of the base URL, and that \
+                      this machine trusts the certificate";
+        return SubmitFailure::Final(failure(ErrorKind::Network, message).with_advice(advice));
+    }
+    if is_retryable {
+        let message = if is_connect {
+            format!("could not connect to {host}")
+        } else {
+            format!("{host} closed the connection before it processed the submission")
+        };
+        let advice = "nothing was billed; check the base URL and the network";
+        return SubmitFailure::Retryable(failure(ErrorKind::Network, message).with_advice(advice));
+    }
+    if is_builder {
+        let error = failure(ErrorKind::Settings, "could not build the request".to_owned());
+        return SubmitFailure::Final(error.with_advice("nothing was sent"));
+    }
+    let message = "the connection broke during the submission".to_owned();
+    broken_off(failure(ErrorKind::Network, message), progress)
 }
 
 /// If the HTTP client did not consume the whole body, the end of the JSON document was never sent,
@@ -302,32 +312,6 @@ fn broken_off(error: Error, progress: &Progress) -> SubmitFailure {
     } else {
         error.with_advice("nothing was billed; the request was not sent completely")
     })
-}
-
-fn not_processed(error: reqwest::Error) -> SubmitFailure {
-    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
-    let message = if error.is_connect() {
-        format!("could not connect to {host}")
-    } else {
-        format!("{host} closed the connection before it processed the submission")
-    };
-    let error = Error::new(ErrorKind::Network, message)
-        .with_advice("nothing was billed; check the base URL and the network")
-        .with_source(error.without_url());
-    SubmitFailure::Retryable(error)
-}
-
-fn no_tls(error: reqwest::Error) -> Error {
-    let host = error.url().map(|url| url.authority().to_owned()).unwrap_or_default();
-    let advice = "nothing was billed; check the scheme and the port of the base URL, and that this \
-                  machine trusts the certificate";
-    Error::new(ErrorKind::Network, format!("could not establish a TLS connection to {host}"))
-        .with_advice(advice)
-        .with_source(error.without_url())
-}
-
-fn not_built(message: &str) -> Error {
-    Error::new(ErrorKind::Settings, message).with_advice("nothing was sent")
 }
 
 pub(super) fn unknown(error: Error) -> Error {

@@ -1,17 +1,13 @@
 //! A task from its submission to its final status.
 
 mod acceptance;
-mod drift;
 mod exchange;
 mod poll;
-#[cfg(feature = "webhook")]
-mod recent;
-mod slots;
+mod polling;
+#[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "only webhooks look up tasks"))]
 mod submissions;
 mod submit;
-mod updates;
 mod wait;
-mod waits;
 
 use std::{
     fmt,
@@ -26,16 +22,19 @@ pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::poll::Update;
+pub use self::polling::WaitOptions;
+pub use self::wait::Updates;
+use self::{polling::Waits, submissions::Submissions, submit::Slots};
 #[cfg(feature = "axum")]
-pub(crate) use self::recent::Recent;
-pub use self::updates::Updates;
-pub use self::wait::WaitOptions;
-#[cfg(feature = "axum")]
-pub(crate) use self::wait::outcome;
-use self::{drift::Drift, slots::Slots, submissions::Submissions, waits::Waits};
+pub(crate) use self::{submissions::Recent, wait::outcome};
 use crate::{
-    Address, Secret, TaskRef, contract::WebhookDefaults, journal::Journal, picture::Downloads,
-    retry::RetryBudget, transport::service::Service, values::REDACTED,
+    Address, Secret, TaskRef,
+    contract::{Drift, WebhookDefaults},
+    journal::Journal,
+    picture::Downloads,
+    retry::RetryBudget,
+    transport::service::Service,
+    values::REDACTED,
 };
 
 /// A task that the service has accepted and billed.
@@ -114,9 +113,6 @@ impl Task {
         self.response.as_deref()
     }
 }
-
-/// The maximum number of remembered tasks and events of each kind; the oldest are dropped first.
-const REMEMBERED: usize = 10_000;
 
 /// The settings of submissions and polls.
 #[derive(Clone)]

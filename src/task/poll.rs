@@ -14,10 +14,10 @@ use tokio::{
 use tracing::Instrument;
 use url::Url;
 
-use super::{Shared, Task, drift::Findings, exchange::error_of};
+use super::{Shared, Task, exchange::error_of};
 use crate::{
-    Address, Error, ErrorKind, Extra, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
-    contract::read_response,
+    Address, Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
+    contract::{Findings, read_response},
     journal::{self, Step},
     retry::status::PollEffect,
     telemetry,
@@ -26,7 +26,7 @@ use crate::{
         redaction::Redaction,
         response::{Ending, Response},
     },
-    types::{PollResult, TaskResult},
+    types::PollResult,
 };
 
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
@@ -105,7 +105,7 @@ impl Task {
             let step = Step::Polled { status: update.status().clone(), at };
             journal::note(shared.settings.journal.as_deref(), task, &step).await;
         }
-        Ok(update.with_ready_since(self.ready_since))
+        Ok(update)
     }
 
     /// Sends the request and reads the response. Frees the permit early if that is slow.
@@ -117,14 +117,7 @@ impl Task {
         at: SystemTime,
     ) -> Result<Update, Error> {
         let Self { shared, reference: task, .. } = self;
-        let url = match self.polling_url.get() {
-            Some(url) => url,
-            None => {
-                let url = Secret::new(self.parsed_url()?);
-                self.polling_url.get_or_init(|| url)
-            }
-        }
-        .get();
+        let url = self.polling_url()?;
         let service = &shared.service;
         let started = Instant::now();
         let until = until.min(started + shared.settings.poll_deadline);
@@ -159,14 +152,14 @@ impl Task {
     }
 
     /// Converts the response of the polling URL to an update, or to an error.
-    fn read(&self, url: &Url, mut response: Response, at: SystemTime) -> Result<Update, Error> {
+    fn read(&self, url: &Url, response: Response, at: SystemTime) -> Result<Update, Error> {
         let Self { shared, reference: task, .. } = self;
         let secrets = &shared.service.secrets;
         // `Task not found` may come with status code 404. If the body has a status, it takes
         // precedence.
         if response.status.is_success() || response.status.as_u16() == 404 {
             let redaction = Redaction::of_poll_body(secrets, task, url, response.body.as_deref());
-            if let Some(update) = read_update(shared, task, &mut response, &redaction, at) {
+            if let Some(update) = self.read_update(&response, &redaction, at) {
                 return Ok(update);
             }
         }
@@ -174,8 +167,54 @@ impl Task {
         Err(failed(shared, task, response, &Redaction::of_poll(secrets, task, url)))
     }
 
-    /// Returns the polling URL, if it may receive the key.
-    fn parsed_url(&self) -> Result<Url, Error> {
+    /// Reads the status and the picture from a poll response (schema `PollResult` of the contract),
+    /// even if other fields are damaged or have unexpected types.
+    fn read_update(
+        &self,
+        response: &Response,
+        redaction: &Redaction,
+        at: SystemTime,
+    ) -> Option<Update> {
+        let Self { shared, reference: task, .. } = self;
+        let object = response.object()?;
+        let status = object.get("status").and_then(Value::as_str);
+        let status = status.map(|status| match TaskStatus::from(status) {
+            // A status that the contract does not list is text of the service.
+            TaskStatus::InProgress(_) => TaskStatus::from(redaction.redact(status).as_str()),
+            listed => listed,
+        });
+        let sample = object.get("result").and_then(|result| result.get("sample"));
+        let mut redacted = object.clone();
+        redaction.redact_json_except_urls(&mut redacted);
+        let (read, unexpected) = read_response::<PollResult>(redacted);
+        // A failed response without a status says nothing about the task.
+        if status.is_some() || response.status.is_success() {
+            let unlisted = status.as_ref().filter(|status| !status.is_final());
+            let findings = Findings {
+                operation: task.operation(),
+                response: "PollResult",
+                unexpected,
+                status: unlisted,
+                has_picture: unlisted.is_some() && sample.is_some(),
+            };
+            shared.drift.report(findings.with_type_of(response.document.as_ref()));
+        }
+        let (status, response) = (status?, read?);
+        if status != TaskStatus::Ready {
+            return Some(Update { status, response, picture: None });
+        }
+        // `Ready` without a usable delivery URL is not a success. A later poll may return one.
+        let address = sample.and_then(delivery_url)?;
+        let source = Arc::clone(shared);
+        let picture = Picture::new(source, TaskRef::clone(task), address, at, self.ready_since);
+        Some(Update { status, response, picture: Some(picture) })
+    }
+
+    /// Returns the polling URL, if it may receive the key. Parses it once.
+    fn polling_url(&self) -> Result<&Url, Error> {
+        if let Some(url) = self.polling_url.get() {
+            return Ok(url.get());
+        }
         let refused = |error: Error| error.with_end(WaitEnd::Refused { status: None });
         let url = self.reference.polling_url().parse().map_err(|error| {
             refused(
@@ -186,7 +225,7 @@ impl Task {
             )
         })?;
         if self.shared.service.key_origins.may_receive_key(&url) {
-            return Ok(url);
+            return Ok(self.polling_url.get_or_init(|| Secret::new(url)).get());
         }
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -249,7 +288,7 @@ fn timed_out() -> Error {
 pub struct Update {
     status: TaskStatus,
     response: PollResult,
-    picture: Option<Picture>,
+    pub(super) picture: Option<Picture>,
 }
 
 impl Update {
@@ -263,97 +302,12 @@ impl Update {
         self.picture.as_ref()
     }
 
-    /// Returns the result of the task, which is present once the status is
-    /// [`Ready`](TaskStatus::Ready).
-    pub fn result(&self) -> Option<&TaskResult> {
-        self.response.result.as_ref()
-    }
-
-    /// Returns the complete poll response. Fields whose values do not have the type that the
-    /// contract defines are in its `extra`.
+    /// Returns the complete poll response. Fields that the contract does not define, for example a
+    /// progress value, and those whose values do not have the type that it defines are in its
+    /// `extra`.
     pub fn response(&self) -> &PollResult {
         &self.response
     }
-
-    /// Returns the fields of the poll response that the contract does not define, for example a
-    /// progress value.
-    pub fn extra(&self) -> &Extra {
-        &self.response.extra
-    }
-
-    /// Passes on when the task was first seen as `Ready`.
-    fn with_ready_since(mut self, first: Option<SystemTime>) -> Self {
-        if let Some(first) = first {
-            self.picture = self.picture.map(|picture| picture.with_ready_since(first));
-        }
-        self
-    }
-
-    pub(super) fn into_picture(self) -> Option<Picture> {
-        self.picture
-    }
-}
-
-/// Reads the status and the picture from a poll response (schema `PollResult` of the contract),
-/// even if other fields are damaged or have unexpected types.
-fn read_update(
-    shared: &Arc<Shared>,
-    task: &TaskRef,
-    response: &mut Response,
-    redaction: &Redaction,
-    asked_at: SystemTime,
-) -> Option<Update> {
-    let object = response.object()?;
-    let status = object.get("status").and_then(Value::as_str);
-    let status = status.map(|status| match TaskStatus::from(status) {
-        // A status that the contract does not list is text of the service.
-        TaskStatus::InProgress(_) => TaskStatus::from(redaction.redact(status).as_str()),
-        listed => listed,
-    });
-    let sample = object.get("result").and_then(|result| result.get("sample"));
-    let has_sample = sample.is_some();
-    let address = match status {
-        Some(TaskStatus::Ready) => sample.and_then(delivery_url),
-        _ => None,
-    };
-    // `Ready` without a usable delivery URL is not a success. A later poll may return one.
-    let is_usable = match status {
-        Some(TaskStatus::Ready) => address.is_some(),
-        Some(_) => true,
-        None => false,
-    };
-    let findings = findings_of(response, status.as_ref(), has_sample);
-    // If it is not usable, the response is still needed for the error.
-    let mut object = if is_usable { response.take_object()? } else { object.clone() };
-    redaction.redact_json_except_urls(&mut object);
-    let (read, unexpected) = read_response::<PollResult>(object);
-    if let Some(mut findings) = findings {
-        findings.operation = task.operation();
-        findings.unexpected.add(unexpected);
-        shared.drift.report(findings);
-    }
-    if !is_usable {
-        return None;
-    }
-    let picture = address
-        .map(|address| Picture::new(Arc::clone(shared) as _, task.clone(), address, asked_at));
-    Some(Update { status: status?, response: read?, picture })
-}
-
-/// Returns what the contract does not define in a poll response, except the names of its members.
-fn findings_of<'a>(
-    response: &Response,
-    status: Option<&'a TaskStatus>,
-    has_sample: bool,
-) -> Option<Findings<'a>> {
-    // A failed response without a status says nothing about the task.
-    if status.is_none() && !response.status.is_success() {
-        return None;
-    }
-    let status = status.filter(|status| !status.is_final());
-    let has_picture = status.is_some() && has_sample;
-    let findings = Findings { response: "PollResult", status, has_picture, ..Findings::default() };
-    Some(findings.with_type_of(response))
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

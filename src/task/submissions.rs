@@ -1,7 +1,8 @@
 //! Tracks the submissions in flight, and the tasks whose callers are gone.
 
 use std::{
-    collections::{BTreeMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -11,18 +12,17 @@ use tokio::{
     time,
 };
 
-#[cfg(feature = "webhook")]
-use super::recent::Recent;
-use super::{REMEMBERED, Task};
+use super::Task;
 use crate::{Billing, Error, ErrorKind, Request, TaskRef, journal::Intent};
+
+/// The maximum number of remembered tasks and events of each kind; the oldest are dropped first.
+const REMEMBERED: usize = 10_000;
 
 /// The maximum number of remembered tasks with the same id, which only a faulty service returns in
 /// one region.
-#[cfg(feature = "webhook")]
 const SAME_ID: usize = 8;
 
 /// How long an event waits for submissions in flight.
-#[cfg(feature = "webhook")]
 const HOLD: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -41,14 +41,13 @@ struct Tracked {
     /// Tasks that were accepted after their callers were gone.
     orphans: VecDeque<TaskRef>,
     /// Tasks that were submitted with a webhook, by id.
-    #[cfg(feature = "webhook")]
     tasks: Recent<String, Vec<TaskRef>>,
 }
 
 /// What is known about a submission in flight.
 struct SubmissionInfo {
-    #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "only webhooks need it"))]
-    asks_for_webhook: bool,
+    /// Whether the program may receive an event about its task.
+    expects_event: bool,
     /// The id of its journal intent, if there is a journal.
     intent: Option<String>,
 }
@@ -57,7 +56,6 @@ impl Submissions {
     /// Returns the tasks with this id that were submitted with a webhook, the last one first. The
     /// event may arrive before the response with the task id, so this waits for the submissions
     /// that started before this call.
-    #[cfg(feature = "webhook")]
     pub(crate) async fn find(&self, task_id: &str) -> Vec<TaskRef> {
         let id = task_id.to_owned();
         let mut ended = self.ended.subscribe();
@@ -65,7 +63,7 @@ impl Submissions {
         let known_or_ended = ended.wait_for(|()| {
             let state = self.lock();
             let mut before = state.in_flight.range(..now);
-            state.tasks.get(&id).is_some() || !before.any(|(_, info)| info.asks_for_webhook)
+            state.tasks.get(&id).is_some() || !before.any(|(_, info)| info.expects_event)
         });
         let _ = time::timeout(HOLD, known_or_ended).await;
         self.lock().tasks.get(&id).cloned().unwrap_or_default()
@@ -151,26 +149,22 @@ impl InFlight {
         let mut state = submissions.lock();
         let number = state.next;
         state.next += 1;
-        let asks_for_webhook = request.asks_for_webhook();
+        let expects_event = cfg!(feature = "webhook") && request.asks_for_webhook();
         let intent = intent.map(|intent| intent.id().to_owned());
-        state.in_flight.insert(number, SubmissionInfo { asks_for_webhook, intent });
+        state.in_flight.insert(number, SubmissionInfo { expects_event, intent });
         drop(state);
         Self { submissions, number }
     }
 
-    #[cfg(feature = "webhook")]
     pub(super) fn accepted(&self, task: &TaskRef) {
         let mut state = self.submissions.lock();
-        if state.in_flight.get(&self.number).is_some_and(|info| info.asks_for_webhook) {
+        if state.in_flight.get(&self.number).is_some_and(|info| info.expects_event) {
             let tasks = state.tasks.get_or_add(task.id().to_owned());
             tasks.retain(|other| other.identity() != task.identity());
             tasks.truncate(SAME_ID - 1);
             tasks.insert(0, task.clone());
         }
     }
-
-    #[cfg(not(feature = "webhook"))]
-    pub(super) fn accepted(&self, _: &TaskRef) {}
 }
 
 impl Drop for InFlight {
@@ -215,5 +209,52 @@ impl Drop for OutcomeReceiver {
         if let Ok(outcome) = self.receiver.try_recv() {
             self.submissions.keep(&outcome);
         }
+    }
+}
+
+/// A map of bounded size that evicts the oldest entries.
+pub(crate) struct Recent<K, V> {
+    values: HashMap<K, V>,
+    /// The keys in insertion order.
+    order: VecDeque<K>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { values: HashMap::new(), order: VecDeque::new() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Default> Recent<K, V> {
+    /// Returns the value of a key, which is added if it is missing.
+    pub(crate) fn get_or_add(&mut self, key: K) -> &mut V {
+        if !self.values.contains_key(&key) {
+            if self.order.len() >= REMEMBERED
+                && let Some(first) = self.order.pop_front()
+            {
+                self.values.remove(&first);
+            }
+            self.order.push_back(key.clone());
+        }
+        self.values.entry(key).or_default()
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.values.get(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_entry_is_evicted_first() {
+        let mut recent = Recent::default();
+        for key in (0..=REMEMBERED).chain([1]) {
+            *recent.get_or_add(key) += 1;
+        }
+        assert_eq!([0, 1, REMEMBERED].map(|key| recent.get(&key)), [None, Some(&2), Some(&1)]);
+        assert_eq!((recent.values.len(), recent.order.len()), (REMEMBERED, REMEMBERED));
     }
 }

@@ -1,89 +1,25 @@
-//! Polls a task until its final status or the deadline. A failed poll is not a failed task.
+//! Waits for the final status of a task: with one future, or with a stream of its updates.
 
 use std::{
+    fmt,
     pin::Pin,
     sync::Arc,
+    task::{Context, Poll},
     time::{Duration, SystemTime},
 };
 
-use tokio::time::{self, Instant};
-use tracing::{Instrument, Span};
+use futures_core::Stream;
 
-use super::{Shared, Task, Update, waits::WaitGuard};
+use super::{
+    Shared, Task, Update,
+    polling::{Polling, WaitOptions},
+};
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
-    retry::{Backoff, LONGEST_RETRY},
-    telemetry,
-    transport::middleware::{Purpose, Retry},
+    types::PollResult,
     values::{MAX_NAME, one_line},
 };
-
-/// The minimum pause between polls, whatever interval is configured.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-
-/// The time between the last poll and the deadline.
-const LAST_POLL: Duration = Duration::from_secs(1);
-
-/// How much the interval grows with each poll.
-const GROWTH: f64 = 1.5;
-
-/// The maximum interval; a much larger one would overflow.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
-
-/// Options for waiting for a task.
-///
-/// ```
-/// use std::time::Duration;
-/// let options = imagekiln::WaitOptions::default().deadline(Duration::from_secs(60));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct WaitOptions {
-    pub(crate) deadline: Duration,
-    interval: Duration,
-    max_interval: Duration,
-}
-
-impl Default for WaitOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(600),
-            interval: Duration::from_millis(500),
-            max_interval: Duration::from_secs(5),
-        }
-    }
-}
-
-impl WaitOptions {
-    /// Sets the maximum duration of the wait. The default is ten minutes.
-    ///
-    /// The last poll is sent shortly before the deadline, and no poll continues after it.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Sets the time between the first two polls. The default is 500 milliseconds; the minimum is
-    /// 10 milliseconds.
-    ///
-    /// The interval grows by half with each poll.
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
-        self
-    }
-
-    /// Sets the maximum time between two polls. The default is five seconds; the maximum is one
-    /// day.
-    ///
-    /// Each pause is chosen randomly between half of the interval and the interval. If the service
-    /// asks for a longer pause (`Retry-After`), the client waits that long, up to two minutes, plus
-    /// a random addition that keeps many clients from returning at once.
-    pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = interval;
-        self
-    }
-}
 
 impl Task {
     /// Waits for the picture with the default [`WaitOptions`].
@@ -129,6 +65,31 @@ impl Task {
             }
         }
     }
+
+    /// Returns a stream of updates with one item per successful poll.
+    ///
+    /// Consecutive updates may have the same status. The client retries polls that fail
+    /// temporarily; they are not items. A failure status is an item, as in [`poll`](Self::poll).
+    ///
+    /// ```
+    /// # use imagekiln::{Task, Error, Update};
+    /// use futures_util::StreamExt;
+    ///
+    /// async fn show(task: &Task) -> Result<(), Error> {
+    ///     let mut updates = task.updates(imagekiln::WaitOptions::default());
+    ///     while let Some(update) = updates.next().await {
+    ///         println!("{}", update?.status());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn updates(&self, options: WaitOptions) -> Updates {
+        Updates {
+            step: Some(next(Polling::new(self.clone(), options))),
+            only_changes: false,
+            last: None,
+        }
+    }
 }
 
 impl Source for Shared {
@@ -150,7 +111,7 @@ impl Source for Shared {
 /// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
-    update.into_picture().ok_or_else(|| {
+    update.picture.ok_or_else(|| {
         let (kind, advice) = match status {
             TaskStatus::RequestModerated | TaskStatus::ContentModerated => (
                 ErrorKind::Moderated,
@@ -172,165 +133,83 @@ pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> 
     })
 }
 
-/// The polls of one wait: the first immediately, the others after pauses.
-pub(super) struct Polling {
-    task: Task,
-    waiting: WaitGuard,
-    started: Instant,
-    deadline: Duration,
-    intervals: Backoff,
-    polls: u32,
-    last_status: Option<TaskStatus>,
-    requested_pause: Option<Duration>,
-    /// Whether the retries that all polls share allow the next poll soon.
-    has_retry: bool,
-    last_poll_is_sent: bool,
-    span: Span,
+type NextUpdate = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;
+
+/// A stream of the updates of a task, returned by [`Task::updates`].
+///
+/// The stream pauses between polls, so a loop over it does not busy-wait. It ends after a final
+/// status or an error. It does not borrow the task, so it can be moved to another task of the
+/// runtime or into the response of a web server.
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct Updates {
+    step: Option<NextUpdate>,
+    only_changes: bool,
+    last: Option<PollResult>,
 }
 
-/// The pause before a poll.
-struct Pause {
-    wait: Duration,
-    /// Whether the deadline leaves time for only one more poll.
-    is_last: bool,
-    can_be_woken: bool,
+impl Updates {
+    /// Omits updates that are equal to the previous one.
+    ///
+    /// An update differs if the status or any other part of the response differs, for example a
+    /// progress value.
+    ///
+    /// ```
+    /// # use imagekiln::{Task, Error, WaitOptions};
+    /// use futures_util::TryStreamExt;
+    ///
+    /// async fn show(task: &Task) -> Result<(), Error> {
+    ///     let mut changes = task.updates(WaitOptions::default()).changes();
+    ///     while let Some(update) = changes.try_next().await? {
+    ///         println!("{}", update.status());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn changes(mut self) -> Self {
+        self.only_changes = true;
+        self
+    }
+
+    /// Whether this update is an item of the stream.
+    fn is_item(&mut self, update: &Update) -> bool {
+        if !self.only_changes {
+            return true;
+        }
+        let has_changed = self.last.as_ref() != Some(update.response());
+        self.last = Some(update.response().clone());
+        has_changed
+    }
 }
 
-impl Polling {
-    pub(super) fn new(task: Task, options: WaitOptions) -> Self {
-        // Raised to the minimum, because an interval of zero would never grow.
-        let longest = options.max_interval.clamp(SHORTEST_PAUSE, LONGEST_INTERVAL);
-        let first = options.interval.max(SHORTEST_PAUSE);
-        Self {
-            waiting: WaitGuard::new(&task.shared.waits, &task.reference),
-            started: Instant::now(),
-            deadline: options.deadline,
-            intervals: Backoff::new(first, longest).with_growth(GROWTH),
-            polls: 0,
-            last_status: None,
-            requested_pause: None,
-            has_retry: true,
-            last_poll_is_sent: false,
-            span: telemetry::wait_span(&task.reference),
-            task,
-        }
-    }
+fn next(mut polling: Polling) -> NextUpdate {
+    Box::pin(async move {
+        let update = polling.next().await;
+        (polling, update)
+    })
+}
 
-    /// Returns the next update. Retries polls that fail temporarily.
-    pub(super) async fn next(&mut self) -> Result<Update, Error> {
-        let next = self.next_update().await;
-        if next.as_ref().map_or(true, |update| update.status().is_final()) {
-            let outcome = next.as_ref().map(Update::status);
-            let elapsed = self.started.elapsed();
-            telemetry::waited(&self.span, &self.task.reference, outcome, elapsed);
-        }
-        next
-    }
+impl Stream for Updates {
+    type Item = Result<Update, Error>;
 
-    /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
-    /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
-    async fn next_update(&mut self) -> Result<Update, Error> {
-        let (mut last_failure, mut failures) = (None, 0);
-        loop {
-            if self.polls > 0 {
-                let pause = self.begin_pause(last_failure.as_ref(), failures);
-                let Some(Pause { wait, is_last, can_be_woken }) = pause else {
-                    return Err(self.deadline_passed(last_failure));
-                };
-                tokio::select! {
-                    () = time::sleep(wait) => self.last_poll_is_sent = is_last,
-                    () = self.waiting.woken(), if can_be_woken => {
-                        self.intervals.reset();
-                    }
-                }
-            }
-            self.polls += 1;
-            let polling = self.task.poll_within(self.left(), failures);
-            match polling.instrument(self.span.clone()).await {
-                Ok(update) => {
-                    self.last_status = Some(update.status().clone());
-                    return Ok(update);
-                }
-                Err(error) if error.wait_end().is_some() => return Err(error),
-                Err(error) => {
-                    self.requested_pause = error.retry_after();
-                    self.has_retry = self.task.shared.poll_retries.take();
-                    last_failure = Some(error);
-                    failures += 1;
-                }
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        while let Some(step) = self.step.as_mut() {
+            let Poll::Ready((polling, outcome)) = step.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
+            self.step = match &outcome {
+                Ok(update) if !update.status().is_final() => Some(next(polling)),
+                _ => None,
+            };
+            if outcome.as_ref().map_or(true, |update| self.is_item(update)) {
+                return Poll::Ready(Some(outcome));
             }
         }
+        Poll::Ready(None)
     }
+}
 
-    /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one.
-    /// The last poll is sent shortly before the deadline, even if the pause would be longer.
-    fn begin_pause(&mut self, last_failure: Option<&Error>, failures: u32) -> Option<Pause> {
-        let left = self.left();
-        if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
-            return None;
-        }
-        let service = &self.task.shared.service;
-        let random = &service.random;
-        let latest = if std::mem::replace(&mut self.has_retry, true) {
-            left - LAST_POLL.min(left / 2)
-        } else {
-            // Many waits may end at the same time, and the service is failing.
-            self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
-            random.spread(left)
-        };
-        let requested = self.requested_pause.take();
-        let after = requested.map(|wait| random.after(wait.min(service.retry.longest_retry_after)));
-        let pause = random.spread(self.intervals.pause()).max(after.unwrap_or_default());
-        let pause = pause.max(SHORTEST_PAUSE);
-        let wait = pause.min(latest);
-        if let Some(error) = last_failure {
-            self.span.in_scope(|| self.announce(failures, wait, error));
-        }
-        Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
-    }
-
-    fn announce(&self, failures: u32, wait: Duration, error: &Error) {
-        let Task { shared, reference: task, .. } = &self.task;
-        tracing::debug!(task_id = task.id(), kind = ?error.kind(), "poll failed; retrying");
-        shared.service.middlewares.announce(&Retry {
-            purpose: Purpose::Poll,
-            operation: task.operation(),
-            task_id: Some(task.id()),
-            failures,
-            attempts: None,
-            wait,
-            error,
-        });
-    }
-
-    fn left(&self) -> Duration {
-        self.deadline.saturating_sub(self.started.elapsed())
-    }
-
-    fn deadline_passed(&self, last_failure: Option<Error>) -> Error {
-        let elapsed = self.started.elapsed();
-        let seen = self.last_status.as_ref().map_or("no poll succeeded".to_owned(), |status| {
-            format!("last status: `{}`", one_line(status.as_str(), MAX_NAME))
-        });
-        let error = Error::new(
-            ErrorKind::Deadline,
-            format!(
-                "the task was not final after {:.1} s (deadline {} s, polls: {}; {seen})",
-                elapsed.as_secs_f32(),
-                self.deadline.as_secs_f32(),
-                self.polls
-            ),
-        )
-        .with_advice("the task continues and is billed; wait for it again with its reference")
-        .with_task(&self.task.reference)
-        .with_end(WaitEnd::DeadlineExceeded {
-            elapsed,
-            polls: self.polls,
-            last_status: self.last_status.clone(),
-        });
-        match last_failure {
-            Some(failure) => error.with_source(failure),
-            None => error,
-        }
+impl fmt::Debug for Updates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Updates").finish_non_exhaustive()
     }
 }

@@ -121,14 +121,6 @@ impl Response {
         }
     }
 
-    /// Takes the object out of the response.
-    pub(crate) fn take_object(&mut self) -> Option<Value> {
-        match self.document.take()? {
-            Value::Array(elements) => elements.into_iter().next(),
-            other => Some(other),
-        }
-    }
-
     /// Returns the member `name` of the outermost object.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.object()?.get(name)

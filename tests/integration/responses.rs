@@ -91,9 +91,9 @@ async fn every_field_of_a_poll_response_is_accessible() {
     server.reply(Reply::json(200, &expected));
     let update = task(&client(&server), &server).poll().await.unwrap();
     assert_eq!(serde_json::to_value(update.response()).unwrap(), expected);
-    let result: &TaskResult = update.result().unwrap();
+    let result: &TaskResult = update.response().result.as_ref().unwrap();
     assert_eq!(result.extra["not_defined"], json!({ "of": "TaskResult" }));
-    assert_eq!(update.extra()["not_defined"], json!({ "of": "PollResult" }));
+    assert_eq!(update.response().extra["not_defined"], json!({ "of": "PollResult" }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,9 +143,9 @@ async fn a_field_with_an_unexpected_type_is_kept_in_extra() {
     let update = task.poll().await.unwrap();
     assert_eq!(update.status().as_str(), "Pending");
     assert_eq!(update.response().id, None);
-    assert_eq!(update.extra()["id"], 7);
-    assert_eq!(update.extra()["result"], "none yet");
-    assert_eq!(update.extra()["not_defined"], 0.5);
+    assert_eq!(update.response().extra["id"], 7);
+    assert_eq!(update.response().extra["result"], "none yet");
+    assert_eq!(update.response().extra["not_defined"], 0.5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,7 +166,7 @@ async fn changes_omit_equal_updates() {
     let changes: Vec<_> = updates.changes().try_collect().await.unwrap();
     let seen: Vec<_> = changes
         .iter()
-        .map(|update| (update.status().as_str(), update.extra()["not_defined"].as_f64()))
+        .map(|update| (update.status().as_str(), update.response().extra["not_defined"].as_f64()))
         .collect();
     let half = Some(0.5);
     assert_eq!(

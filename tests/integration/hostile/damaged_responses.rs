@@ -251,9 +251,9 @@ async fn damaged_poll_responses_keep_other_fields() {
     let update = task(&client(&service), &service).poll().await.unwrap();
 
     assert_eq!(update.status(), &TaskStatus::InProgress("Pending".to_owned()));
-    assert_eq!(update.extra()["not_defined"], 0.5);
-    assert_eq!(update.extra()["not_defined_either"], json!({ "step": 3 }));
-    assert!(!update.extra().contains_key("cost"));
+    assert_eq!(update.response().extra["not_defined"], 0.5);
+    assert_eq!(update.response().extra["not_defined_either"], json!({ "step": 3 }));
+    assert!(!update.response().extra.contains_key("cost"));
 }
 
 /// Near the deadline, the client uses what has arrived of the response.

@@ -147,5 +147,5 @@ async fn undefined_fields_are_kept() {
 
     let update = task(&client(&service), &service).poll().await.unwrap();
 
-    assert_eq!(update.extra()["not_defined"], 0.4);
+    assert_eq!(update.response().extra["not_defined"], 0.4);
 }
