@@ -104,7 +104,7 @@ pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
-pub use self::picture::{Picture, PictureStream, SaveOptions, Saved};
+pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
 pub use self::retry::{Backoff, RetryPolicy};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,

@@ -160,30 +160,51 @@ impl Part {
         Ok(digest.map(hex))
     }
 
+    /// Sets the permissions of the file, and flushes it.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        let file = self.file.as_file();
+        if let Some(permissions) = &self.permissions
+            // Some filesystems have fixed permissions and refuse to change them.
+            && file.metadata()?.permissions() != *permissions
+        {
+            file.set_permissions(permissions.clone())?;
+        }
+        file.sync_all()
+    }
+
     /// Flushes the file, renames it to its destination, and returns its path. In a directory, the
     /// file gets one of these names.
     pub(super) fn finish(self, names: impl Iterator<Item = String>) -> io::Result<PathBuf> {
-        let Self { target, overwrite, permissions, file } = self;
-        if let Some(permissions) = permissions
-            // Some filesystems have fixed permissions and refuse to change them.
-            && file.as_file().metadata()?.permissions() != permissions
-        {
-            file.as_file().set_permissions(permissions)?;
-        }
-        file.as_file().sync_all()?;
+        self.flush()?;
+        let Self { target, overwrite, file, .. } = self;
         // The file stays locked until after the rename.
         let path = match target {
             Target::File(path) if overwrite => file.persist(&path).map(|_| path)?,
             Target::File(path) => persist_new(file, &path).map(|_| path)?,
             Target::In(directory) => persist_as(file, &directory, names)?,
         };
-        // The directory contains the name of the file. A writable one may not be readable.
-        if cfg!(unix)
-            && let Ok(directory) = File::open(directory_of(&path))
-        {
-            directory.sync_all()?;
-        }
+        sync_directory_of(&path)?;
         Ok(path)
+    }
+
+    /// Renames the flushed file to a path at which nothing exists. Returns the file if it still has
+    /// no name.
+    pub(super) fn rename(mut self, path: &Path) -> Result<(), (Option<Self>, io::Error)> {
+        match persist_new(self.file, path) {
+            Ok(_) => sync_directory_of(path).map_err(|error| (None, error)),
+            Err(PersistError { error, file }) => {
+                self.file = file;
+                Err((Some(self), error))
+            }
+        }
+    }
+}
+
+/// Flushes the directory, which contains the name of the file. A writable one may not be readable.
+fn sync_directory_of(path: &Path) -> io::Result<()> {
+    match File::open(directory_of(path)) {
+        Ok(directory) if cfg!(unix) => directory.sync_all(),
+        _ => Ok(()),
     }
 }
 

@@ -17,7 +17,10 @@ use std::{
 use bytes::Bytes;
 use futures_core::Stream;
 
-pub use self::{destination::SaveOptions, save::Saved};
+pub use self::{
+    destination::SaveOptions,
+    save::{DownloadedPicture, Saved},
+};
 use self::{
     download::{Download, DownloadFailure},
     part::Swept,

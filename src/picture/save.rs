@@ -3,7 +3,7 @@
 
 use std::{
     ffi::OsStr,
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -53,6 +53,80 @@ impl Saved {
         let named = extension.and_then(FileKind::of_extension);
         self.kind.zip(named).is_some_and(|(kind, named)| kind != named)
     }
+}
+
+/// A picture in a temporary file, which has no name yet; see [`Picture::download_in`]. Dropping it
+/// deletes the file.
+pub struct DownloadedPicture {
+    picture: Picture,
+    options: SaveOptions,
+    /// `None` after it got its name.
+    file: Option<Part>,
+    kind: Option<FileKind>,
+    bytes: u64,
+    sha256: Option<String>,
+}
+
+impl DownloadedPicture {
+    /// Returns the file format, detected from the first bytes. `None` only if
+    /// [`SaveOptions::check`] was turned off.
+    pub fn kind(&self) -> Option<FileKind> {
+        self.kind
+    }
+
+    /// Returns the size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the SHA-256 digest in lowercase hexadecimal, under the same conditions as
+    /// [`Saved::sha256`].
+    pub fn sha256(&self) -> Option<&str> {
+        self.sha256.as_deref()
+    }
+
+    /// Gives the picture its name. The path must be on the same filesystem as the directory of
+    /// [`Picture::download_in`]. An existing file is never replaced.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`File`](ErrorKind::File): the file exists, or could not be renamed. The picture can
+    /// still be saved at another path, unless it has a name already.
+    pub async fn save(&mut self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        let path = path.as_ref().to_owned();
+        let unwritable = |error| self.picture.unwritable(&path, error).into_error();
+        let Some(file) = self.file.take() else {
+            return Err(unwritable(io::Error::other("the picture is saved already")));
+        };
+        let named = path.clone();
+        let renaming = blocking(move || Ok(file.rename(&named)));
+        if let Err((file, error)) = renaming.await.map_err(unwritable)? {
+            self.file = file;
+            return Err(unwritable(error));
+        }
+        let Self { kind, bytes, ref sha256, .. } = *self;
+        let saved = Saved { path, kind, bytes, sha256: sha256.clone() };
+        self.picture.note_saved(&saved, &self.options).await;
+        Ok(saved)
+    }
+}
+
+impl fmt::Debug for DownloadedPicture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DownloadedPicture")
+            .field("task", &self.picture.task)
+            .field("kind", &self.kind)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A checked download in its temporary file.
+struct Finished {
+    part: Part,
+    kind: Option<FileKind>,
+    bytes: u64,
+    sha256: Option<String>,
 }
 
 impl Picture {
@@ -124,6 +198,47 @@ impl Picture {
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
         let saving = self.attempt(|opening| self.save_once(target, options, opening));
         let saved = saving.await?;
+        self.note_saved(&saved, options).await;
+        Ok(saved)
+    }
+
+    /// Downloads the picture to a temporary file in this directory, for programs that choose its
+    /// name when they know its format: [`DownloadedPicture::save`] gives it a name.
+    ///
+    /// ```
+    /// # async fn save(task: imagekiln::Task) -> Result<(), Box<dyn std::error::Error>> {
+    /// use imagekiln::SaveOptions;
+    ///
+    /// let picture = task.wait().await?;
+    /// let mut fox = picture.download_in("pictures", SaveOptions::default()).await?;
+    /// let extension = fox.kind().map_or("bin", |kind| kind.extension());
+    /// fox.save(format!("pictures/fox.{extension}")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
+    pub async fn download_in(
+        &self,
+        directory: impl AsRef<Path>,
+        options: SaveOptions,
+    ) -> Result<DownloadedPicture, Error> {
+        let target = Target::In(directory.as_ref().to_owned());
+        let download = async |opening| {
+            let finished = self.download(&target, &options, opening).await?;
+            let flush = blocking(move || finished.part.flush().map(|()| finished)).await;
+            flush.map_err(|error| self.unwritable(directory.as_ref(), error))
+        };
+        let finished = self.attempt(|opening| download(opening)).await?;
+        let Finished { part, kind, bytes, sha256 } = finished;
+        let picture = self.clone();
+        Ok(DownloadedPicture { picture, options, file: Some(part), kind, bytes, sha256 })
+    }
+
+    /// Reports the saved picture, and closes its record.
+    async fn note_saved(&self, saved: &Saved, options: &SaveOptions) {
         tracing::info!(task_id = self.task.id(), bytes = saved.bytes, "picture saved");
         if saved.has_wrong_extension() {
             tracing::warn!(
@@ -135,13 +250,12 @@ impl Picture {
         }
         telemetry::saved(&self.task);
         if options.closes_record {
-            let Saved { path, bytes, sha256, .. } = &saved;
+            let Saved { path, bytes, sha256, .. } = saved;
             // The next process may have another working directory.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             let step = Step::Saved { path, bytes: *bytes, sha256: sha256.clone() };
             journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
         }
-        Ok(saved)
     }
 
     async fn save_once(
@@ -150,6 +264,24 @@ impl Picture {
         options: &SaveOptions,
         opening: Opening,
     ) -> Result<Saved, DownloadFailure> {
+        let finished = self.download(target, options, opening).await?;
+        let Finished { part, kind, bytes, sha256 } = finished;
+        let names = file_stems(&self.task).map(move |stem| match kind {
+            Some(kind) => format!("{stem}.{}", kind.extension()),
+            None => stem,
+        });
+        let (Target::File(path) | Target::In(path)) = target;
+        let named = blocking(move || part.finish(names)).await;
+        let path = named.map_err(|error| self.unwritable(path, error))?;
+        Ok(Saved { path, kind, bytes, sha256 })
+    }
+
+    async fn download(
+        &self,
+        target: &Target,
+        options: &SaveOptions,
+        opening: Opening,
+    ) -> Result<Finished, DownloadFailure> {
         let (Target::File(path) | Target::In(path)) = target;
         let unwritable = |error| self.unwritable(path, error);
         // Before the download, so that an unwritable destination costs no download.
@@ -171,12 +303,7 @@ impl Picture {
         let (part, sha256) = writing.await.map_err(unwritable)?;
         downloaded?;
         let kind = if options.check { Some(download.check()?) } else { download.kind() };
-        let names = file_stems(&self.task).map(move |stem| match kind {
-            Some(kind) => format!("{stem}.{}", kind.extension()),
-            None => stem,
-        });
-        let path = blocking(move || part.finish(names)).await.map_err(unwritable)?;
-        Ok(Saved { path, kind, bytes: download.received, sha256 })
+        Ok(Finished { part, kind, bytes: download.received, sha256 })
     }
 
     fn unwritable(&self, path: &Path, error: io::Error) -> DownloadFailure {

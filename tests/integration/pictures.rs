@@ -14,7 +14,9 @@ use crate::{
         scripted::ScriptedServer,
     },
 };
-use imagekiln::{ErrorKind, FileKind, Picture, TaskRef, journal::Directory, types::Gen2Pro};
+use imagekiln::{
+    ErrorKind, FileKind, Picture, SaveOptions, TaskRef, journal::Directory, types::Gen2Pro,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_the_bytes_of_the_picture() {
@@ -70,6 +72,29 @@ async fn a_directory_gets_files_with_the_right_extension() {
         assert_eq!(picture.save_in(folder.path()).await.unwrap(), saved, "saved again");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_downloaded_picture_gets_its_name_later() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.reply(Reply::png(PNG)).reply(Reply::png(PNG));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fox.png");
+    std::fs::write(&path, "another file").unwrap();
+    let options = SaveOptions::default().sha256(true);
+    let mut fox = picture.download_in(folder.path(), options.clone()).await.unwrap();
+    assert_eq!((fox.kind(), fox.bytes()), (Some(FileKind::Png), PNG.len() as u64));
+    let error = fox.save(&path).await.unwrap_err();
+    assert_kind(&error, ErrorKind::File);
+    assert_eq!(std::fs::read(&path).unwrap(), b"another file");
+    let saved = fox.save(folder.path().join("fox-2.png")).await.unwrap();
+    assert_eq!((saved.bytes, saved.sha256.as_deref()), (fox.bytes(), fox.sha256()));
+    assert_eq!(std::fs::read(&saved.path).unwrap(), PNG);
+    assert_kind(&fox.save(folder.path().join("fox-3.png")).await.unwrap_err(), ErrorKind::File);
+    assert_eq!(delivery.received().len(), 1);
+    drop(picture.download_in(folder.path(), options).await.unwrap());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no temporary file is left");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,16 +1,15 @@
 //! Saves the picture of a job.
 
-use std::{future::poll_fn, pin::pin, time::Duration};
+use std::time::Duration;
 
-use futures_core::Stream as _;
-use imagekiln::{Backoff, ErrorKind as Kind, FileKind, Picture, Task};
+use imagekiln::{Backoff, ErrorKind as Kind, Picture, Task};
 use tokio::time;
 
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Change, Claim},
-    output::{Output, SaveError, SavedPicture, beside},
+    output::{Download, Output, SaveError, SavedPicture, beside},
     provenance::Provenance,
     stored_request::StoredRequest,
 };
@@ -23,9 +22,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
 /// The number of names for a picture, if others are taken.
 const MAX_NAMES: u32 = 5;
-
-/// The number of bytes that are enough to detect a format.
-const HEAD: usize = 64;
 
 /// The output and the key of a picture. The ledger contains them as one text.
 struct PictureLocation {
@@ -67,14 +63,19 @@ impl Worker {
     /// has announced it already, or if something else is there.
     async fn try_save(&self, job: &mut Claim, picture: &Picture) -> Result<(), SaveError> {
         let announced = self.announced(job)?;
-        let mut is_announced = announced.is_some();
+        let (mut is_announced, mut download) = (announced.is_some(), None);
         let mut location = match announced {
             Some(location) => location,
-            None => self.free_location(job, picture).await?,
+            None => self.free_location(job, picture, &mut download).await?,
         };
         for _ in 0..MAX_NAMES {
             if is_announced || self.announce(job, &location).await? {
-                match location.output.save(&location.key, picture).await {
+                let PictureLocation { output, key } = &location;
+                let download = match &mut download {
+                    Some(download) => download,
+                    None => download.insert(output.download(key, picture).await?),
+                };
+                match output.save(key, download).await {
                     Err(SaveError::Exists) => {}
                     saved => return Ok(self.finish(job, &location, &saved?).await?),
                 }
@@ -118,13 +119,14 @@ impl Worker {
         Ok(Some(PictureLocation { output, key }))
     }
 
-    /// Returns a location that is free.
+    /// Returns a location that is free. If its name depends on the format, downloads the picture.
     async fn free_location(
         &self,
         job: &Claim,
         picture: &Picture,
+        download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
-        let target = self.key(job, picture).await?;
+        let target = self.key(job, picture, download).await?;
         self.output.prepare(&target).await?;
         let key = if self.output.exists(&target).await? {
             beside(&target, picture.task().id())
@@ -161,38 +163,33 @@ impl Worker {
     }
 
     /// Returns the key for a picture.
-    async fn key(&self, job: &Claim, picture: &Picture) -> Result<String, SaveError> {
+    async fn key(
+        &self,
+        job: &Claim,
+        picture: &Picture,
+        download: &mut Option<Download>,
+    ) -> Result<String, SaveError> {
         let template = Template::parse(&job.status.target)?;
         if template.is_plain() {
             return Ok(template.render(&TemplateFields::default()));
         }
         let (request, _) = self.ledger.open_job(job).await?;
         let stored = StoredRequest::new(&request).map_err(SaveError::Client)?;
-        let ext = if template.has_extension_field() {
-            extension(picture).await.map_err(SaveError::Client)?
-        } else {
-            ""
-        };
-        Ok(template.render(&TemplateFields {
+        let mut fields = TemplateFields {
             index: job.status.number,
             name: &job.status.name,
             prompt: stored.prompt(),
             seed: stored.seed(),
             model: request.operation().name,
             id: picture.task().id(),
-            ext,
-        }))
+            ext: "",
+        };
+        if template.has_extension_field() {
+            let near = template.render(&fields);
+            self.output.prepare(&near).await?;
+            let downloaded = self.output.download(&near, picture).await?;
+            fields.ext = download.insert(downloaded).extension();
+        }
+        Ok(template.render(&fields))
     }
-}
-
-/// Downloads the start of a picture, because the ledger contains its name before it is saved.
-async fn extension(picture: &Picture) -> Result<&'static str, imagekiln::Error> {
-    let mut stream = pin!(picture.stream().await?);
-    let mut head = Vec::new();
-    while head.len() < HEAD
-        && let Some(chunk) = poll_fn(|context| stream.as_mut().poll_next(context)).await
-    {
-        head.extend_from_slice(&chunk?);
-    }
-    Ok(FileKind::of(&head).map_or("bin", FileKind::extension))
 }

@@ -179,8 +179,9 @@ async fn stage(
 const NEW: &str = "s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
     AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)";
 
-/// Reserves the numbers of the staged jobs. Returns the last number before them.
+/// Checks the staged jobs, and reserves their numbers. Returns the last number before them.
 async fn reserve_numbers(database: &mut Database, addition: i64) -> Result<i64, Error> {
+    check(database, addition).await?;
     let count = format!("SELECT COUNT(*) FROM staged_jobs s WHERE {NEW}");
     let count: i64 = database.value(&count, [addition.into()]).await?;
     // Earlier versions count the jobs instead.
@@ -194,6 +195,24 @@ async fn reserve_numbers(database: &mut Database, addition: i64) -> Result<i64, 
 /// Makes the staged jobs visible, with the numbers after `last`. If this runs again after its
 /// commit, it changes nothing.
 async fn publish(database: &mut Database, addition: i64, last: i64) -> Result<(), Error> {
+    const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
+    let now = database.now().await?;
+    // Another process may add the same jobs at the same time: then this waits for its commit.
+    let publish = format!(
+        "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
+            priority, state, added_at, changed_at)
+         SELECT s.name, CAST($3 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY s.position), s.target,
+            s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued', $2, $2
+         FROM staged_jobs s WHERE {NEW} ORDER BY s.position ON CONFLICT (name) DO NOTHING"
+    );
+    database.execute(&publish, [addition.into(), now.into(), last.into()]).await?;
+    check(database, addition).await?;
+    database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
+    Ok(())
+}
+
+/// Fails if a staged job conflicts with a job of the ledger.
+async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request,
             CAST(CASE WHEN COALESCE(j.group_name, '') = COALESCE(s.group_name, '') THEN 1 ELSE 0 END
                 AS BIGINT)
@@ -209,21 +228,10 @@ async fn publish(database: &mut Database, addition: i64, last: i64) -> Result<()
         WHERE s.addition = $1 AND (SELECT j.name FROM jobs j
             WHERE j.target = s.target AND j.target NOT LIKE '%{%') <> s.name
         ORDER BY s.position LIMIT 1";
-    const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
     let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
     if let Some((name, target)) = taken {
         return Err(has_taken_target(&name, &target));
     }
-    let now = database.now().await?;
-    // Another process may add the same jobs at the same time: then this waits for its commit.
-    let publish = format!(
-        "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
-            priority, state, added_at, changed_at)
-         SELECT s.name, CAST($3 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY s.position), s.target,
-            s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued', $2, $2
-         FROM staged_jobs s WHERE {NEW} ORDER BY s.position ON CONFLICT (name) DO NOTHING"
-    );
-    database.execute(&publish, [addition.into(), now.into(), last.into()]).await?;
     type Pair = (String, String, String, String, String, i64);
     for (name, target, request, known_target, known_request, is_same_group) in
         database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
@@ -241,7 +249,6 @@ async fn publish(database: &mut Database, addition: i64, last: i64) -> Result<()
             return Err(is_different(&name));
         }
     }
-    database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
     Ok(())
 }
 

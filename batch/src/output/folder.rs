@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use imagekiln::{ErrorKind as Kind, Picture, SaveOptions, Saved};
+use imagekiln::{DownloadedPicture, ErrorKind as Kind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -60,36 +60,36 @@ impl Folder {
         blocking(move || fs::symlink_metadata(path)).await.is_ok()
     }
 
-    pub(super) async fn save(
+    pub(super) async fn download(
         &self,
         key: &str,
         picture: &Picture,
-    ) -> Result<SavedPicture, SaveError> {
+    ) -> Result<DownloadedPicture, SaveError> {
+        let path = self.path(key);
         // The picture has no description yet.
-        let options = SaveOptions::default().closes_record(false);
-        let options = options.overwrite(false).follow_symlinks(false).sha256(true);
-        match picture.save_with(self.path(key), options).await {
-            Ok(Saved { bytes, sha256: Some(sha256), kind, .. }) => {
-                Ok(SavedPicture { bytes, sha256, kind, location: self.location(key) })
-            }
-            // Not expected, because the options ask for the digest.
-            Ok(Saved { sha256: None, .. }) => self.saved_before(key, picture).await,
+        let options = SaveOptions::default().closes_record(false).sha256(true);
+        let directory = path.parent().unwrap_or(&self.root);
+        picture.download_in(directory, options).await.map_err(SaveError::Client)
+    }
+
+    pub(super) async fn save(
+        &self,
+        key: &str,
+        picture: &mut DownloadedPicture,
+    ) -> Result<SavedPicture, SaveError> {
+        let sha256 = picture.sha256().unwrap_or_default().to_owned();
+        let (bytes, kind, location) = (picture.bytes(), picture.kind(), self.location(key));
+        let saved = SavedPicture { bytes, sha256, kind, location };
+        match picture.save(self.path(key)).await {
+            Ok(_) => Ok(saved),
+            // A worker that lost its lease may have saved it after all.
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
-                self.saved_before(key, picture).await
+                let found = self.read(key).await?;
+                let found = found.map(|found| SavedPicture::new(&found, self.location(key)));
+                if found == Some(saved.clone()) { Ok(saved) } else { Err(SaveError::Exists) }
             }
             Err(error) => Err(SaveError::Client(error)),
         }
-    }
-
-    /// Returns the picture if the existing file contains it: a worker that lost its lease may have
-    /// saved it after all.
-    async fn saved_before(&self, key: &str, picture: &Picture) -> Result<SavedPicture, SaveError> {
-        let Some(existing) = self.read(key).await? else { return Err(SaveError::Exists) };
-        let bytes = picture.bytes().await.map_err(SaveError::Client)?;
-        if existing != bytes {
-            return Err(SaveError::Exists);
-        }
-        Ok(SavedPicture::new(&existing, self.location(key)))
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {

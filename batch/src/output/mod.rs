@@ -11,7 +11,9 @@ mod target;
 
 use std::ops::Range;
 
-use imagekiln::{FileKind, Picture};
+#[cfg(bucket)]
+use bytes::Bytes;
+use imagekiln::{DownloadedPicture, FileKind, Picture};
 
 #[cfg(bucket)]
 use self::bucket::Bucket;
@@ -59,6 +61,25 @@ pub(crate) enum SaveError {
         /// Whether another attempt may succeed.
         is_transient: bool,
     },
+}
+
+/// A picture that was downloaded and has no key yet.
+pub(crate) enum Download {
+    File(DownloadedPicture),
+    #[cfg(bucket)]
+    Memory(Bytes),
+}
+
+impl Download {
+    /// Returns the extension of the format.
+    pub(crate) fn extension(&self) -> &'static str {
+        let kind = match self {
+            Self::File(file) => file.kind(),
+            #[cfg(bucket)]
+            Self::Memory(bytes) => FileKind::of(bytes),
+        };
+        kind.map_or("bin", FileKind::extension)
+    }
 }
 
 impl From<Error> for SaveError {
@@ -110,16 +131,32 @@ impl Output {
         }
     }
 
-    /// Downloads and checks a picture, and saves it atomically and durably. Never overwrites.
-    pub(crate) async fn save(
+    /// Downloads and checks a picture, to save it at a key with the same directory as this one.
+    pub(crate) async fn download(
         &self,
         key: &str,
         picture: &Picture,
-    ) -> Result<SavedPicture, SaveError> {
-        match self {
-            Self::Folder(folder) => folder.save(key, picture).await,
+    ) -> Result<Download, SaveError> {
+        Ok(match self {
+            Self::Folder(folder) => Download::File(folder.download(key, picture).await?),
             #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.save(key, picture).await,
+            Self::Bucket(_) => Download::Memory(picture.bytes().await.map_err(SaveError::Client)?),
+        })
+    }
+
+    /// Saves a picture atomically and durably. Never overwrites.
+    pub(crate) async fn save(
+        &self,
+        key: &str,
+        picture: &mut Download,
+    ) -> Result<SavedPicture, SaveError> {
+        match (self, picture) {
+            (Self::Folder(folder), Download::File(file)) => folder.save(key, file).await,
+            #[cfg(bucket)]
+            (Self::Bucket(bucket), Download::Memory(bytes)) => bucket.save(key, bytes).await,
+            #[cfg(bucket)]
+            // A download is saved to the output that it was made for.
+            _ => Err(SaveError::Exists),
         }
     }
 

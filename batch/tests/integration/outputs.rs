@@ -38,6 +38,8 @@ async fn a_template_names_the_picture(backend: Backend) {
     }
     let top = fs::read_dir(fixture.output()).unwrap().count();
     assert_eq!(top, 4, "the marker, a directory, and the second picture with its description");
+    // Although their names depend on their formats.
+    assert_eq!(fixture.simulator.counts().delivered, 2, "each picture is fetched once");
 }
 
 /// Some filesystems do not distinguish upper case and lower case.

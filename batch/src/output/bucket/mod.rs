@@ -10,7 +10,7 @@ mod failure;
 use std::{fmt, future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
-use imagekiln::{FileKind, Picture};
+use imagekiln::FileKind;
 use object_store::{
     Attribute, Attributes, Error as StoreError, ObjectStore, ObjectStoreExt as _, PutMode,
     PutOptions, path::Path,
@@ -69,18 +69,13 @@ impl Bucket {
         }
     }
 
-    pub(super) async fn save(
-        &self,
-        key: &str,
-        picture: &Picture,
-    ) -> Result<SavedPicture, SaveError> {
-        let bytes = picture.bytes().await.map_err(SaveError::Client)?;
-        let media_type = FileKind::of(&bytes).map(FileKind::media_type);
-        match self.put(key, &bytes, media_type, PutMode::Create).await {
+    pub(super) async fn save(&self, key: &str, bytes: &Bytes) -> Result<SavedPicture, SaveError> {
+        let media_type = FileKind::of(bytes).map(FileKind::media_type);
+        match self.put(key, bytes, media_type, PutMode::Create).await {
             Ok(()) => {}
             // An earlier attempt of this upload may have succeeded although its response was lost.
             Err(failure) if failure.exists => match self.read(key).await {
-                Ok(Some(existing)) if existing == bytes => {}
+                Ok(Some(existing)) if existing == *bytes => {}
                 Ok(Some(_)) => return Err(SaveError::Exists),
                 // Deleted in between, or a concurrent request failed.
                 Ok(None) => return Err(failure.into()),
@@ -88,8 +83,8 @@ impl Bucket {
             },
             Err(failure) => return Err(failure.into()),
         }
-        tracing::info!(task_id = picture.task().id(), bytes = bytes.len(), "picture saved");
-        Ok(SavedPicture::new(&bytes, self.location(key)))
+        tracing::info!(key, bytes = bytes.len(), "picture saved");
+        Ok(SavedPicture::new(bytes, self.location(key)))
     }
 
     pub(super) async fn content(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
