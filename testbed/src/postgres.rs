@@ -8,6 +8,8 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -24,6 +26,9 @@ pub const POSTGRES: Requirement = Requirement {
 
 /// The user that runs the server if the tests run as root, which PostgreSQL refuses.
 const USER: &str = "postgres";
+
+/// The maximum number of attempts to start a server after a crash.
+const STARTS: u32 = 300;
 
 /// A server in a temporary directory. It listens on a Unix socket there, so it needs no port.
 pub struct Cluster {
@@ -93,21 +98,42 @@ impl Cluster {
         format!("postgres://postgres@{host}/{name}")
     }
 
-    /// Restarts the server without giving its clients notice.
+    /// Kills the server with SIGKILL, and starts it again.
     ///
     /// # Panics
     ///
     /// If the server does not start again.
-    pub fn restart(&self) {
-        self.control(&["-l", "/dev/null", "--mode=immediate", "restart"]);
+    pub fn crash(&self) {
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        let process = file.lines().next().unwrap_or_default();
+        assert_success(command(Path::new("kill")).args(["-KILL", process]).output());
+        // Its own processes notice this, and use its memory until then.
+        let has_started = (0..STARTS).any(|start| {
+            thread::sleep(Duration::from_millis(100) * start.min(1));
+            self.try_control(&["-l", "/dev/null", "start"])
+        });
+        assert!(has_started, "could not start PostgreSQL again");
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// Returns the socket on which the server listens.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join(".s.PGSQL.5432")
     }
 
     fn control(&self, arguments: &[&str]) {
+        assert!(self.try_control(arguments), "could not {arguments:?} PostgreSQL");
+    }
+
+    fn try_control(&self, arguments: &[&str]) -> bool {
         let mut control = command(&self.programs.join("pg_ctl"));
-        control.arg("-D").arg(self.directory.path().join("data")).arg("--wait").args(arguments);
+        control.arg("-D").arg(self.data()).arg("--wait").args(arguments);
         // The server would keep a pipe open.
         control.stdout(Stdio::null()).stderr(Stdio::null());
-        assert!(control.status().unwrap().success(), "could not {arguments:?} PostgreSQL");
+        control.status().unwrap().success()
     }
 }
 

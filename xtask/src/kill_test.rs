@@ -5,8 +5,8 @@ use std::{
     process::{ExitCode, Stdio},
 };
 
-use anyhow::Result;
-use clap::Args;
+use anyhow::{Result, ensure};
+use clap::{Args, builder::RangedU64ValueParser};
 
 use crate::{
     process::{cargo, exit_code, read_lines},
@@ -16,22 +16,34 @@ use crate::{
 /// The tests print their summaries after this word.
 const SUMMARY: &str = "kill-test ";
 
-/// Kills and suspends workers of `imagekiln-batch`, restarts their database, and compares the
-/// ledger with what the simulator charged
+/// Kills, suspends and disconnects workers of `imagekiln-batch`, kills their database and upgrades
+/// its schema, and compares the ledger with what the simulator charged
 #[derive(Args)]
 pub struct Arguments {
     /// Repeat the kills and faults of an earlier test, as far as processes allow
     #[arg(long)]
     seed: Option<u64>,
-    /// The number of jobs of each scenario
-    #[arg(long, default_value_t = 1000)]
+    /// The number of jobs of the fleet; a single worker has a tenth of them
+    #[arg(long, default_value_t = 10_000, value_parser = at_least(400))]
     jobs: u64,
-    /// The number of kills of each scenario
-    #[arg(long, default_value_t = 50)]
+    /// The number of kills in the fleet; a single worker is killed a quarter as often
+    #[arg(long, default_value_t = 200, value_parser = at_least(4))]
     kills: u64,
+    /// The number of processes of the fleet
+    #[arg(long, default_value_t = 4, value_parser = at_least(3))]
+    processes: u64,
+    /// The number of kills of the fleet's database server
+    #[arg(long, default_value_t = 20, value_parser = at_least(1))]
+    server_kills: u64,
+}
+
+fn at_least(least: u64) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(least..)
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let Arguments { kills, server_kills, .. } = arguments;
+    ensure!(kills >= server_kills, "more kills of the server than of workers");
     // The standard library seeds its hash maps at random.
     let seed = arguments.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     println!("seed {seed}");
@@ -44,6 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     tests.env("IMAGEKILN_KILL_SEED", seed.to_string());
     tests.env("IMAGEKILN_KILL_JOBS", arguments.jobs.to_string());
     tests.env("IMAGEKILN_KILL_KILLS", arguments.kills.to_string());
+    tests.env("IMAGEKILN_KILL_PROCESSES", arguments.processes.to_string());
+    tests.env("IMAGEKILN_KILL_SERVER_KILLS", arguments.server_kills.to_string());
     let mut summaries = Vec::new();
     let status = read_lines(&mut tests, |line| match line.strip_prefix(SUMMARY) {
         Some(summary) => summaries.push(summary.to_owned()),

@@ -51,6 +51,8 @@ pub fn is_child() -> bool {
 
 /// The settings with which a worker is started.
 pub struct Start {
+    /// The path or the URL of the ledger.
+    pub ledger: String,
     pub jobs: u64,
     pub max_active: usize,
     /// The seconds by which the wall clock of the process is ahead.
@@ -61,7 +63,7 @@ pub struct Start {
 pub fn start(fixture: &Fixture, listener: &TcpListener, start: &Start) -> Process {
     let mut command = Command::new(env::current_exe().unwrap());
     command
-        .env(LEDGER, fixture.ledger_name())
+        .env(LEDGER, &start.ledger)
         .env(DIRECTORY, fixture.output())
         .env(SERVICE, fixture.simulator.base_url())
         .env(KEY, fixture.simulator.api_key())

@@ -1,15 +1,19 @@
-//! Three workers that share a PostgreSQL server. Two of them are killed in turn, one is suspended
-//! beyond its lease, and the server restarts.
+//! Workers that share a PostgreSQL server. They are killed in turn, and so is the server. One is
+//! suspended beyond its lease, another one is disconnected from the server for as long, and the
+//! ledger is upgraded.
 
-use std::time::Duration;
+use std::{collections::HashSet, fmt, mem, time::Duration};
 
 use imagekiln_simulator::Config;
 use imagekiln_testbed::postgres::Cluster;
+use tokio::time::{sleep, timeout};
 
 use super::{
     process::Process,
+    proxy::{Link, Proxy},
     scenario::{Scenario, config},
     sizes::Sizes,
+    upgrade::{EarlierWriter, MISCOUNTED, downgrade, until_upgraded},
 };
 use crate::support::Fixture;
 
@@ -31,52 +35,255 @@ const FAULTS: [&str; 10] = [
 /// With so many kills, one of them certainly loses a response.
 const MANY_KILLS: u64 = 20;
 
+/// The longest time until the ledger shows what a test waits for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The time between two looks at the ledger.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// The longest time between the start of the workers that upgrade the ledger and the kill of one of
+/// them, in milliseconds.
+const UPGRADE: u64 = 200;
+
 pub async fn a_fleet_loses_no_billed_task() {
-    // The other tests must not notice that the server restarts.
+    // The other tests must not notice that the server is killed.
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();
-    let sizes = Sizes::of_environment();
+    let sizes = Sizes::of_fleet();
     let config = Config {
         max_active_tasks: sizes.max_active(),
         ..config(sizes, FAULTS.map(str::to_owned).into())
     };
     let fixture = Fixture::on(cluster.create_database(), config).await;
-    let mut scenario = Scenario::with(fixture, sizes);
-    let (mut workers, mut sleeper) = ([scenario.start(), scenario.start()], scenario.start());
-    for kill in 1..=sizes.kills {
-        let [first, second] = &mut workers;
-        if !scenario.reach(kill, &mut [first, second, &mut sleeper]).await {
+    let proxy = Proxy::start(cluster.socket()).await;
+    let mut fleet = Fleet::start(Scenario::with(fixture, sizes), proxy);
+    for round in 0..sizes.server_kills {
+        if !fleet.round(round, &cluster).await {
             break;
         }
-        let restarted = scenario.start();
-        let killed = std::mem::replace(&mut workers[(kill % 2) as usize], restarted);
-        scenario.kill(killed);
-        match kill % 3 {
-            1 => sleeper.suspend(),
-            2 => {
-                until_taken_over(&scenario, &mut sleeper).await;
-                sleeper.resume();
-            }
-            _ => tokio::task::block_in_place(|| cluster.restart()),
-        }
     }
-    sleeper.resume();
-    for worker in workers.into_iter().chain([sleeper]) {
-        worker.finish().await;
+    fleet.processes[SLEEPER].resume();
+    fleet.proxy.set(Link::Forwarding);
+    let Fleet { mut scenario, processes, faults, suspended, .. } = fleet;
+    for process in processes {
+        process.finish().await;
     }
     let refused = scenario.fixture.simulator.counts().refused_with(429);
     assert_eq!(refused, 0, "more active tasks than the cap allows");
+    let late = scenario.late_submissions(&suspended).await;
+    assert!(late.is_empty(), "submitted after the lease: {late:?}");
     scenario.settle().await;
+    assert_eq!(scenario.fixture.count(MISCOUNTED).await, 0, "rows of `spending`");
+    let kills = scenario.kills;
     let found = scenario.compare("fleet").await;
+    println!("kill-test {:<8} {faults}", "");
+    faults.check(sizes, kills);
     assert!(sizes.kills < MANY_KILLS || found.by_workers > 0, "no webhook found a task");
 }
 
-/// Waits until another worker has taken over the jobs of the process, if it has not exited.
-async fn until_taken_over(scenario: &Scenario, process: &mut Process) {
-    let alive = format!(
-        "SELECT COUNT(*) FROM imagekiln.workers WHERE ended_at IS NULL AND name LIKE '% {}'",
-        process.id()
-    );
-    while process.is_running() && scenario.fixture.count(&alive).await > 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+/// The faults that happened. A suspended or isolated worker counts when another one has taken over
+/// its jobs.
+#[derive(Default)]
+struct Faults {
+    server_kills: u64,
+    suspensions: u64,
+    hangs: u64,
+    resets: u64,
+    upgrades: u64,
+    /// The submissions that an earlier version wrote before, during and after the upgrade.
+    earlier: u64,
+}
+
+impl Faults {
+    /// Fails if one of the faults did not happen.
+    fn check(&self, sizes: Sizes, kills: u64) {
+        // The upgrade kills all processes, and then one of them again.
+        assert_eq!(kills, sizes.kills + sizes.processes + 1, "kills of running processes");
+        assert_eq!(self.server_kills, sizes.server_kills, "kills of the server");
+        assert_eq!(self.suspensions, sizes.server_kills, "suspensions");
+        assert_eq!(self.hangs + self.resets, sizes.server_kills, "disconnections");
+        assert_eq!(self.upgrades, 1, "upgrades");
     }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server_kills, suspensions, hangs, resets, upgrades, earlier } = self;
+        write!(
+            f,
+            "{server_kills} kills of the server, {suspensions} suspensions, {hangs} hanging and \
+             {resets} reset connections, {upgrades} upgrade during {earlier} earlier submissions"
+        )
+    }
+}
+
+struct Fleet {
+    scenario: Scenario,
+    proxy: Proxy,
+    processes: Vec<Process>,
+    faults: Faults,
+    /// The numbers of the workers that were suspended.
+    suspended: HashSet<i64>,
+}
+
+/// The process that is suspended at times.
+const SLEEPER: usize = 0;
+
+/// The process that is connected to the server through the proxy.
+const ISOLATED: usize = 1;
+
+/// The first of the processes that are killed in turn.
+const FIRST_KILLED: usize = 2;
+
+impl Fleet {
+    fn start(scenario: Scenario, proxy: Proxy) -> Self {
+        let (processes, faults, suspended) = (Vec::new(), Faults::default(), HashSet::new());
+        let mut fleet = Self { scenario, proxy, processes, faults, suspended };
+        fleet.start_all();
+        fleet
+    }
+
+    fn start_all(&mut self) {
+        for index in 0..self.scenario.sizes.processes as usize {
+            let process = self.start_process(index);
+            self.processes.push(process);
+        }
+    }
+
+    fn start_process(&mut self, index: usize) -> Process {
+        let url = self.scenario.fixture.ledger_name();
+        self.scenario.start_on(if index == ISOLATED { self.proxy.url(&url) } else { url })
+    }
+
+    /// Kills some processes, and the server once. Meanwhile, one process is suspended and another
+    /// one is disconnected from the server, until their jobs are taken over. Returns `false` if all
+    /// processes ended before.
+    async fn round(&mut self, round: u64, cluster: &Cluster) -> bool {
+        let Sizes { kills, server_kills, .. } = self.scenario.sizes;
+        let (first, end) = (round * kills / server_kills, (round + 1) * kills / server_kills);
+        let server_kill = self.scenario.random.u64(first..end);
+        for kill in first..end {
+            if !self.reach(kill).await {
+                return false;
+            }
+            self.kill(FIRST_KILLED + kill as usize % (self.processes.len() - FIRST_KILLED));
+            if kill == first {
+                if round == server_kills / 2 {
+                    self.upgrade().await;
+                }
+                self.suspend().await;
+            }
+            if kill == first + (end - first) / 4 {
+                self.until_it_has_jobs(ISOLATED).await;
+                self.proxy.set(link(round));
+            }
+            if kill == server_kill {
+                tokio::task::block_in_place(|| cluster.crash());
+                self.faults.server_kills += 1;
+            }
+        }
+        self.reconnect(round).await;
+        true
+    }
+
+    /// Waits until a kill is due. The last one is long before the end, so that no process ends
+    /// early. Returns `false` if all processes ended anyway.
+    async fn reach(&mut self, kill: u64) -> bool {
+        let Sizes { jobs, kills, .. } = self.scenario.sizes;
+        let rest = jobs / 10 + 2 * self.scenario.sizes.max_active() as u64;
+        let accepted = (kill + 1) * jobs.saturating_sub(rest) / (kills + 1);
+        let reached = self.scenario.reach(accepted, &mut self.processes);
+        observe("accepted jobs", reached).await
+    }
+
+    /// Kills a process, and starts another one.
+    fn kill(&mut self, index: usize) {
+        let started = self.start_process(index);
+        self.scenario.kill(mem::replace(&mut self.processes[index], started));
+    }
+
+    async fn suspend(&mut self) {
+        self.until_it_has_jobs(SLEEPER).await;
+        self.processes[SLEEPER].suspend();
+        let numbers = format!("SELECT MAX(id) FROM imagekiln.workers w WHERE {}", self.is(SLEEPER));
+        self.suspended.insert(self.scenario.fixture.count(&numbers).await);
+    }
+
+    /// Continues the suspended process and connects the isolated one, after other processes have
+    /// taken over their jobs.
+    async fn reconnect(&mut self, round: u64) {
+        self.faults.suspensions += u64::from(self.until_taken_over(SLEEPER).await);
+        self.processes[SLEEPER].resume();
+        let is_taken_over = u64::from(self.until_taken_over(ISOLATED).await);
+        match link(round) {
+            Link::Resetting => self.faults.resets += is_taken_over,
+            _ => self.faults.hangs += is_taken_over,
+        }
+        self.proxy.set(Link::Forwarding);
+    }
+
+    /// Kills all processes and starts others. They upgrade the ledger, while a worker of an earlier
+    /// version writes to it, and one of them is killed.
+    async fn upgrade(&mut self) {
+        for process in mem::take(&mut self.processes) {
+            self.scenario.kill(process);
+        }
+        let url = self.scenario.fixture.ledger_name();
+        let version = downgrade(&url).await;
+        let mut writer = EarlierWriter::start(&url).await;
+        writer.progress().await;
+        self.start_all();
+        sleep(Duration::from_millis(self.scenario.random.u64(..UPGRADE))).await;
+        self.kill(FIRST_KILLED);
+        observe("the upgrade", until_upgraded(&url, version)).await;
+        self.faults.earlier += writer.progress().await;
+        writer.stop().await;
+        self.faults.upgrades += 1;
+    }
+
+    /// Waits until the process has jobs to continue.
+    async fn until_it_has_jobs(&mut self, index: usize) {
+        let has_jobs = format!(
+            "SELECT COUNT(*) FROM imagekiln.jobs j JOIN imagekiln.workers w ON w.id = j.worker
+             WHERE {} AND j.state IN ('queued', 'submitting', 'submitted', 'ready')",
+            self.is(index)
+        );
+        observe("jobs of a process", async {
+            while self.processes[index].is_running()
+                && self.scenario.fixture.count(&has_jobs).await == 0
+            {
+                sleep(LOOKS).await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits until another process has taken over the jobs of this one. Returns `false` if it has
+    /// exited.
+    async fn until_taken_over(&mut self, index: usize) -> bool {
+        let alive = format!("SELECT COUNT(*) FROM imagekiln.workers w WHERE {}", self.is(index));
+        observe("a takeover", async {
+            while self.processes[index].is_running() {
+                if self.scenario.fixture.count(&alive).await == 0 {
+                    return true;
+                }
+                sleep(LOOKS).await;
+            }
+            false
+        })
+        .await
+    }
+
+    /// Returns the condition that the worker `w` is the one of this process, and is alive as far as
+    /// the ledger knows.
+    fn is(&self, index: usize) -> String {
+        format!("w.ended_at IS NULL AND w.name LIKE '% {}'", self.processes[index].id())
+    }
+}
+
+async fn observe<T>(what: &str, event: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, event).await.unwrap_or_else(|_| panic!("no sign of {what}"))
+}
+
+fn link(round: u64) -> Link {
+    if round.is_multiple_of(2) { Link::Hanging } else { Link::Resetting }
 }

@@ -6,11 +6,14 @@
 mod child;
 mod end;
 mod fleet;
+mod leases;
 mod process;
+mod proxy;
 mod scenario;
 mod sizes;
+mod upgrade;
 
-use imagekiln_testbed::{Runtime, Trial, postgres::POSTGRES, test};
+use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
 
 pub use self::child::{is_child, run_child};
 use self::scenario::Scenario;
@@ -39,18 +42,27 @@ pub fn tests() -> Vec<Trial> {
             a_killed_process_loses_no_billed_task(backend).await;
         })
     };
-    let fleet = "killed::a_fleet_loses_no_billed_task";
     let mut tests = Vec::from(Backend::ALL.map(single));
-    let run = async || fleet::a_fleet_loses_no_billed_task().await;
-    tests.push(test(fleet, &[POSTGRES], Runtime::MultiThread, run));
+    tests.extend([
+        postgres(fleet::a_fleet_loses_no_billed_task),
+        postgres(upgrade::a_downgraded_ledger_has_the_schema_of_the_earlier_version),
+    ]);
     tests
+}
+
+fn postgres<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    test(name_of(&run), &[POSTGRES], Runtime::MultiThread, async move || run().await)
 }
 
 async fn a_killed_process_loses_no_billed_task(backend: Backend) {
     let mut scenario = Scenario::new(backend, FAULTS.map(str::to_owned).into()).await;
     for kill in 1..=scenario.sizes.kills {
         let mut child = scenario.start();
-        scenario.reach(kill, &mut [&mut child]).await;
+        let accepted = kill * scenario.sizes.jobs / (scenario.sizes.kills + 1);
+        scenario.reach(accepted, [&mut child]).await;
         scenario.kill(child);
     }
     let child = scenario.start();

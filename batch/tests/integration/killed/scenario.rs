@@ -30,14 +30,14 @@ pub struct Scenario {
     pub resolved: u64,
     /// The number of events that arrived only after all workers had ended.
     pub passed_on: u64,
-    random: fastrand::Rng,
+    pub random: fastrand::Rng,
     /// Webhooks arrive here. All workers share it.
     listener: TcpListener,
 }
 
 impl Scenario {
     pub async fn new(backend: Backend, faults: Vec<String>) -> Self {
-        let sizes = Sizes::of_environment();
+        let sizes = Sizes::of_one_process();
         let config = config(sizes, faults);
         Self::with(Fixture::with(backend, config).await, sizes)
     }
@@ -58,8 +58,14 @@ impl Scenario {
     }
 
     pub fn start(&mut self) -> Process {
+        self.start_on(self.fixture.ledger_name())
+    }
+
+    /// Starts a worker that opens the ledger at this path or URL.
+    pub fn start_on(&mut self, ledger: String) -> Process {
         self.starts += 1;
         let start = Start {
+            ledger,
             jobs: self.sizes.jobs,
             max_active: self.sizes.max_active(),
             ahead: self.random.u64(..LONGEST_JUMP),
@@ -71,10 +77,15 @@ impl Scenario {
         self.kills += u64::from(process.kill());
     }
 
-    /// Waits until this kill is due. Returns `false` if all processes ended before,
-    /// or are suspended: unknown jobs may leave too few that are accepted.
-    pub async fn reach(&mut self, kill: u64, processes: &mut [&mut Process]) -> bool {
-        let accepted = kill * self.sizes.jobs / (self.sizes.kills + 1);
+    /// Waits until a random moment after the service has accepted this number of jobs. Returns
+    /// `false` if all processes ended before, or are suspended: unknown jobs may leave too few that
+    /// are accepted.
+    pub async fn reach<'a>(
+        &mut self,
+        accepted: u64,
+        processes: impl IntoIterator<Item = &'a mut Process>,
+    ) -> bool {
+        let mut processes: Vec<_> = processes.into_iter().collect();
         let delay = Duration::from_micros(self.random.u64(..LONGEST_DELAY));
         while self.fixture.accepted() < accepted {
             if !processes.iter_mut().any(|process| process.is_active()) {

@@ -1,0 +1,227 @@
+//! An upgrade of the ledger while a worker of an earlier version writes to it.
+//!
+//! No program of an earlier version is at hand. The test takes back the last migrations, which
+//! leaves the tables and the data that such a version would have, and runs the statements with
+//! which it wrote submissions.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use imagekiln_testbed::postgres::cluster;
+use sqlx::{Connection as _, Executor as _, PgConnection};
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::support::open;
+
+/// Takes back the migrations after the fifth, from the last one.
+const REVERSALS: [(i64, &str); 2] = [
+    (7, "DROP TABLE staged_jobs"),
+    (
+        6,
+        "DROP TRIGGER spending_of_new ON submissions;
+         DROP TRIGGER spending_of_changed ON submissions;
+         DROP FUNCTION count_spending;
+         DROP TABLE spending;
+         CREATE INDEX submissions_by_operation ON submissions (operation, state, cost)",
+    ),
+];
+
+/// Counts the operations for which the triggers did not count what the submissions add up to.
+pub const MISCOUNTED: &str = "WITH counted AS (
+        SELECT operation, MAX(cost),
+            COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0),
+            COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
+            COUNT(*) FILTER (WHERE state = 'open')
+        FROM imagekiln.submissions GROUP BY operation),
+    kept AS (
+        SELECT operation, MAX(price), SUM(credits), SUM(without_cost)::BIGINT, SUM(open)::BIGINT
+        FROM imagekiln.spending GROUP BY operation)
+    SELECT COUNT(*) FROM
+        ((TABLE counted EXCEPT TABLE kept) UNION ALL (TABLE kept EXCEPT TABLE counted)) different";
+
+/// The number of connections of the earlier version.
+const CONNECTIONS: usize = 3;
+
+/// Brings the ledger to the schema of the earlier version, and returns the version that it had. Its
+/// workers must have ended.
+pub async fn downgrade(url: &str) -> i64 {
+    let mut database = connect(url).await;
+    let mut transaction = database.begin().await.unwrap();
+    // The server may still run the last transactions of killed workers.
+    let lock = "LOCK TABLE submissions IN ACCESS EXCLUSIVE MODE";
+    transaction.execute(lock).await.unwrap();
+    for (version, sql) in REVERSALS {
+        let newest = newest_migration(&mut transaction).await;
+        assert_eq!(newest, version, "add the reversal of each new migration");
+        sqlx::raw_sql(sql).execute(&mut *transaction).await.unwrap();
+        sqlx::query("DELETE FROM _sqlx_migrations WHERE version = $1")
+            .bind(version)
+            .execute(&mut *transaction)
+            .await
+            .unwrap();
+    }
+    transaction.commit().await.unwrap();
+    REVERSALS[0].0
+}
+
+/// Waits until a worker has brought the ledger to this version.
+pub async fn until_upgraded(url: &str, version: i64) {
+    let mut database = connect(url).await;
+    while newest_migration(&mut database).await < version {
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn newest_migration(database: &mut PgConnection) -> i64 {
+    let newest = "SELECT MAX(version) FROM _sqlx_migrations";
+    sqlx::query_scalar(newest).fetch_one(database).await.unwrap()
+}
+
+/// Writes submissions as a worker of the earlier version does for a part of the program without
+/// jobs.
+pub struct EarlierWriter {
+    written: Arc<AtomicU64>,
+    is_stopped: Arc<AtomicBool>,
+    connections: JoinSet<()>,
+}
+
+impl EarlierWriter {
+    /// Starts to write.
+    pub async fn start(url: &str) -> Self {
+        let (written, is_stopped) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let mut connections = JoinSet::new();
+        for connection in 0..CONNECTIONS {
+            let mut database = connect(url).await;
+            let (written, is_stopped) = (Arc::clone(&written), Arc::clone(&is_stopped));
+            connections.spawn(async move {
+                for number in 0.. {
+                    if is_stopped.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    write(&mut database, &format!("earlier-{connection}-{number}")).await;
+                    written.fetch_add(1, Ordering::Relaxed);
+                    sleep(Duration::from_millis(1)).await;
+                }
+            });
+        }
+        Self { written, is_stopped, connections }
+    }
+
+    /// Waits until it has written some more submissions. Returns the number of all of them.
+    pub async fn progress(&mut self) -> u64 {
+        let before = self.written.load(Ordering::Relaxed);
+        loop {
+            if let Some(ended) = self.connections.try_join_next() {
+                ended.unwrap();
+            }
+            let written = self.written.load(Ordering::Relaxed);
+            if written >= before + 2 * CONNECTIONS as u64 {
+                return written;
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    pub async fn stop(mut self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.connections.join_next().await {
+            ended.unwrap();
+        }
+    }
+}
+
+/// Writes a submission in three transactions: it is about to be sent, accepted, and settled.
+async fn write(database: &mut PgConnection, id: &str) {
+    let record = |state: &str, task: &str| {
+        let intent = format!(r#"{{"id":"{id}","operation":"gen-2-pro","at":7}}"#);
+        format!(r#"{{"intent":{intent},"state":"{state}"{task}}}"#)
+    };
+    let task = format!(r#","task":{{"id":"task-{id}","polling_url":"","cost":3.0}}"#);
+    insert(database, id, &record("unknown", "")).await;
+    for state in ["accepted", "settled"] {
+        while !advance(database, id, &record(state, &task), state).await {}
+    }
+}
+
+async fn insert(database: &mut PgConnection, id: &str, record: &str) {
+    const INSERT: &str = "INSERT INTO submissions
+        (intent_id, operation, job, token, record, state, sent_at)
+        VALUES ($1, 'gen-2-pro', NULL, NULL, $2, 'open', 0) RETURNING id";
+    sqlx::query(INSERT).bind(id).bind(record).execute(database).await.unwrap();
+}
+
+/// Returns `false` if PostgreSQL ended the transaction in favor of a migration. The earlier version
+/// also runs it again.
+async fn advance(database: &mut PgConnection, id: &str, record: &str, state: &str) -> bool {
+    const FIND: &str = "SELECT s.id, s.job, s.hold_until, s.record FROM submissions s
+        LEFT JOIN jobs j ON j.id = s.job WHERE s.intent_id = $1 FOR UPDATE OF s";
+    const WRITE: &str = "UPDATE submissions SET record = $1, state = $2, task_id = $3, cost = $4,
+        accepted_at = COALESCE(accepted_at, $5) WHERE id = $6";
+    let run = async {
+        let mut transaction = database.begin().await?;
+        let row: i64 = sqlx::query_scalar(FIND).bind(id).fetch_one(&mut *transaction).await?;
+        sqlx::query(WRITE)
+            .bind(record)
+            .bind(state)
+            .bind(format!("task-{id}"))
+            .bind(3.0)
+            .bind(0_i64)
+            .bind(row)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await
+    };
+    match run.await {
+        Ok(()) => true,
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("40P01") => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn connect(url: &str) -> PgConnection {
+    let mut database = PgConnection::connect(url).await.unwrap();
+    database.execute("SET search_path TO imagekiln").await.unwrap();
+    database
+}
+
+/// What [`downgrade`] leaves is what the earlier version created.
+pub async fn a_downgraded_ledger_has_the_schema_of_the_earlier_version() {
+    let [earlier, downgraded] = [(); 2].map(|()| cluster().create_database());
+    let mut database = PgConnection::connect(&earlier).await.unwrap();
+    let create = "CREATE SCHEMA imagekiln; SET search_path TO imagekiln";
+    sqlx::raw_sql(create).execute(&mut database).await.unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.collect();
+    files.sort_unstable();
+    for file in &files[..files.len() - REVERSALS.len()] {
+        let sql = fs::read_to_string(file).unwrap();
+        sqlx::raw_sql(&sql).execute(&mut database).await.unwrap();
+    }
+    drop(open(&downgraded).await);
+    downgrade(&downgraded).await;
+    assert_eq!(schema(&downgraded).await, schema(&earlier).await);
+}
+
+/// Returns the columns, constraints, indices, triggers and functions of a ledger.
+async fn schema(url: &str) -> Vec<String> {
+    const LINES: &str = "SELECT line FROM (
+            SELECT CONCAT_WS(' ', table_name, column_name, data_type, is_nullable, column_default)
+            FROM information_schema.columns WHERE table_schema = 'imagekiln'
+            UNION ALL SELECT conrelid::REGCLASS || ' ' || PG_GET_CONSTRAINTDEF(oid)
+            FROM pg_constraint WHERE connamespace = 'imagekiln'::REGNAMESPACE
+            UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'imagekiln'
+            UNION ALL SELECT PG_GET_TRIGGERDEF(oid) FROM pg_trigger WHERE NOT tgisinternal
+            UNION ALL SELECT proname::TEXT
+            FROM pg_proc WHERE pronamespace = 'imagekiln'::REGNAMESPACE) AS lines (line)
+        WHERE line NOT LIKE '%_sqlx_migrations%' ORDER BY line";
+    let mut database = connect(url).await;
+    sqlx::query_scalar(LINES).fetch_all(&mut database).await.unwrap()
+}
