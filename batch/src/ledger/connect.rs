@@ -22,6 +22,11 @@ use crate::{Error, ErrorKind};
 /// How long a process waits for the transactions of another one that has opened the same file.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
+/// The maximum number of attempts to bring a ledger up to date while workers of an earlier version
+/// write to it.
+#[cfg(feature = "postgres")]
+const UPGRADES: u32 = 10;
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The location of the database.
@@ -113,9 +118,31 @@ pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
     })
 }
 
-/// Uses a schema of its own, because other tables of the program may be in the same database.
 #[cfg(feature = "postgres")]
 async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
+    for _ in 1..UPGRADES {
+        match upgrade_server(options).await {
+            // The connection may still have locks of the migrator.
+            Err(error) if is_rolled_back(&error) => {
+                tracing::debug!(error = &*error, "a worker had locks that a migration needed");
+            }
+            connected => return connected,
+        }
+    }
+    upgrade_server(options).await
+}
+
+/// Whether PostgreSQL ended a migration in favor of a worker of an earlier version.
+#[cfg(feature = "postgres")]
+fn is_rolled_back(error: &BoxError) -> bool {
+    let Some(MigrateError::ExecuteMigration(error, _)) = error.downcast_ref() else { return false };
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| code.starts_with("40"))
+}
+
+/// Uses a schema of its own, because other tables of the program may be in the same database.
+#[cfg(feature = "postgres")]
+async fn upgrade_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
     let mut connection = PgConnection::connect_with(options).await?;
     // A process that is suspended while it holds a lock must not stop all other workers. One on a
     // busy machine may need seconds between two statements.

@@ -46,6 +46,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend([
         postgres(fleet::a_fleet_loses_no_billed_task),
         postgres(upgrade::a_downgraded_ledger_has_the_schema_of_the_earlier_version),
+        postgres(upgrade::an_upgrade_runs_again_after_a_deadlock),
     ]);
     tests
 }

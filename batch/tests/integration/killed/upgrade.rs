@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use imagekiln_batch::Ledger;
 use imagekiln_testbed::postgres::cluster;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use tokio::{task::JoinSet, time::sleep};
@@ -224,4 +225,42 @@ async fn schema(url: &str) -> Vec<String> {
         WHERE line NOT LIKE '%_sqlx_migrations%' ORDER BY line";
     let mut database = connect(url).await;
     sqlx::query_scalar(LINES).fetch_all(&mut database).await.unwrap()
+}
+
+/// A worker of an earlier version waits for a lock of a migration, which then needs one of the
+/// worker. PostgreSQL ends the migration.
+pub async fn an_upgrade_runs_again_after_a_deadlock() {
+    let url = cluster().create_database();
+    drop(open(&url).await);
+    let version = downgrade(&url).await;
+    let (mut worker, mut other) = (connect(&url).await, connect(&url).await);
+    insert(&mut worker, "1", "{}").await;
+    worker.execute("BEGIN; SELECT 1 FROM submissions FOR UPDATE").await.unwrap();
+    // The migration cannot create its function until this transaction ends.
+    let function = "BEGIN; CREATE FUNCTION count_spending() RETURNS INTEGER RETURN 1";
+    other.execute(function).await.unwrap();
+    let write = async {
+        until_waiting(&url, 1).await;
+        let write = worker.execute("UPDATE submissions SET state = 'withdrawn'; COMMIT");
+        let release = async {
+            until_waiting(&url, 2).await;
+            other.execute("ROLLBACK").await
+        };
+        tokio::try_join!(write, release).unwrap();
+    };
+    let (upgraded, ()) = tokio::join!(Ledger::connect(&url), write);
+    upgraded.unwrap();
+    assert_eq!(newest_migration(&mut other).await, version);
+}
+
+/// Waits until this number of connections wait for locks.
+async fn until_waiting(url: &str, connections: i64) {
+    let mut database = connect(url).await;
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity
+        WHERE datname = CURRENT_DATABASE() AND wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut database).await.unwrap()
+        < connections
+    {
+        sleep(Duration::from_millis(5)).await;
+    }
 }
