@@ -37,7 +37,7 @@ const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The number of attempts of a worker to connect to a server.
-const CONNECTIONS: u32 = 200;
+const CONNECTIONS: u32 = 1000;
 
 const SECRET: &str = "a webhook secret of the tests";
 
