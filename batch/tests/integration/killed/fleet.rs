@@ -45,6 +45,10 @@ const LOOKS: Duration = Duration::from_millis(50);
 /// them, in milliseconds.
 const UPGRADE: u64 = 200;
 
+/// The maximum number of jobs that a process adds again after a kill. All of them would take longer
+/// than the work until the next kill.
+const JOBS_AGAIN: u64 = 500;
+
 pub async fn a_fleet_loses_no_billed_task() {
     // The other tests must not notice that the server is killed.
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();
@@ -120,6 +124,8 @@ struct Fleet {
     scenario: Scenario,
     proxy: Proxy,
     processes: Vec<Process>,
+    /// Whether the sleeper is suspended, and the isolated process is disconnected.
+    is_away: [bool; 2],
     faults: Faults,
     /// The numbers of the workers that were suspended.
     suspended: HashSet<i64>,
@@ -137,21 +143,22 @@ const FIRST_KILLED: usize = 2;
 impl Fleet {
     fn start(scenario: Scenario, proxy: Proxy) -> Self {
         let (processes, faults, suspended) = (Vec::new(), Faults::default(), HashSet::new());
-        let mut fleet = Self { scenario, proxy, processes, faults, suspended };
+        let is_away = [false; 2];
+        let mut fleet = Self { scenario, proxy, processes, is_away, faults, suspended };
         fleet.start_all();
         fleet
     }
 
     fn start_all(&mut self) {
         for index in 0..self.scenario.sizes.processes as usize {
-            let process = self.start_process(index);
+            let process = self.start_process(index, self.scenario.sizes.jobs);
             self.processes.push(process);
         }
     }
 
-    fn start_process(&mut self, index: usize) -> Process {
+    fn start_process(&mut self, index: usize, jobs: u64) -> Process {
         let url = self.scenario.fixture.ledger_name();
-        self.scenario.start_on(if index == ISOLATED { self.proxy.url(&url) } else { url })
+        self.scenario.start_on(if index == ISOLATED { self.proxy.url(&url) } else { url }, jobs)
     }
 
     /// Kills some processes, and the server once. Meanwhile, one process is suspended and another
@@ -175,13 +182,21 @@ impl Fleet {
             if kill == first + (end - first) / 4 {
                 self.until_it_has_jobs(ISOLATED).await;
                 self.proxy.set(link(round));
+                self.is_away[ISOLATED] = true;
             }
             if kill == server_kill {
                 tokio::task::block_in_place(|| cluster.crash());
                 self.faults.server_kills += 1;
             }
+            self.bring_back(round).await;
         }
-        self.reconnect(round).await;
+        observe("a takeover", async {
+            while self.is_away.contains(&true) {
+                self.bring_back(round).await;
+                sleep(LOOKS).await;
+            }
+        })
+        .await;
         true
     }
 
@@ -197,28 +212,37 @@ impl Fleet {
 
     /// Kills a process, and starts another one.
     fn kill(&mut self, index: usize) {
-        let started = self.start_process(index);
+        let started = self.start_process(index, self.scenario.sizes.jobs.min(JOBS_AGAIN));
         self.scenario.kill(mem::replace(&mut self.processes[index], started));
     }
 
     async fn suspend(&mut self) {
         self.until_it_has_jobs(SLEEPER).await;
         self.processes[SLEEPER].suspend();
+        self.is_away[SLEEPER] = true;
         let numbers = format!("SELECT MAX(id) FROM imagekiln.workers w WHERE {}", self.is(SLEEPER));
         self.suspended.insert(self.scenario.fixture.count(&numbers).await);
     }
 
-    /// Continues the suspended process and connects the isolated one, after other processes have
-    /// taken over their jobs.
-    async fn reconnect(&mut self, round: u64) {
-        self.faults.suspensions += u64::from(self.until_taken_over(SLEEPER).await);
-        self.processes[SLEEPER].resume();
-        let is_taken_over = u64::from(self.until_taken_over(ISOLATED).await);
-        match link(round) {
-            Link::Resetting => self.faults.resets += is_taken_over,
-            _ => self.faults.hangs += is_taken_over,
+    /// Continues the suspended process and connects the isolated one if another process has taken
+    /// over its jobs. The isolated one would give up after a minute.
+    async fn bring_back(&mut self, round: u64) {
+        for index in [SLEEPER, ISOLATED] {
+            if !self.is_away[index] || !self.is_taken_over(index).await {
+                continue;
+            }
+            self.is_away[index] = false;
+            if index == SLEEPER {
+                self.processes[SLEEPER].resume();
+                self.faults.suspensions += 1;
+                continue;
+            }
+            self.proxy.set(Link::Forwarding);
+            match link(round) {
+                Link::Resetting => self.faults.resets += 1,
+                _ => self.faults.hangs += 1,
+            }
         }
-        self.proxy.set(Link::Forwarding);
     }
 
     /// Kills all processes and starts others. They upgrade the ledger, while a worker of an earlier
@@ -257,20 +281,11 @@ impl Fleet {
         .await;
     }
 
-    /// Waits until another process has taken over the jobs of this one. Returns `false` if it has
-    /// exited.
-    async fn until_taken_over(&mut self, index: usize) -> bool {
+    /// Whether another process has taken over the jobs of this one.
+    async fn is_taken_over(&mut self, index: usize) -> bool {
+        assert!(self.processes[index].is_running(), "a process ended early");
         let alive = format!("SELECT COUNT(*) FROM imagekiln.workers w WHERE {}", self.is(index));
-        observe("a takeover", async {
-            while self.processes[index].is_running() {
-                if self.scenario.fixture.count(&alive).await == 0 {
-                    return true;
-                }
-                sleep(LOOKS).await;
-            }
-            false
-        })
-        .await
+        self.scenario.fixture.count(&alive).await == 0
     }
 
     /// Returns the condition that the worker `w` is the one of this process, and is alive as far as

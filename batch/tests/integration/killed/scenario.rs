@@ -58,15 +58,15 @@ impl Scenario {
     }
 
     pub fn start(&mut self) -> Process {
-        self.start_on(self.fixture.ledger_name())
+        self.start_on(self.fixture.ledger_name(), self.sizes.jobs)
     }
 
-    /// Starts a worker that opens the ledger at this path or URL.
-    pub fn start_on(&mut self, ledger: String) -> Process {
+    /// Starts a worker that opens the ledger at this path or URL, and adds this number of jobs.
+    pub fn start_on(&mut self, ledger: String, jobs: u64) -> Process {
         self.starts += 1;
         let start = Start {
             ledger,
-            jobs: self.sizes.jobs,
+            jobs,
             max_active: self.sizes.max_active(),
             ahead: self.random.u64(..LONGEST_JUMP),
         };
@@ -88,7 +88,9 @@ impl Scenario {
         let mut processes: Vec<_> = processes.into_iter().collect();
         let delay = Duration::from_micros(self.random.u64(..LONGEST_DELAY));
         while self.fixture.accepted() < accepted {
-            if !processes.iter_mut().any(|process| process.is_active()) {
+            // Notices each process that failed.
+            let active = processes.iter_mut().map(|process| u32::from(process.is_active()));
+            if active.sum::<u32>() == 0 {
                 return false;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
