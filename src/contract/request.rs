@@ -2,7 +2,7 @@
 //! can build it at run time.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     convert::Infallible,
     fmt,
 };
@@ -13,7 +13,7 @@ use super::{
     images::{Images, Place},
     operation::{FieldKind, Operation},
 };
-use crate::{Address, ImageInput, IntoJson, Violation, WebhookSecret, values::Fault};
+use crate::{Address, ImageInput, IntoJson, Location, Violation, WebhookSecret, values::Fault};
 
 /// The amount of text to validate and serialize within an async task; about a millisecond of work.
 const LIGHT: usize = 1024 * 1024;
@@ -58,7 +58,9 @@ pub struct Request {
     pub(super) path_parameters: BTreeMap<String, String>,
     pub(crate) body: Map<String, Value>,
     pub(crate) images: Images,
-    /// The violations found while the request was built.
+    /// The locations of the fields and path parameters that were set more than once.
+    set_twice: BTreeSet<Vec<Location>>,
+    /// Other violations found while the request was built.
     pub(super) faults: Vec<Violation>,
 }
 
@@ -70,6 +72,7 @@ impl Request {
             path_parameters: BTreeMap::new(),
             body: Map::new(),
             images: Images::default(),
+            set_twice: BTreeSet::new(),
             faults: Vec::new(),
         }
     }
@@ -116,8 +119,8 @@ impl Request {
                 entry.insert(value.into());
             }
             Entry::Occupied(entry) => {
-                let twice = Violation::of_parameter(entry.key(), "set_twice", SET_TWICE);
-                self.add_fault(twice);
+                let location = vec![Location::name("path"), Location::name(entry.key())];
+                self.set_twice.insert(location);
             }
         }
         self
@@ -181,18 +184,20 @@ impl Request {
         value: impl FnOnce(&mut Images, &Place) -> Value,
     ) {
         if self.has_field(&name) {
-            self.add_fault(Violation::of_field(&name, "set_twice", SET_TWICE));
+            self.set_twice.insert(vec![Location::name("body"), Location::Name(name)]);
             return;
         }
         let value = value(&mut self.images, &Place::Body.name(&name));
         self.body.insert(name, value);
     }
 
-    /// Adds a violation once, however often it is repeated.
-    fn add_fault(&mut self, fault: Violation) {
-        if !self.faults.contains(&fault) {
-            self.faults.push(fault);
-        }
+    /// Returns the violations found while the request was built.
+    pub(super) fn faults(&self) -> Vec<Violation> {
+        let twice = |loc: &Vec<Location>| Violation {
+            loc: loc.clone(),
+            ..Violation::new("set_twice", SET_TWICE)
+        };
+        self.faults.iter().cloned().chain(self.set_twice.iter().map(twice)).collect()
     }
 
     pub(crate) fn path_value(&self, name: &str) -> &str {
@@ -226,6 +231,7 @@ impl PartialEq for Request {
         self.operation.id == other.operation.id
             && self.path_parameters == other.path_parameters
             && self.images == other.images
+            && self.set_twice == other.set_twice
             && self.faults == other.faults
             && have_equal_members(&self.body, &other.body)
     }

@@ -161,8 +161,9 @@ impl Request {
             return Err(Error::new(ErrorKind::Validation, message).with_operation(operation.name));
         }
         let refused = |violation| invalid(operation.name, vec![violation]);
-        if !self.faults.is_empty() {
-            return Err(invalid(operation.name, self.faults));
+        let faults = self.faults();
+        if !faults.is_empty() {
+            return Err(invalid(operation.name, faults));
         }
         let Self { body, images, path_parameters, .. } = self;
         let (mut known, mut extra) = (Map::new(), Extra::default());

@@ -33,6 +33,7 @@ ALTER TABLE staged_jobs
 -- Jobs that ended and left the ledger. Their submissions stay, and prove what was paid.
 CREATE TABLE archived_jobs (
     name TEXT PRIMARY KEY,
+    number BIGINT NOT NULL,
     target TEXT NOT NULL,
     -- The digest of the request in hexadecimal: a job that is added again is the same one.
     request_sha256 TEXT NOT NULL,
@@ -41,9 +42,9 @@ CREATE TABLE archived_jobs (
     archived_at BIGINT NOT NULL
 );
 
--- The number of the last job, also while many jobs are being added.
-CREATE TABLE numbering (last BIGINT NOT NULL);
-INSERT INTO numbering SELECT COALESCE(MAX(number), 0) FROM jobs;
+-- Transactions that add jobs do not wait for each other.
+CREATE SEQUENCE job_numbers;
+SELECT setval('job_numbers', COALESCE(MAX(number), 0) + 1, FALSE) FROM jobs;
 
 CREATE TABLE limits (
     scope TEXT NOT NULL CHECK (scope IN ('ledger', 'operation', 'group')),

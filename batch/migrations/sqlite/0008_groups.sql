@@ -76,6 +76,7 @@ ALTER TABLE staged_jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
 -- Jobs that ended and left the ledger. Their submissions stay, and prove what was paid.
 CREATE TABLE archived_jobs (
     name TEXT PRIMARY KEY,
+    number INTEGER NOT NULL,
     target TEXT NOT NULL,
     -- The digest of the request in hexadecimal: a job that is added again is the same one.
     request_sha256 TEXT NOT NULL,
@@ -83,10 +84,6 @@ CREATE TABLE archived_jobs (
     location TEXT,
     archived_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
--- The number of the last job, also while many jobs are being added.
-CREATE TABLE numbering (last INTEGER NOT NULL) STRICT;
-INSERT INTO numbering SELECT COALESCE(MAX(number), 0) FROM jobs;
 
 CREATE TABLE limits (
     scope TEXT NOT NULL CHECK (scope IN ('ledger', 'operation', 'group')),

@@ -56,31 +56,19 @@ impl Ledger {
     }
 
     async fn add_in_chunks(&self, addition: i64, mut jobs: Vec<StoredJob>) -> Result<(), Error> {
-        if jobs.len() <= CHUNK {
+        let (mut first, is_large) = (0, jobs.len() > CHUNK);
+        while !jobs.is_empty() {
+            let rest = jobs.split_off(jobs.len().min(CHUNK));
+            let (chunk, is_last) = (mem::replace(&mut jobs, rest), jobs.is_empty());
             self.transaction(async move |database| {
-                stage(database, addition, 0, &jobs).await?;
-                let last = reserve_numbers(database, addition).await?;
-                publish(database, addition, last).await
+                stage(database, addition, first, &chunk).await?;
+                if is_last {
+                    publish(database, addition, is_large).await?;
+                }
+                Ok(())
             })
             .await?;
-        } else {
-            let mut first = 0;
-            while !jobs.is_empty() {
-                let rest = jobs.split_off(jobs.len().min(CHUNK));
-                let chunk = mem::replace(&mut jobs, rest);
-                self.transaction(async move |database| {
-                    stage(database, addition, first, &chunk).await
-                })
-                .await?;
-                first += CHUNK as i64;
-            }
-            // On its own: other additions wait for it.
-            let reserve =
-                async move |database: &mut Database| reserve_numbers(database, addition).await;
-            let last = self.transaction(reserve).await?;
-            let publish =
-                async move |database: &mut Database| publish(database, addition, last).await;
-            self.transaction(publish).await?;
+            first += CHUNK as i64;
         }
         self.0.changes.send_replace(());
         Ok(())
@@ -179,33 +167,25 @@ async fn stage(
 const NEW: &str = "s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.name = s.name)
     AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)";
 
-/// Checks the staged jobs, and reserves their numbers. Returns the last number before them.
-async fn reserve_numbers(database: &mut Database, addition: i64) -> Result<i64, Error> {
-    check(database, addition).await?;
-    let count = format!("SELECT COUNT(*) FROM staged_jobs s WHERE {NEW}");
-    let count: i64 = database.value(&count, [addition.into()]).await?;
-    // Earlier versions count the jobs instead.
-    let reserve = "UPDATE numbering SET last = $1 + (SELECT MAX(number) FROM
-            (SELECT last AS number UNION ALL SELECT MAX(number) FROM jobs) numbers)
-        RETURNING last";
-    let last: i64 = database.value(reserve, [count.into()]).await?;
-    Ok(last - count)
-}
-
-/// Makes the staged jobs visible, with the numbers after `last`. If this runs again after its
-/// commit, it changes nothing.
-async fn publish(database: &mut Database, addition: i64, last: i64) -> Result<(), Error> {
+/// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
+async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(), Error> {
     const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
-    let now = database.now().await?;
+    // Large additions take seconds. Small ones do not wait for them.
+    if is_large {
+        database.lock_additions().await?;
+    }
+    check(database, addition).await?;
+    let (now, number) = (database.now().await?, database.next_number().await?);
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
         "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
             priority, state, added_at, changed_at)
-         SELECT s.name, CAST($3 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY s.position), s.target,
-            s.operation, s.request, s.group_name, s.metadata, s.priority, 'queued', $2, $2
-         FROM staged_jobs s WHERE {NEW} ORDER BY s.position ON CONFLICT (name) DO NOTHING"
+         SELECT name, {number}, target, operation, request, group_name, metadata, priority,
+            'queued', $2, $2
+         FROM (SELECT * FROM staged_jobs s WHERE {NEW} ORDER BY position) s
+         WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );
-    database.execute(&publish, [addition.into(), now.into(), last.into()]).await?;
+    database.execute(&publish, [addition.into(), now.into()]).await?;
     check(database, addition).await?;
     database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
     Ok(())

@@ -15,7 +15,7 @@ use crate::{Error, JobState};
 /// The number of jobs that leave at once. Workers write in between.
 const CHUNK: i64 = 200;
 
-type Ended = (i64, String, String, String, String, Option<String>);
+type Ended = (i64, String, i64, String, String, String, Option<String>);
 
 impl Ledger {
     /// Removes the jobs that ended at least `age` ago: those that are [`Saved`](JobState::Saved),
@@ -51,7 +51,7 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now().await?;
     let states = [&[JobState::Saved], ENDED].concat();
     let find = format!(
-        "SELECT id, name, target, request, state, location FROM jobs
+        "SELECT id, name, number, target, request, state, location FROM jobs
          WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2",
         state_in(&states)
     );
@@ -60,16 +60,17 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
         return Ok(0);
     }
     let mut ids = Vec::new();
-    for (id, name, target, request, state, location) in ended {
+    for (id, name, number, target, request, state, location) in ended {
         let digest = read_request(&name, &request)?.digest().map_err(|error| {
             let message = format!("could not describe the request of job `{name}`");
             Error::new(crate::ErrorKind::Ledger, message).with_source(error)
         })?;
         let keep = "INSERT INTO archived_jobs
-            (name, target, request_sha256, state, location, archived_at)
-            VALUES ($1, $2, $3, $4, $5, $6)";
+            (name, number, target, request_sha256, state, location, archived_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)";
         let values = [
             (&name).into(),
+            number.into(),
             (&target).into(),
             (&digest).into(),
             (&state).into(),

@@ -133,6 +133,37 @@ impl Database {
         Ok(())
     }
 
+    /// Excludes other transactions that add many jobs, until the end of this one.
+    pub(super) async fn lock_additions(&mut self) -> sqlx::Result<()> {
+        match self {
+            // A file has one writer at a time.
+            Self::Sqlite(..) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
+                raw_sql(&lock).execute(connection).await.map(drop)
+            }
+        }
+    }
+
+    /// Returns an expression for the number of the next job, in order of their positions.
+    pub(super) async fn next_number(&mut self) -> sqlx::Result<&'static str> {
+        match self {
+            Self::Sqlite(..) => Ok("MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
+                    (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
+                + ROW_NUMBER() OVER (ORDER BY position)"),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                // Workers of earlier versions count the jobs instead.
+                let skip = "SELECT setval('job_numbers', last) FROM
+                    (SELECT MAX(number) AS last FROM jobs) jobs, job_numbers
+                    WHERE last > last_value";
+                query(skip).execute(connection).await?;
+                Ok("nextval('job_numbers')")
+            }
+        }
+    }
+
     /// Returns the end of a query of submissions `s` that nobody else may change until the end of
     /// this transaction.
     pub(super) fn for_update(&self) -> &'static str {

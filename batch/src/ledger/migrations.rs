@@ -100,8 +100,8 @@ mod tests {
                  b507469abeaa2c897cd80edf891c2107",
                 "bb0b56b2833a2635a70cc690b6c7c68abb1746cedee5b8428ee573b0631df164\
                  4da642b6c5607fa78eb8b43c8b13048a",
-                "fdf5d0845d572b805a3686ff35b7ac871d1b0cae3bb4c001d854fc801366f34b\
-                 b95dae466805f621d252804e19b27c96",
+                "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
+                 3e48fa6d7bda96a8b364e23b14fbf056",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -122,8 +122,8 @@ mod tests {
                  adc3f3df4bbe0f9515adcbeee6c42d33",
                 "83dabc676b3b5ec98654d808ef05c3489403a5c1d4784e008cfbf17298282bff\
                  0272608c5e836e5b681035607f675fdf",
-                "882bb214317eb312ec9b4455ed3ded770abbb6e9f3d621fe829accaafad00f57\
-                 d6d230b67afed40f34ded1b531249daa",
+                "40cb30cfe095429e348345c81ead82b3ada206cd8ad211a91c1ee1b225e37627\
+                 c2694d4d5b259c0a3734a3c967b2e981",
             ]
         );
     }

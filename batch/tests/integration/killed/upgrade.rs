@@ -22,7 +22,22 @@ use tokio::{task::JoinSet, time::sleep};
 use crate::support::open;
 
 /// Takes back the migrations after the fifth, from the last one.
-const REVERSALS: [(i64, &str); 2] = [
+const REVERSALS: [(i64, &str); 3] = [
+    (
+        8,
+        "DROP TABLE archived_jobs, limits;
+         DROP SEQUENCE job_numbers;
+         DROP INDEX submissions_by_job, jobs_by_change;
+         ALTER TABLE submissions DROP COLUMN group_name;
+         ALTER TABLE jobs DROP COLUMN group_name, DROP COLUMN metadata, DROP COLUMN priority,
+            DROP CONSTRAINT jobs_state_check, DROP CONSTRAINT jobs_check,
+            DROP CONSTRAINT jobs_check1,
+            ADD CHECK (state IN ('queued', 'submitting', 'submitted', 'ready', 'saved',
+                'failed', 'moderated', 'expired', 'unknown')),
+            ADD CHECK (state IN ('queued', 'failed') OR submission IS NOT NULL),
+            ADD CHECK (state <> 'queued' OR submission IS NULL);
+         CREATE INDEX jobs_to_claim ON jobs (worker, state, id)",
+    ),
     (7, "DROP TABLE staged_jobs"),
     (
         6,
@@ -43,7 +58,7 @@ pub const MISCOUNTED: &str = "WITH counted AS (
         FROM imagekiln.submissions GROUP BY operation),
     kept AS (
         SELECT operation, MAX(price), SUM(credits), SUM(without_cost)::BIGINT, SUM(open)::BIGINT
-        FROM imagekiln.spending GROUP BY operation)
+        FROM imagekiln.spending WHERE group_name = '' GROUP BY operation)
     SELECT COUNT(*) FROM
         ((TABLE counted EXCEPT TABLE kept) UNION ALL (TABLE kept EXCEPT TABLE counted)) different";
 
