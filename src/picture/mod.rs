@@ -3,6 +3,7 @@
 mod attempts;
 mod destination;
 mod download;
+mod name;
 mod part;
 mod save;
 
