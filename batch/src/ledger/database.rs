@@ -115,6 +115,7 @@ impl Database {
     }
 
     /// Begins a transaction. If it is exclusive, it waits until no other one is.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) async fn begin(&mut self, is_exclusive: bool) -> sqlx::Result<()> {
         match self {
             // A transaction that reads first could not become a writer later. A connection that
