@@ -18,6 +18,7 @@ mod jobs;
 mod journal;
 mod limits;
 mod manage;
+mod metrics;
 mod migrations;
 mod records;
 mod resolve;

@@ -1,0 +1,166 @@
+//! The state of a ledger in the text format of Prometheus.
+
+use std::fmt::{Display, Write as _};
+
+use super::{
+    Ledger, LimitStatus, Scope,
+    active::{COUNTED, count_active},
+    admission::{SPENDING, Spending},
+};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{Error, Report};
+
+impl Ledger {
+    /// Returns the state of the ledger as metrics in the text format of Prometheus: the jobs by
+    /// state and operation, the known and the estimated costs by operation, the limits with what
+    /// counts for them, and the active tasks. The content type is `text/plain; version=0.0.4`.
+    ///
+    /// The metrics contain the names of the groups that have limits.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn metrics(&self) -> Result<String, Error> {
+        let (report, limits) = (self.report().await?, self.limits().await?);
+        let (spending, active) = self
+            .transaction(async |database| {
+                let active = count_active(database, COUNTED).await?;
+                let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
+                Ok((database.rows::<Spending>(SPENDING, ["".into()]).await?, active))
+            })
+            .await?;
+        Ok(metrics(&report, &spending, &limits, active.unsigned_abs()))
+    }
+}
+
+fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], active: u64) -> String {
+    let mut text = Text::default();
+    text.family("jobs", "gauge", "Jobs by state and operation.");
+    for row in report.rows() {
+        let labels = [("state", row.state.as_str()), ("operation", &row.operation)];
+        text.sample("jobs", labels, row.jobs);
+    }
+    text.family("credits_total", "counter", "Known costs of submissions in credits.");
+    for (operation, _, credits, ..) in spending {
+        text.sample("credits_total", [("operation", operation)], credits);
+    }
+    text.family("estimated_credits", "gauge", "What submissions without a known cost may cost.");
+    for (operation, price, _, without_cost, _) in spending {
+        let estimated = *without_cost as f64 * price.unwrap_or_default();
+        text.sample("estimated_credits", [("operation", operation)], estimated);
+    }
+    text.family("active_tasks", "gauge", "Submissions whose pictures are not saved yet.");
+    text.sample("active_tasks", labels(&Scope::Ledger), active);
+    let counted = || limits.iter().filter(|limit| limit.scope != Scope::EachGroup);
+    for limit in counted().filter(|limit| limit.scope != Scope::Ledger) {
+        text.sample("active_tasks", labels(&limit.scope), limit.active);
+    }
+    text.family("active_tasks_limit", "gauge", "The cap on active tasks.");
+    for (limit, cap) in limits.iter().filter_map(|limit| Some((limit, limit.max_active?))) {
+        text.sample("active_tasks_limit", labels(&limit.scope), cap);
+    }
+    text.family("budget_credits", "gauge", "The budget in credits.");
+    for (limit, budget) in limits.iter().filter_map(|limit| Some((limit, limit.budget?))) {
+        text.sample("budget_credits", labels(&limit.scope), budget);
+    }
+    text.family("budget_known_credits", "gauge", "The known costs that count for the budget.");
+    for limit in counted().filter(|limit| limit.budget.is_some()) {
+        text.sample("budget_known_credits", labels(&limit.scope), limit.credits);
+    }
+    text.family("paused", "gauge", "Whether submissions are paused.");
+    let is_paused = limits.iter().any(|limit| limit.scope == Scope::Ledger && limit.is_paused);
+    text.sample("paused", labels(&Scope::Ledger), u8::from(is_paused));
+    for limit in limits.iter().filter(|limit| limit.scope != Scope::Ledger) {
+        text.sample("paused", labels(&limit.scope), u8::from(limit.is_paused));
+    }
+    text.0
+}
+
+fn labels(scope: &Scope) -> [(&'static str, &str); 2] {
+    let (kind, name) = match scope {
+        Scope::EachGroup => ("each_group", ""),
+        scope => scope.columns(),
+    };
+    [("scope", kind), ("name", name)]
+}
+
+/// Metrics whose names have the same prefix.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP imagekiln_batch_{name} {help}");
+        let _ = writeln!(self.0, "# TYPE imagekiln_batch_{name} {kind}");
+    }
+
+    fn sample<const N: usize>(
+        &mut self,
+        name: &str,
+        labels: [(&str, &str); N],
+        value: impl Display,
+    ) {
+        let labels = labels.map(|(label, value)| {
+            let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+            format!("{label}=\"{value}\"")
+        });
+        let _ = writeln!(self.0, "imagekiln_batch_{name}{{{}}} {value}", labels.join(","));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{JobState, ReportRow};
+
+    #[test]
+    fn metrics_in_the_text_format() {
+        let report = Report::new(vec![ReportRow {
+            state: JobState::Saved,
+            operation: "gen-2-pro".to_owned(),
+            jobs: 3,
+            credits: 9.0,
+            without_cost: 0,
+            estimated: 0.0,
+        }]);
+        let spending = [("gen-2-pro".to_owned(), Some(3.5), 9.0, 2, 1)];
+        let limit = LimitStatus {
+            scope: Scope::EachGroup,
+            budget: Some(12.5),
+            max_active: None,
+            is_paused: false,
+            credits: 0.0,
+            without_cost: 0,
+            active: 0,
+        };
+        let group = LimitStatus {
+            scope: Scope::Group("a \"b\" \\c\nd".to_owned()),
+            budget: None,
+            max_active: Some(4),
+            is_paused: true,
+            active: 2,
+            ..limit.clone()
+        };
+        let text = metrics(&report, &spending, &[limit, group], 5);
+        let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            samples,
+            [
+                r#"imagekiln_batch_jobs{state="saved",operation="gen-2-pro"} 3"#,
+                r#"imagekiln_batch_credits_total{operation="gen-2-pro"} 9"#,
+                r#"imagekiln_batch_estimated_credits{operation="gen-2-pro"} 7"#,
+                r#"imagekiln_batch_active_tasks{scope="ledger",name=""} 5"#,
+                r#"imagekiln_batch_active_tasks{scope="group",name="a \"b\" \\c\nd"} 2"#,
+                r#"imagekiln_batch_active_tasks_limit{scope="group",name="a \"b\" \\c\nd"} 4"#,
+                r#"imagekiln_batch_budget_credits{scope="each_group",name=""} 12.5"#,
+                r#"imagekiln_batch_paused{scope="ledger",name=""} 0"#,
+                r#"imagekiln_batch_paused{scope="each_group",name=""} 0"#,
+                r#"imagekiln_batch_paused{scope="group",name="a \"b\" \\c\nd"} 1"#,
+            ]
+        );
+        let head = "# HELP imagekiln_batch_jobs Jobs by state and operation.\n\
+                    # TYPE imagekiln_batch_jobs gauge\n";
+        assert!(text.starts_with(head), "{text}");
+    }
+}
