@@ -230,7 +230,8 @@ async fn spent(database: &mut Database, scope: &Scope) -> sqlx::Result<(f64, u64
     if let Scope::Operation(name) = scope {
         spending.retain(|(operation, ..)| operation == name);
     }
-    let credits = spending.iter().map(|(_, _, known, ..)| known).sum();
+    // The sum of nothing would be -0.
+    let credits = spending.iter().fold(0.0, |sum, (_, _, known, ..)| sum + known);
     let without_cost: i64 = spending.iter().map(|(.., without_cost, _)| without_cost).sum();
     Ok((credits, without_cost.unsigned_abs()))
 }
