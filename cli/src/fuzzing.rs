@@ -41,7 +41,7 @@ pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
     let jobs = jobs::read_bytes(format, bytes, &defaults)
         .map_err(|failure| report::to_people(&failure, Paint::new(false)))?;
     let job = |job: jobs::PlannedJob| {
-        let jobs::PlannedJob { line, name, target, request } = job;
+        let jobs::PlannedJob { line, name, target, request, .. } = job;
         Job { line, name, target, request }
     };
     Ok(jobs.into_iter().map(job).collect())

@@ -5,8 +5,11 @@ use serde_json::Value;
 use crate::{args::model, sanitize::one_line, similar::hint};
 
 /// The members of a job that are not fields of its model.
-pub const OWN: [&str; 5] = ["model", "name", "target", EXTRA, EXTRA_IMAGES];
+pub const OWN: [&str; 8] =
+    ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
 
+const PRIORITY: &str = "priority";
+const METADATA: &str = "metadata";
 const EXTRA: &str = "extra";
 const EXTRA_IMAGES: &str = "extra_images";
 
@@ -17,6 +20,9 @@ pub struct Draft {
     pub model: Option<String>,
     pub name: Option<String>,
     pub target: Option<String>,
+    pub group: Option<String>,
+    pub priority: Option<i64>,
+    pub metadata: Option<Value>,
     pub settings: Vec<Setting>,
 }
 
@@ -81,12 +87,27 @@ impl Draft {
         });
     }
 
-    /// Sets the model, the name, the target, or a field.
+    /// Sets a member of the job, or a field.
     pub fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
         let slot = match key {
             "model" => &mut self.model,
             "name" => &mut self.name,
             "target" => &mut self.target,
+            "group" => &mut self.group,
+            PRIORITY => {
+                let priority = match &value {
+                    Cell::Json(value) => value.as_i64(),
+                    Cell::Text(text) => text.parse().ok(),
+                };
+                let priority = priority.ok_or("priority: must be an integer")?;
+                return set_once(&mut self.priority, key, priority);
+            }
+            METADATA => {
+                let Cell::Json(value @ Value::Object(_)) = value else {
+                    return Err(format!("{key}: must be an object"));
+                };
+                return set_once(&mut self.metadata, key, value);
+            }
             EXTRA | EXTRA_IMAGES => {
                 let Cell::Json(Value::Object(members)) = value else {
                     return Err(format!("{key}: must be an object"));
@@ -106,13 +127,17 @@ impl Draft {
         };
         match value {
             Cell::Json(Value::String(text)) | Cell::Text(text) if !text.is_empty() => {
-                match slot.replace(text) {
-                    None => Ok(()),
-                    Some(_) => Err(format!("{key}: is set twice; set it once")),
-                }
+                set_once(slot, key, text)
             }
             _ => Err(format!("{key}: must be text, and not empty")),
         }
+    }
+}
+
+fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("{key}: is set twice; set it once")),
     }
 }
 

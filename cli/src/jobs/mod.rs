@@ -21,6 +21,8 @@ mod tests;
 
 use std::io::{self, BufRead};
 
+use serde_json::Value;
+
 pub use self::draft::{Cell, Part, Setting};
 pub use self::matrix::Matrix;
 pub use self::source::{Format, Source};
@@ -42,6 +44,10 @@ pub struct PlannedJob {
     /// The template of the path below the output directory.
     pub target: String,
     pub request: Request,
+    pub group: Option<String>,
+    pub priority: Option<i64>,
+    /// An object.
+    pub metadata: Option<Value>,
 }
 
 /// The defaults of every job.

@@ -93,7 +93,8 @@ impl<'a> Planner<'a> {
             return self.problem(line, problem.to_string());
         }
         let target = draft.target.unwrap_or_else(|| self.defaults.target.clone());
-        self.jobs.push(PlannedJob { line, name, target, request });
+        let Draft { group, priority, metadata, .. } = draft;
+        self.jobs.push(PlannedJob { line, name, target, request, group, priority, metadata });
     }
 
     /// Returns the jobs if there is no problem.

@@ -1,4 +1,4 @@
-//! Listens at the address of `--listen`.
+//! Listens at the address of an option.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 
 use crate::failure::Failure;
 
-pub async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+pub async fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     let bound = async {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -14,6 +14,6 @@ pub async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Fail
     };
     bound.await.map_err(|error| {
         Failure::file(format!("could not listen on {address}"), error)
-            .advise("choose another address with --listen; port 0 picks a free port")
+            .advise(format!("choose another address with {option}; port 0 picks a free port"))
     })
 }

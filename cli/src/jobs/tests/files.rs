@@ -41,6 +41,44 @@ fn csv() {
 }
 
 #[test]
+fn groups_priorities_and_metadata() {
+    let jobs = Bench::new().jobs(
+        "a.jsonl",
+        concat!(
+            "{\"prompt\":\"a\",\"group\":\"anna\",\"priority\":-3,\"metadata\":{\"a\":[1]}}\n",
+            "{\"prompt\":\"a\"}\n"
+        ),
+    );
+    let [first, second] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((first.group.as_deref(), first.priority), (Some("anna"), Some(-3)));
+    assert_eq!(first.metadata, Some(serde_json::json!({ "a": [1] })));
+    assert_eq!((&second.group, second.priority, &second.metadata), (&None, None, &None));
+    // What is no part of the request is no part of the name.
+    assert_eq!(second.name, format!("{}-2", first.name));
+    let jobs = Bench::new().jobs("a.csv", "prompt,group,priority\na,anna,7\nb,,\n");
+    assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), Some(7)));
+    assert_eq!((&jobs[1].group, jobs[1].priority), (&None, None));
+    let problems = Bench::new().problems(
+        "a.jsonl",
+        concat!(
+            "{\"prompt\":\"a\",\"group\":\"\"}\n",
+            "{\"prompt\":\"a\",\"priority\":1.5}\n",
+            "{\"prompt\":\"a\",\"priority\":1,\"priority\":2}\n",
+            "{\"prompt\":\"a\",\"metadata\":\"b\"}\n"
+        ),
+    );
+    assert_eq!(
+        problems,
+        [
+            "a.jsonl:1: group: must be text, and not empty",
+            "a.jsonl:2: priority: must be an integer",
+            "a.jsonl:3: priority: is set twice; set it once",
+            "a.jsonl:4: metadata: must be an object",
+        ]
+    );
+}
+
+#[test]
 fn a_prompt_per_line() {
     let jobs = Bench::new().jobs("a.txt", "\u{feff}a red fox\r\n \r\n\n  a red fox \nlast");
     assert_eq!(requests(&jobs)[..2], [FOX, FOX]);

@@ -1,14 +1,12 @@
 //! The number of jobs in each state, their cost, and the time that the rest takes.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use imagekiln_batch::{JobState, JobStatus};
+use imagekiln_batch::{JobState, ReportRow};
 
 pub struct Counts {
-    /// The state and the known cost of each job.
-    jobs: HashMap<String, (JobState, f64)>,
     by_state: [u64; JobState::ALL.len()],
     credits: f64,
     started: Instant,
@@ -17,41 +15,31 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn new<'a>(jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
+    pub fn new(rows: &[ReportRow]) -> Self {
         let mut counts = Self {
-            jobs: HashMap::new(),
             by_state: [0; JobState::ALL.len()],
             credits: 0.0,
             started: Instant::now(),
             ended_before: 0,
         };
-        jobs.into_iter().for_each(|job| counts.change(job));
+        counts.update(rows);
         counts.ended_before = counts.ended();
         counts
     }
 
-    pub fn change(&mut self, job: &JobStatus) {
-        let credits = job.credits.unwrap_or_default();
-        *self.count(job.state) += 1;
-        self.credits += credits;
-        let before = match self.jobs.get_mut(&job.name) {
-            Some(known) => Some(std::mem::replace(known, (job.state, credits))),
-            None => self.jobs.insert(job.name.clone(), (job.state, credits)),
-        };
-        if let Some((state, credits)) = before {
-            *self.count(state) -= 1;
-            self.credits -= credits;
-        }
+    pub fn update(&mut self, rows: &[ReportRow]) {
+        self.by_state = JobState::ALL
+            .map(|state| rows.iter().filter(|row| row.state == state).map(|row| row.jobs).sum());
+        self.credits = rows.iter().map(|row| row.credits).sum();
     }
 
     pub fn jobs(&self) -> u64 {
-        self.jobs.len() as u64
+        self.by_state.iter().sum()
     }
 
     /// The number of jobs that this run does not continue.
     pub fn ended(&self) -> u64 {
-        let states = JobState::ALL.into_iter().zip(self.by_state);
-        states.filter(|(state, _)| has_ended(*state)).map(|(_, jobs)| jobs).sum()
+        self.states().filter(|(state, _)| has_ended(*state)).map(|(_, jobs)| jobs).sum()
     }
 
     /// The cost that the service reported.
@@ -73,12 +61,6 @@ impl Counts {
             0 => None,
             _ => Duration::try_from_secs_f64(elapsed / ended as f64 * rest as f64).ok(),
         }
-    }
-
-    #[expect(clippy::indexing_slicing, reason = "every state has a place")]
-    fn count(&mut self, state: JobState) -> &mut u64 {
-        let index = JobState::ALL.into_iter().position(|other| other == state);
-        &mut self.by_state[index.unwrap_or_default()]
     }
 }
 

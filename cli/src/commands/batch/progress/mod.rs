@@ -17,7 +17,7 @@ use crate::{
     output::{Output, write_failed},
     sanitize::json_line,
 };
-use imagekiln_batch::{JobStatus, Report};
+use imagekiln_batch::{JobStatus, Report, ReportRow};
 
 /// Shows each change of a job, and the report at the end.
 pub struct Progress {
@@ -41,35 +41,44 @@ enum Display {
 
 impl Progress {
     /// Starts with the jobs of the ledger.
-    pub fn new<'a>(output: &Output, jobs: impl IntoIterator<Item = &'a JobStatus>) -> Self {
+    pub fn new(output: &Output, report: &Report) -> Self {
         let display = match () {
             () if output.spins => Display::Bars(Bars::new(live::target(bars::HEIGHT)).ticking()),
             () if output.quiet => Display::Nothing { json: output.json },
             () => Display::Events,
         };
-        Self::with(display, Box::new(output.process.stdout.clone()), jobs)
+        Self::with(display, Box::new(output.process.stdout.clone()), report.rows())
     }
 
-    fn with<'a>(
-        display: Display,
-        out: Box<dyn Write + Send>,
-        jobs: impl IntoIterator<Item = &'a JobStatus>,
-    ) -> Self {
-        let counts = Counts::new(jobs);
+    fn with(display: Display, out: Box<dyn Write + Send>, rows: &[ReportRow]) -> Self {
+        let counts = Counts::new(rows);
         if let Display::Bars(bars) = &display {
             bars.show(&counts);
         }
         Self { counts, display, out, error: None }
     }
 
+    /// Whether the display shows the number of jobs.
+    pub fn has_counts(&self) -> bool {
+        matches!(self.display, Display::Bars(_))
+    }
+
+    /// Shows the number of jobs, which other processes change, too.
+    pub fn count(&mut self, report: &Report) {
+        self.update(report.rows());
+    }
+
+    fn update(&mut self, rows: &[ReportRow]) {
+        self.counts.update(rows);
+        if let Display::Bars(bars) = &self.display {
+            bars.show(&self.counts);
+        }
+    }
+
     /// Shows the new status of a job.
     pub fn changed(&mut self, job: &JobStatus) {
-        self.counts.change(job);
         match &self.display {
-            Display::Bars(bars) => {
-                bars.print_failure(job);
-                bars.show(&self.counts);
-            }
+            Display::Bars(bars) => bars.print_failure(job),
             Display::Events => {
                 let line = json_line(&job_event(job));
                 self.write(&line);

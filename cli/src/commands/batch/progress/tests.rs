@@ -94,6 +94,17 @@ fn moderated(job: &JobStatus) -> JobStatus {
     job
 }
 
+/// Rows for the states and numbers of jobs. Each of those that are saved cost 4.5 credits.
+fn rows(report: &Report, jobs: &[(JobState, u64)]) -> Vec<ReportRow> {
+    let row = |&(state, jobs)| {
+        let mut row = report.rows()[0].clone();
+        (row.state, row.jobs) = (state, jobs);
+        row.credits = if state == JobState::Saved { 4.5 * jobs as f64 } else { 0.0 };
+        row
+    };
+    jobs.iter().map(row).collect()
+}
+
 fn on(terminal: &InMemoryTerm) -> Display {
     Display::Bars(Bars::new(ProgressDrawTarget::term_like(Box::new(terminal.clone()))))
 }
@@ -105,14 +116,16 @@ async fn bars_on_a_terminal() {
     let terminal = InMemoryTerm::new(8, 70);
     let written = Written::default();
     let out = AfterBars(terminal.clone(), written.clone());
-    let mut progress = Progress::with(on(&terminal), Box::new(out), &jobs);
+    let mut progress = Progress::with(on(&terminal), Box::new(out), report.rows());
     let mut screens = vec![terminal.contents()];
-    progress.changed(&in_state(&saved(&jobs[0]), JobState::Submitted));
-    progress.changed(&in_state(&jobs[1], JobState::Submitted));
     time::advance(Duration::from_secs(90)).await;
     progress.changed(&saved(&jobs[0]));
+    let after = [(JobState::Queued, 2), (JobState::Submitted, 1), (JobState::Saved, 1)];
+    progress.update(&rows(&report, &after));
     screens.push(terminal.contents());
     progress.changed(&moderated(&jobs[1]));
+    let after = [(JobState::Queued, 2), (JobState::Saved, 1), (JobState::Moderated, 1)];
+    progress.update(&rows(&report, &after));
     screens.push(terminal.contents());
     insta::assert_snapshot!("bars", screens.join("\n\n"));
     progress.finish(&report).unwrap();
@@ -123,14 +136,14 @@ async fn bars_on_a_terminal() {
 
 #[tokio::test]
 async fn the_time_left_does_not_count_jobs_of_earlier_runs() {
-    let (mut jobs, _) = queued().await;
+    let (_, report) = queued().await;
     time::pause();
-    jobs[0] = saved(&jobs[0]);
+    let before = rows(&report, &[(JobState::Queued, 3), (JobState::Saved, 1)]);
     let terminal = InMemoryTerm::new(8, 70);
-    let mut progress = Progress::with(on(&terminal), Box::new(Full), &jobs);
+    let mut progress = Progress::with(on(&terminal), Box::new(Full), &before);
     time::advance(Duration::from_secs(60)).await;
     assert!(!terminal.contents().contains("left"), "{}", terminal.contents());
-    progress.changed(&saved(&jobs[1]));
+    progress.update(&rows(&report, &[(JobState::Queued, 2), (JobState::Saved, 2)]));
     let shown = terminal.contents();
     assert!(shown.contains("2/4 jobs, 9.00 credits, 2m left"), "{shown}");
 }
@@ -139,7 +152,7 @@ async fn the_time_left_does_not_count_jobs_of_earlier_runs() {
 async fn json_lines_elsewhere() {
     let (jobs, report) = queued().await;
     let written = Written::default();
-    let mut progress = Progress::with(Display::Events, Box::new(written.clone()), &jobs);
+    let mut progress = Progress::with(Display::Events, Box::new(written.clone()), report.rows());
     progress.changed(&in_state(&jobs[0], JobState::Submitting));
     progress.changed(&saved(&jobs[0]));
     progress.changed(&moderated(&jobs[1]));
@@ -178,7 +191,7 @@ async fn only_the_report_if_quiet() {
         (Display::Nothing { json: true }, json),
     ] {
         let written = Written::default();
-        let mut progress = Progress::with(display, Box::new(written.clone()), &jobs);
+        let mut progress = Progress::with(display, Box::new(written.clone()), report.rows());
         progress.changed(&saved(&jobs[0]));
         progress.finish(&report).unwrap();
         assert_eq!(written.text(), text);
@@ -188,7 +201,7 @@ async fn only_the_report_if_quiet() {
 #[tokio::test]
 async fn an_output_that_cannot_be_written_fails_at_the_end() {
     let (jobs, report) = queued().await;
-    let mut progress = Progress::with(Display::Events, Box::new(Full), &jobs);
+    let mut progress = Progress::with(Display::Events, Box::new(Full), report.rows());
     progress.changed(&saved(&jobs[0]));
     let failure = progress.finish(&report).unwrap_err();
     assert_eq!(failure.message, "could not write to standard output");

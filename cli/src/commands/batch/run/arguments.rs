@@ -36,12 +36,13 @@ pub fn of_model(command: Command, chosen: &'static Operation, options: &[Arg]) -
         .value_hint(ValueHint::FilePath)
         .help(
             "A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of \
-             fields, .txt a prompt per line; `-` is standard input",
+             fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, \
+             `name`, `target`, `group`, `priority` and, in .jsonl, `metadata`",
         );
     model::with_fields(command.arg(jobs), chosen, &ELSEWHERE, &options)
 }
 
-fn own() -> [Arg; 6] {
+fn own() -> [Arg; 8] {
     let jobs = |name: &'static str| Arg::new(name).long(name).help_heading("Jobs");
     [
         jobs("format")
@@ -76,6 +77,18 @@ fn own() -> [Arg; 6] {
             .value_name("TEMPLATE")
             .default_value(DEFAULT_TARGET)
             .help("The path of each picture below the output, for jobs that do not set a target"),
+        jobs("group").value_name("NAME").help(
+            "The group of jobs that do not set one: a user, an order or a campaign, for limits and \
+             reports",
+        ),
+        jobs("priority")
+            .value_name("N")
+            .allow_negative_numbers(true)
+            .value_parser(value_parser!(i64))
+            .help(
+                "The priority of jobs that do not set one; those with a higher one are submitted \
+                 first [default: 0]",
+            ),
     ]
 }
 
@@ -111,7 +124,8 @@ pub fn source(matches: &ArgMatches) -> Result<Option<Source>, Failure> {
 /// Whether arguments are given that only apply to new jobs.
 pub fn describe_jobs(matches: &ArgMatches) -> bool {
     let describes = |id: &str| {
-        ["format", SEED, "model", "names", "extra", "extra-image"].contains(&id)
+        ["format", SEED, "model", "names", "group", "priority", "extra", "extra-image"]
+            .contains(&id)
             || model::is_of_request(id)
     };
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);

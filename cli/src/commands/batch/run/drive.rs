@@ -1,14 +1,39 @@
 //! Runs a batch, shows its progress, and stops it at Ctrl-C.
 
-use std::{collections::HashSet, pin::pin, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    pin::pin,
+    time::Duration,
+};
 
-use super::super::progress::Progress;
-use crate::{context::Context, failure::Failure, interrupt::Interrupts};
+use tokio::{
+    sync::mpsc,
+    time::{self, Instant},
+};
+
+use super::{super::progress::Progress, resume::Resume};
+use crate::{failure::Failure, interrupt::Interrupts, sanitize::one_line};
 use imagekiln::TaskRef;
-use imagekiln_batch::{Batch, Error, Ledger, Report};
+use imagekiln_batch::{Batch, Error, Filter, JobState, Ledger, Report, Scope};
 
 /// The time for which a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
+
+/// How often the ledger is read for changes that other processes make. Reading takes at most a
+/// twentieth of the time.
+const LOOKS: Duration = Duration::from_secs(1);
+const SHARE: u32 = 20;
+
+/// The states of jobs whose submissions may have been accepted, and whose pictures are not saved.
+const ACCEPTED: [JobState; 7] = [
+    JobState::Submitting,
+    JobState::Submitted,
+    JobState::Ready,
+    JobState::Failed,
+    JobState::Moderated,
+    JobState::Expired,
+    JobState::Unknown,
+];
 
 /// The end of a run.
 pub struct Ended {
@@ -17,18 +42,23 @@ pub struct Ended {
     /// Accepted tasks that the ledger could not record.
     pub unrecorded: Vec<TaskRef>,
     pub was_interrupted: bool,
+    /// Why a budget that the ledger contains does not allow the queued jobs.
+    pub budget: Option<String>,
 }
 
 /// Runs until no job can continue, and prints the report.
 pub async fn drive(
-    context: &Context,
     mut batch: Batch,
     interrupts: &Interrupts,
+    resume: &Resume<'_>,
 ) -> Result<Ended, Failure> {
+    let context = resume.context;
     let ledger = batch.ledger().clone();
     let client = batch.client().clone();
     let mut events = batch.events();
-    let mut progress = Progress::new(&context.output, &ledger.jobs().await?);
+    let mut progress = Progress::new(&context.output, &ledger.report().await?);
+    let mut looks = look(ledger.clone(), progress.has_counts());
+    let mut paused = BTreeSet::new();
     let mut is_stopping = false;
     let outcome = {
         let mut run = pin!(batch.resume());
@@ -41,11 +71,18 @@ pub async fn drive(
                     context.output.stopping();
                 }
                 Some(job) = events.next() => progress.changed(&job),
+                Some(look) = looks.recv() => {
+                    if let Some(report) = look.report {
+                        progress.count(&report);
+                    }
+                    note_pauses(resume, &paused, &look.paused);
+                    paused = look.paused;
+                }
                 outcome = &mut run => break Some(outcome),
             }
         }
     };
-    drop(batch);
+    drop((batch, looks));
     let (error, unrecorded) = match outcome {
         Some(outcome) => {
             while let Some(job) = events.next().await {
@@ -74,13 +111,75 @@ pub async fn drive(
     };
     progress.finish(&report)?;
     let was_interrupted = is_stopping || interrupts.happened();
-    Ok(Ended { report, error, unrecorded, was_interrupted })
+    let budget = if report.count(JobState::Queued) > 0 { budget(&ledger).await } else { None };
+    Ok(Ended { report, error, unrecorded, was_interrupted, budget })
 }
 
 /// The accepted tasks that the ledger does not contain.
 async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef> {
-    let jobs = ledger.jobs().await.unwrap_or_default();
+    if accepted.is_empty() {
+        return accepted;
+    }
+    let jobs = ledger.list(&Filter::all().states(ACCEPTED), 0, usize::MAX).await;
+    let jobs = jobs.unwrap_or_default();
     let ids: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.as_deref()).collect();
     accepted.retain(|task| !ids.contains(task.id()));
     accepted
+}
+
+/// What other processes may have changed.
+struct Look {
+    report: Option<Report>,
+    paused: BTreeSet<Scope>,
+}
+
+/// Reads the ledger until the receiver is dropped. A task of its own reads it: between two polls,
+/// the run may have the connection.
+fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while !sender.is_closed() {
+            let start = Instant::now();
+            let report = if counts { ledger.report().await.ok() } else { None };
+            // Errors are those of the run, too, which reports them.
+            if let Ok(limits) = ledger.limits().await {
+                let paused = limits.into_iter().filter(|limit| limit.is_paused);
+                let paused = paused.map(|limit| limit.scope).collect();
+                let _ = sender.send(Look { report, paused }).await;
+            }
+            let pause = LOOKS.max(start.elapsed() * SHARE);
+            tokio::select! {
+                () = sender.closed() => {}
+                () = time::sleep(pause) => {}
+            }
+        }
+    });
+    receiver
+}
+
+/// A paused run should not look as if it had stopped working.
+fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Scope>) {
+    let output = &resume.context.output;
+    for scope in now.difference(before) {
+        let (shown, command) = (one_line(&scope.to_string()), resume.after_pause(scope));
+        output.note(&format!("paused: {shown}; `{command}` continues"));
+    }
+    for scope in before.difference(now) {
+        output.note(&format!("resumed: {}", one_line(&scope.to_string())));
+    }
+}
+
+/// Why a budget that the ledger contains does not allow the queued jobs. The budget of the run has
+/// an option, which its caller knows.
+async fn budget(ledger: &Ledger) -> Option<String> {
+    let queued = ledger.list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
+    let limits = ledger.limits().await.ok()?;
+    let has_own =
+        |scope: &Scope| limits.iter().any(|limit| limit.scope == *scope && limit.budget.is_some());
+    let of_ledger = format!("the budget of {} ", Scope::Ledger);
+    let mut reasons = queued.into_iter().filter_map(|job| job.reason);
+    reasons.find(|reason| {
+        reason.starts_with("the budget of ")
+            && (has_own(&Scope::Ledger) || !reason.starts_with(&of_ledger))
+    })
 }

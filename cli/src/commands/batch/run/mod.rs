@@ -2,8 +2,10 @@
 
 mod arguments;
 mod drive;
+mod metrics;
 mod outcome;
 mod plan;
+mod resume;
 mod webhooks;
 
 use std::{
@@ -13,7 +15,7 @@ use std::{
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use self::{drive::drive, outcome::Resume, webhooks::Webhooks};
+use self::{drive::drive, resume::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
 use crate::{
     args::{model, value::credits},
@@ -43,7 +45,8 @@ pub fn command(chosen: &'static Operation) -> Command {
             model::description(chosen),
             model::notes(chosen, IMAGE)
         ));
-    let options: Vec<Arg> = options().into_iter().chain(webhooks::args()).collect();
+    let options: Vec<Arg> =
+        options().into_iter().chain([metrics::arg()]).chain(webhooks::args()).collect();
     arguments::of_model(command, chosen, &options)
 }
 
@@ -55,10 +58,10 @@ fn options() -> [Arg; 8] {
         place::arg(place::IN_OUTPUT),
         count("max-active")
             .help("The maximum number of jobs between submission and saved picture [default: 24]"),
-        option("budget")
-            .value_name("CREDITS")
-            .value_parser(credits)
-            .help("The maximum cost of all submissions of the ledger, including earlier runs"),
+        option("budget").value_name("CREDITS").value_parser(credits).help(
+            "The maximum cost of all submissions of the ledger, including earlier runs; \
+                 `kiln batch budget` replaces it",
+        ),
         option("price")
             .value_name("CREDITS")
             .value_parser(credits)
@@ -78,7 +81,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let output = matches.get_one::<String>("output").map(String::as_str).unwrap_or_default();
     let place = place::given_or_in(matches, output)?;
     let Some(source) = arguments::source(matches)? else {
-        return resume(context, matches, output, place).await;
+        return continue_ledger(context, matches, output, place).await;
     };
     let jobs = jobs::read(
         &context.process().stdin,
@@ -100,7 +103,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 }
 
 /// Continues the jobs of an existing ledger.
-async fn resume(
+async fn continue_ledger(
     context: &Context,
     matches: &ArgMatches,
     output: &str,
@@ -133,13 +136,16 @@ async fn run(
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
     }
+    let metrics = metrics::listen(context, matches).await?;
     let ledger = open(context, &place, matches, output).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
-    let new = jobs.into_iter().map(|job| Job::new(job.name, job.target, job.request));
-    ledger.add(new).await?;
+    ledger.add(jobs.into_iter().map(|job| new_job(job, matches))).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
         batch = webhooks.serve(batch);
+    }
+    if let Some(listener) = metrics {
+        metrics::serve(listener, ledger.clone());
     }
     let interrupts = Interrupts::listen(context.process())?;
     let signal = interrupts.clone();
@@ -147,7 +153,21 @@ async fn run(
         .save_to(output)
         .stop_when(async move { signal.first().await });
     let resume = Resume { context, matches, output, place: &place };
-    outcome::check(drive(context, batch, &interrupts).await?, &resume)
+    outcome::check(drive(batch, &interrupts, &resume).await?, &resume)
+}
+
+/// The options are the defaults of jobs that do not set a group or a priority.
+fn new_job(planned: PlannedJob, matches: &ArgMatches) -> Job {
+    let PlannedJob { name, target, request, group, priority, metadata, .. } = planned;
+    let priority = priority.or_else(|| matches.get_one::<i64>("priority").copied());
+    let mut job = Job::new(name, target, request).priority(priority.unwrap_or_default());
+    if let Some(group) = group.or_else(|| matches.get_one::<String>("group").cloned()) {
+        job = job.group(group);
+    }
+    if let Some(metadata) = metadata {
+        job = job.metadata(metadata);
+    }
+    job
 }
 
 /// Checks that this program can save to the output, before the ledger is created.

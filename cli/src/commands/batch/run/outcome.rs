@@ -1,13 +1,10 @@
-//! The outcome of a run: its exit code, and the command that continues it.
+//! The outcome of a run: its exit code, and what to do about jobs that are not saved.
 
-use clap::{ArgMatches, Id, parser::ValueSource};
-
-use super::{super::place::Place, drive::Ended, webhooks};
+use super::{drive::Ended, resume::Resume};
 use crate::{
-    context::Context,
     exit::Exit,
     failure::{FOREIGN, Failure},
-    sanitize::quoted,
+    sanitize::{printable, quoted},
 };
 use imagekiln_batch::{JobState, Report};
 
@@ -15,25 +12,16 @@ use imagekiln_batch::{JobState, Report};
 const LEFT: [JobState; 4] =
     [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
 
-/// The parts of the command that continues a run.
-pub struct Resume<'a> {
-    pub context: &'a Context,
-    pub matches: &'a ArgMatches,
-    pub output: &'a str,
-    pub place: &'a Place,
-}
-
-/// Succeeds if every job is saved.
-pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
-    let report = &ended.report;
-    let failure = match ended.error {
+/// Succeeds if every job is saved that nobody cancelled.
+pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
+    let failure = match ended.error.take() {
         Some(error) => Failure::from(error),
-        None => match unsaved(report) {
-            Some(message) => reason(report, ended.was_interrupted, message, resume),
+        None => match unsaved(&ended.report) {
+            Some(message) => reason(&ended, message, resume),
             None => return Ok(()),
         },
     };
-    let mut failure = failure.with_unrecorded(ended.unrecorded);
+    let (report, mut failure) = (&ended.report, failure.with_unrecorded(ended.unrecorded));
     failure.billing_unknown |=
         report.count(JobState::Unknown) + report.count(JobState::Submitting) > 0;
     // The same command cannot continue jobs that the budget does not allow.
@@ -51,7 +39,8 @@ pub fn check(ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
 /// Describes the jobs that are not saved, for example `3 of 9 jobs are not saved: 2 failed, 1
 /// unknown`.
 fn unsaved(report: &Report) -> Option<String> {
-    let states = JobState::ALL.into_iter().filter(|state| *state != JobState::Saved);
+    let done = [JobState::Saved, JobState::Cancelled];
+    let states = JobState::ALL.into_iter().filter(|state| !done.contains(state));
     let counts: Vec<_> =
         states.map(|state| (state, report.count(state))).filter(|(_, jobs)| *jobs > 0).collect();
     let unsaved: u64 = counts.iter().map(|(_, jobs)| jobs).sum();
@@ -64,8 +53,8 @@ fn unsaved(report: &Report) -> Option<String> {
 }
 
 /// The failure of a run without an error.
-fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resume<'_>) -> Failure {
-    let has = |state| report.count(state) > 0;
+fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
+    let has = |state| ended.report.count(state) > 0;
     let ledger = quoted(&resume.place.to_string());
     let status = format!("kiln batch status --ledger {ledger}");
     let unknown = format!(
@@ -78,68 +67,22 @@ fn reason(report: &Report, was_interrupted: bool, message: String, resume: &Resu
             "these submissions have no response; `{status}` lists those that become unknown"
         ));
     }
-    if was_interrupted {
+    if ended.was_interrupted {
         return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
     }
     if has(JobState::Unknown) {
         return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
     }
     if LEFT.into_iter().any(has) {
-        let advice = if has(JobState::Queued) && resume.matches.contains_id("budget") {
-            "the budget does not allow the queued jobs; raise --budget to continue"
-        } else {
-            "their tasks continue; run the batch again later"
+        let advice = match &ended.budget {
+            Some(reason) => format!("{}; `kiln batch budget` raises it", printable(reason)),
+            None if has(JobState::Queued) && resume.matches.contains_id("budget") => {
+                "the budget does not allow the queued jobs; raise --budget to continue".to_owned()
+            }
+            None => "their tasks continue; run the batch again later".to_owned(),
         };
         return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
     }
     Failure::jobs("jobs_failed", Exit::TaskFailed, message)
         .advise(format!("`{status}` says why; `kiln batch retry` queues jobs again"))
-}
-
-impl Resume<'_> {
-    /// Adds the two ways to continue with a ledger that may not have everything that was paid for.
-    fn decide(&self, failure: Failure) -> Failure {
-        let place = self.place.to_string();
-        let mut words = vec!["batch", "adopt", "--output", self.output];
-        if self.matches.contains_id("ledger") {
-            words.extend(["--ledger", &place]);
-        }
-        let adopt = self.context.command_line(words);
-        failure.advise(format!(
-            "`{adopt}` accepts the pictures of the output, and then the next run continues; \
-             `--pay-again` pays for all queued jobs"
-        ))
-    }
-
-    /// The command without the jobs, which are in the ledger.
-    fn command(&self) -> String {
-        let place = self.place.to_string();
-        let mut words = vec!["batch", "run", "--output", self.output];
-        if self.matches.contains_id("ledger") {
-            words.extend(["--ledger", &place]);
-        }
-        let options = self.options();
-        for (flag, value) in &options {
-            words.extend([flag.as_str(), value]);
-        }
-        self.context.command_line(words)
-    }
-
-    /// The given options that do not describe jobs.
-    fn options(&self) -> Vec<(String, String)> {
-        let limits = ["max-active", "budget", "price", "workers"].map(|name| (name.into(), name));
-        let webhooks: Vec<_> = webhooks::args().collect();
-        let webhooks =
-            webhooks.iter().filter_map(|arg| Some((arg.get_id().clone(), arg.get_long()?)));
-        let is_given =
-            |id: &Id| self.matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        let given = limits.into_iter().chain(webhooks).filter(|(id, _)| is_given(id));
-        given
-            .flat_map(|(id, flag)| {
-                let values = self.matches.get_raw(id.as_str()).into_iter().flatten();
-                let values = values.map(|value| value.to_string_lossy().into_owned());
-                values.map(move |value| (format!("--{flag}"), value)).collect::<Vec<_>>()
-            })
-            .collect()
-    }
 }

@@ -61,7 +61,7 @@ impl Webhooks {
                 "nothing was sent; set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file"
             )));
         };
-        let (listener, address) = bind(address).await?;
+        let (listener, address) = bind("--listen", address).await?;
         let url = match options.callback_url {
             Some(url) => url,
             None => default_url(address)?,

@@ -44,7 +44,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let reading = options.scheme.reading(context.process())?;
     let interrupts = Interrupts::listen(context.process())?;
-    let (listener, address) = bind(options.listen).await?;
+    let (listener, address) = bind("--listen", options.listen).await?;
     if matches!(reading, Reading::Unverified(_)) {
         context.output.warning(&format!(
             "webhooks are not verified: no webhook secret is set; set {WEBHOOK_SECRET_VARIABLE}, \
