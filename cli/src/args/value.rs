@@ -23,15 +23,15 @@ pub fn json(kind: &FieldKind, text: &str) -> Value {
     wanted.unwrap_or_else(|| text.into())
 }
 
-/// A duration in seconds, minutes or hours, such as `90`, `0.5`, `90s`, `2m` or `1h`.
+/// A duration in seconds, minutes, hours or days, such as `90`, `0.5`, `90s`, `2m`, `1h` or `30d`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(char, f64); 3] = [('s', 1.0), ('m', 60.0), ('h', 3600.0)];
+    const UNITS: [(char, f64); 4] = [('s', 1.0), ('m', 60.0), ('h', 3600.0), ('d', 86_400.0)];
     let unit =
         UNITS.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let (number, factor) = unit.unwrap_or((text, 1.0));
     let seconds = number.parse().ok().map(|number: f64| number * factor);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or_else(|| "give a duration such as 90, 90s, 2m or 1h".to_owned())
+    duration.ok_or_else(|| "give a duration such as 90, 90s, 2m, 1h or 30d".to_owned())
 }
 
 /// A number of credits, such as `4` or `0.5`.
@@ -98,9 +98,14 @@ mod tests {
 
     #[test]
     fn durations_are_finite_and_not_negative() {
-        for (text, milliseconds) in
-            [("0.5", 500), ("90", 90_000), ("90s", 90_000), ("2m", 120_000), ("1.5h", 5_400_000)]
-        {
+        for (text, milliseconds) in [
+            ("0.5", 500),
+            ("90", 90_000),
+            ("90s", 90_000),
+            ("2m", 120_000),
+            ("1.5h", 5_400_000),
+            ("30d", 2_592_000_000),
+        ] {
             assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }
         for text in ["-1", "inf", "NaN", "soon", "", "1e30", "m", "2 m", "2min", "-2m", "1e300h"] {

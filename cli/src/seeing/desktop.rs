@@ -1,4 +1,4 @@
-//! `--open`: opens a picture with the desktop's program for it.
+//! `--open`: opens a file with the desktop's program for it.
 
 use std::{io, path::Path};
 
@@ -6,7 +6,7 @@ use tokio::task::spawn_blocking;
 
 use crate::{output::Output, sanitize::printable};
 
-/// Opens the picture, which is saved, so a failure is only a warning. Does not wait until the
+/// Opens a file, which is saved, so a failure is only a warning. Does not wait until the
 /// program ends.
 pub async fn open(output: &Output, path: &Path) {
     let file = path.to_owned();

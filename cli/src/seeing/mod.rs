@@ -13,6 +13,7 @@ mod summary;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 
+pub use self::desktop::open;
 use self::{screen::Screen, summary::Summary};
 use crate::{
     context::Context,
@@ -109,7 +110,7 @@ impl Seeing {
             screen.show(output, path, saved.kind).await;
         }
         if self.opens {
-            desktop::open(output, path).await;
+            open(output, path).await;
         }
         printed.map_err(|failure| {
             failure

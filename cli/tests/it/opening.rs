@@ -72,6 +72,22 @@ fn a_picture_that_can_not_be_opened_is_a_warning() {
 }
 
 #[test]
+fn the_report_of_a_batch_is_opened() {
+    let bench = Bench::new();
+    bench.run(&["batch", "run", "--prompt", "a fox", "--output", "pictures"]).ok();
+    let words = ["batch", "report", "--ledger", "pictures", "--open"];
+    let outcome = run(with_desktop(&bench, &words, Some("echo \"$1\" >> opened"))).ok();
+    assert_eq!(outcome.text(), "pictures/report.html\n");
+    assert_eq!(bench.place.read("opened"), b"pictures/report.html\n");
+    fs::remove_dir_all(bench.place.path("desktop")).unwrap();
+    let outcome = run(with_desktop(&bench, &words, None)).ok();
+    assert_eq!(
+        outcome.stderr,
+        "warning: could not open pictures/report.html: found no program that opens files\n"
+    );
+}
+
+#[test]
 fn nothing_is_opened_without_a_picture() {
     let bench = Bench::new();
     let words = ["generate", "a fox", "--output", "-", "--open"];

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
+    mem,
     process::{Child, ChildStderr, Command, Stdio},
 };
 
@@ -23,8 +24,8 @@ impl Running {
         Self { child, stderr, said: String::new() }
     }
 
-    /// Reads until a line contains this text.
-    pub fn until(&mut self, text: &str) {
+    /// Reads until a line contains this text, and returns the line.
+    pub fn until(&mut self, text: &str) -> String {
         loop {
             let mut line = String::new();
             assert_ne!(
@@ -35,7 +36,7 @@ impl Running {
             );
             self.said.push_str(&line);
             if line.contains(text) {
-                return;
+                return line;
             }
         }
     }
@@ -64,8 +65,16 @@ impl Running {
         (
             self.child.wait().unwrap().code().expect("the process was killed by a signal"),
             stdout,
-            self.said,
+            mem::take(&mut self.said),
         )
+    }
+}
+
+/// A test that fails leaves no process behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

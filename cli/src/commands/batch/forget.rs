@@ -9,8 +9,14 @@ use imagekiln_batch::JobState;
 
 pub const NAME: &str = "forget";
 
-const STATES: [JobState; 5] =
-    [JobState::Queued, JobState::Saved, JobState::Failed, JobState::Moderated, JobState::Expired];
+const STATES: [JobState; 6] = [
+    JobState::Queued,
+    JobState::Saved,
+    JobState::Failed,
+    JobState::Moderated,
+    JobState::Expired,
+    JobState::Cancelled,
+];
 
 pub fn command() -> Command {
     let command = Command::new(NAME)

@@ -1,14 +1,18 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
 mod adopt;
+mod archive;
 mod forget;
+mod limits;
 mod place;
 mod progress;
+mod queued;
 mod report;
 mod resolve;
 mod retry;
 mod run;
 mod select;
+mod spending;
 mod status;
 
 use clap::{ArgMatches, Command};
@@ -27,11 +31,17 @@ pub fn command(chosen: &'static Operation) -> Command {
         .subcommands([
             run::command(chosen),
             status::command(),
+            report::command(),
+            spending::command(),
+        ])
+        .subcommands(limits::commands())
+        .subcommands(queued::commands())
+        .subcommands([
             retry::command(),
             resolve::command(),
             adopt::command(),
             forget::command(),
-            report::command(),
+            archive::command(),
         ])
 }
 
@@ -43,7 +53,15 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Some((resolve::NAME, matches)) => resolve::execute(context, matches).await,
         Some((adopt::NAME, matches)) => adopt::execute(context, matches).await,
         Some((forget::NAME, matches)) => forget::execute(context, matches).await,
+        Some((archive::NAME, matches)) => archive::execute(context, matches).await,
         Some((report::NAME, matches)) => report::execute(context, matches).await,
+        Some((spending::NAME, matches)) => spending::execute(context, matches).await,
+        Some((name, matches)) if limits::NAMES.contains(&name) => {
+            limits::execute(context, name, matches).await
+        }
+        Some((name, matches)) if queued::NAMES.contains(&name) => {
+            queued::execute(context, name, matches).await
+        }
         _ => Err(Failure::usage("use `kiln batch run`; `kiln batch --help` lists the others")),
     }
 }

@@ -70,10 +70,14 @@ pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
     matches.get_one::<String>("ledger").map(|text| Place::parse(text)).transpose()
 }
 
-/// Opens the ledger that `--ledger` names, or the one in the working directory. It must exist.
+/// Opens the ledger that `--ledger` names, or the one in the working directory, to change it, even
+/// while a run has opened it. It must exist.
 pub async fn open(process: &Process, matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
     let place = given_or_here(matches)?;
-    let ledger = place.open_existing(process).await?;
+    let ledger = match &place {
+        Place::File(path) if path.exists() => Some(Ledger::open_to_manage(path).await?),
+        place => place.open_existing(process).await?,
+    };
     existing(place, ledger)
 }
 

@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
 use tempfile::NamedTempFile;
 use time::UtcDateTime;
 
 use super::place::{self, Place};
-use crate::{context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure, seeing};
 
 pub const NAME: &str = "report";
 
@@ -31,6 +31,12 @@ pub fn command() -> Command {
                     "Where to write the page; an existing file is replaced [default: {FILE_NAME} \
                      next to the ledger]"
                 )),
+        )
+        .arg(
+            Arg::new("open")
+                .long("open")
+                .action(ArgAction::SetTrue)
+                .help("Open the page with the desktop's program for it"),
         )
         .after_help(
             "The page contains prompts and thumbnails, and loads nothing from the network. \
@@ -54,7 +60,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let file = ledger.write_sheet(file, &title, &now(), &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
-    context.output.result(|| path.display().to_string(), || json!({ "path": path }))
+    context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;
+    if matches.get_flag("open") {
+        seeing::open(&context.output, &path).await;
+    }
+    Ok(())
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -8,13 +8,17 @@ use imagekiln_batch::JobState;
 
 pub const NAME: &str = "retry";
 
-const STATES: [JobState; 3] = [JobState::Failed, JobState::Moderated, JobState::Expired];
+const STATES: [JobState; 4] =
+    [JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
 
 pub fn command() -> Command {
     let command = Command::new(NAME)
-        .about("Queue jobs again that failed, were stopped by moderation, or expired")
+        .about("Queue jobs again that ended without a picture")
         .arg(place::arg("the working directory"))
-        .after_help("Sends nothing. The next run submits the jobs, which may be billed again.");
+        .after_help(
+            "Sends nothing. A run that is open, or the next one, submits the jobs, which may be \
+             billed again.",
+        );
     select::of_states(command, &STATES)
 }
 

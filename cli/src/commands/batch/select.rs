@@ -1,8 +1,9 @@
-//! The jobs that a command changes: their names, or all jobs in some states.
+//! The jobs that a command changes: their names, or all jobs in some states, of a model or of a
+//! group.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::failure::Failure;
+use crate::{args::model, commands::generate::model_names, failure::Failure};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// Adds the arguments to a command that accepts jobs in these states.
@@ -23,6 +24,28 @@ pub fn state_arg(states: &'static [JobState]) -> Arg {
         .action(ArgAction::Append)
         .value_delimiter(',')
         .value_parser(PossibleValuesParser::new(states.iter().map(|state| state.as_str())))
+}
+
+/// `--model`, and `--group`.
+pub fn model_and_group(what: &str) -> [Arg; 2] {
+    let model = Arg::new("model")
+        .long("model")
+        .value_name("MODEL")
+        .hide_possible_values(true)
+        .value_parser(model_names(model::models()))
+        .help(format!("{what} of this model"));
+    let group = Arg::new("group").long("group").value_name("NAME");
+    [model, group.help(format!("{what} of this group"))]
+}
+
+/// The name that the ledger has for the model of `--model`.
+pub fn model(matches: &ArgMatches) -> Option<&'static str> {
+    let name = matches.get_one::<String>("model")?;
+    model::find(name).map(|model| model.name)
+}
+
+pub fn group(matches: &ArgMatches) -> Option<&str> {
+    matches.get_one::<String>("group").map(String::as_str)
 }
 
 /// The states that `--state` names.

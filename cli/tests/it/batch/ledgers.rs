@@ -4,12 +4,12 @@ use super::runs::{events, run};
 use crate::{assert_shown, bench::Bench};
 
 /// Runs a command on the ledger of the pictures.
-fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
+pub fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
     bench.run(&[&["batch"], words, &["--ledger", "pictures"]].concat())
 }
 
 /// The names of the jobs in a state.
-fn named(bench: &Bench, state: &str) -> Vec<String> {
+pub fn named(bench: &Bench, state: &str) -> Vec<String> {
     let status = batch(bench, &["status", "--json", "--state", state]).ok().json();
     let jobs = status["listed"].as_array().unwrap();
     jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect()

@@ -1,7 +1,10 @@
 //! `kiln batch`. This file has the tests of `run --dry-run`, which reads jobs and prints the plan.
 
 mod ledgers;
+#[cfg(unix)]
+mod managing;
 mod runs;
+mod spending;
 #[cfg(unix)]
 pub mod stopping;
 #[cfg(unix)]

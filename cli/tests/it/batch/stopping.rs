@@ -34,20 +34,20 @@ pub const RUN: [&str; 15] = [
 ];
 
 /// A running batch, whose events are read one by one.
-struct RunningBatch {
-    run: Running,
+pub struct RunningBatch {
+    pub run: Running,
     events: BufReader<ChildStdout>,
 }
 
 impl RunningBatch {
-    fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let mut run = Running::start(command);
         let events = BufReader::new(run.child.stdout.take().unwrap());
         Self { run, events }
     }
 
     /// Reads events until a job is in this state.
-    fn until(&mut self, state: &str) {
+    pub fn until(&mut self, state: &str) {
         loop {
             let mut line = String::new();
             assert_ne!(self.events.read_line(&mut line).unwrap(), 0, "ended without {state}");

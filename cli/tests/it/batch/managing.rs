@@ -1,0 +1,235 @@
+//! Limits and other changes while a run has the ledger open.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    thread,
+    time::Duration,
+};
+
+use serde_json::json;
+
+use super::{
+    ledgers::{batch, named},
+    stopping::{RUN, RunningBatch},
+};
+use crate::{
+    assert_shown,
+    bench::{AGES, Bench},
+    running::resume_command,
+};
+
+/// Runs one job at a time: the next one is submitted when the simulator's clock has advanced.
+fn start(bench: &Bench, more: &[&str]) -> RunningBatch {
+    let options = &RUN[..RUN.len() - 5];
+    let words = [options, &["--max-active=1"], more].concat();
+    RunningBatch::start(&mut bench.kiln(&words))
+}
+
+/// Two jobs of anna, and then one of ben.
+fn write_groups(bench: &Bench) {
+    let job = |name: &str, group: &str| {
+        let metadata = json!({ "order": 7 });
+        json!({ "name": name, "group": group, "metadata": metadata, "prompt": "a fox" })
+    };
+    let jobs = [job("anna-1", "anna"), job("anna-2", "anna"), job("ben-1", "ben")];
+    bench.place.write("jobs.jsonl", jobs.map(|job| format!("{job}\n")).concat());
+}
+
+#[test]
+fn a_paused_run_submits_nothing_until_it_is_resumed() {
+    let bench = Bench::ready_after(AGES);
+    let mut run = RunningBatch::start(&mut bench.kiln(&RUN));
+    run.until("submitted");
+    assert_eq!(batch(&bench, &["pause"]).ok().text(), "the ledger is paused\n");
+    bench.simulator.clock().advance(AGES);
+    run.until("saved");
+    let note = run.run.until("paused: ");
+    assert_eq!(
+        note,
+        "paused: the ledger; `kiln batch resume --ledger pictures/.kiln-batch.db` continues\n"
+    );
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(bench.simulator.counts().accepted, 1);
+    let (_, command) = note.split_once('`').unwrap();
+    let resumed = bench.shell(command.split('`').next().unwrap()).ok();
+    assert_eq!(resumed.text(), "the ledger is not paused\n");
+    run.until("submitted");
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.run.end();
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+#[test]
+fn queued_jobs_are_cancelled_and_moved_up() {
+    let bench = Bench::ready_after(AGES);
+    write_groups(&bench);
+    let mut run = start(&bench, &["jobs.jsonl"]);
+    run.until("submitted");
+    let refused = batch(&bench, &["cancel", "anna-2", "anna-1"]).fails(2);
+    assert_eq!(
+        refused.stderr,
+        "error: job `anna-1` is submitted, not queued; it was not changed\n"
+    );
+    let unknown = batch(&bench, &["priority", "1", "ben-2"]).fails(2);
+    assert_eq!(unknown.stderr, "error: the ledger has no job `ben-2`\n");
+    for words in [&["cancel"][..], &["cancel", "anna-2", "--all"], &["priority", "--all"]] {
+        batch(&bench, words).fails(2);
+    }
+    assert_eq!(named(&bench, "queued"), ["anna-2", "ben-1"]);
+    let listed = batch(&bench, &["status", "--all", "--json"]).ok().json()["listed"][2].clone();
+    assert_eq!((&listed["group"], &listed["metadata"]), (&"ben".into(), &json!({ "order": 7 })));
+    let changed = batch(&bench, &["priority", "-1", "--group", "ben", "--json"]).ok().json();
+    assert_eq!(changed, json!({ "event": "priority", "jobs": 1, "priority": -1 }));
+    let changed = batch(&bench, &["priority", "5", "--model", "gen_2_pro"]).ok().text();
+    assert_eq!(changed, "the priority of 2 jobs is 5\n");
+    let cancelled = batch(&bench, &["cancel", "--group", "anna", "--model", "gen-2-pro"]).ok();
+    assert_eq!(cancelled.text(), "1 job cancelled\n");
+    bench.simulator.clock().advance(AGES);
+    run.until("saved");
+    run.until("submitted");
+    let cancelled = batch(&bench, &["cancel", "--all"]).ok().text();
+    assert_eq!(cancelled, "0 jobs cancelled\n");
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.run.end();
+    assert_eq!(code, 0, "cancelled jobs are no failure: {said}");
+    assert_eq!(named(&bench, "saved"), ["anna-1", "ben-1"]);
+    let retried = batch(&bench, &["retry", "--state", "cancelled"]).ok().text();
+    assert_eq!(retried, "anna-2: queued\n");
+    batch(&bench, &["cancel", "anna-2"]).ok();
+    let removed = batch(&bench, &["forget", "--state", "cancelled"]).ok().text();
+    assert_eq!(removed, "anna-2: removed\n");
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+#[test]
+fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
+    let bench = Bench::ready_after(AGES);
+    write_groups(&bench);
+    let mut run = start(&bench, &["jobs.jsonl"]);
+    run.until("submitted");
+    let set = batch(&bench, &["budget", "3", "--group", "anna"]).ok();
+    assert_eq!(set.text(), "the budget of the group `anna` is 3.00 credits\n");
+    bench.simulator.clock().advance(AGES);
+    run.until("saved");
+    run.until("submitted");
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.run.end();
+    assert_eq!(code, 10, "{said}");
+    assert_shown!("budget_of_a_group", said);
+    assert_eq!(named(&bench, "queued"), ["anna-2"]);
+    let set = batch(&bench, &["budget", "none", "--group", "anna"]).ok();
+    assert_eq!(set.text(), "the group `anna` has no budget\n");
+    let words = ["batch", "run", "--output", "pictures"];
+    let mut run = RunningBatch::start(&mut bench.kiln(&words));
+    run.until("submitted");
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.run.end();
+    assert_eq!((code, bench.simulator.counts().accepted), (0, 3), "{said}");
+}
+
+#[test]
+fn a_job_is_resolved_while_a_run_is_open() {
+    let bench = Bench::ready_after(AGES);
+    bench.simulator.faults().add("reply-lost@submission:once").unwrap();
+    let mut run = RunningBatch::start(&mut bench.kiln(&RUN));
+    run.until("unknown");
+    run.until("submitted");
+    let [unknown] = named(&bench, "unknown").try_into().unwrap();
+    let tasks = bench.simulator.tasks().into_iter();
+    let lost = tasks.min_by_key(|task| task.accepted_at).unwrap();
+    let resolved = batch(&bench, &["resolve", &unknown, "--task", &lost.id]).ok().text();
+    assert_eq!(resolved, format!("{unknown}: submitted\n"));
+    bench.simulator.clock().advance(AGES);
+    let (code, _, said) = run.run.end();
+    assert_eq!((code, bench.simulator.counts().accepted), (0, 2), "{said}");
+}
+
+#[test]
+fn limits_are_listed_with_what_counts_for_them() {
+    let bench = Bench::ready_after(AGES);
+    write_groups(&bench);
+    let mut run = start(&bench, &["jobs.jsonl"]);
+    run.until("submitted");
+    assert_eq!(batch(&bench, &["limits"]).ok().text(), "the ledger has no limits\n");
+    batch(&bench, &["pause", "--model", "gen_2_flex"]).ok();
+    let set = batch(&bench, &["cap", "4", "--json"]).ok().json();
+    let limit = json!({
+        "event": "limit",
+        "scope": "ledger",
+        "name": null,
+        "paused": false,
+        "budget": null,
+        "max_active": 4,
+        "credits": 3.0,
+        "without_cost": 0,
+        "active": 1,
+    });
+    assert_eq!(set, limit);
+    batch(&bench, &["budget", "12.5", "--group", "anna"]).ok();
+    batch(&bench, &["budget", "20", "--each-group"]).ok();
+    let set = batch(&bench, &["cap", "2", "--each-group"]).ok();
+    assert_eq!(set.text(), "each group may have 2 active tasks\n");
+    let set = batch(&bench, &["pause", "--group", "bob"]).ok();
+    assert_eq!(set.stderr, "the ledger has no jobs of the group `bob`\n");
+    assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
+    let limits = batch(&bench, &["limits", "--json"]).ok().json();
+    assert_eq!(limits["limits"][1]["name"], "gen-2-flex");
+    let resumed = batch(&bench, &["resume", "--model", "gen-2-flex"]).ok();
+    assert_eq!(resumed.stderr, "still paused: the group `bob`\n");
+    for words in [
+        &["budget", "much"][..],
+        &["budget"],
+        &["cap", "-1"],
+        &["pause", "--model", "fox"],
+        &["pause", "--model", "gen-2-pro", "--group", "anna"],
+        &["cap", "1", "--group", "anna", "--each-group"],
+        &["pause", "--group", ""],
+    ] {
+        batch(&bench, words).fails(2);
+    }
+}
+
+/// The response to a request, with its head.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+#[test]
+fn a_run_serves_metrics() {
+    let bench = Bench::ready_after(AGES);
+    write_groups(&bench);
+    let mut run = start(&bench, &["jobs.jsonl", "--metrics", "127.0.0.1:0"]);
+    let note = run.run.until("metrics: ");
+    let url = note.trim().strip_prefix("metrics: http://").unwrap();
+    let address = url.strip_suffix("/metrics").unwrap();
+    run.until("submitted");
+    batch(&bench, &["budget", "6", "--group", "anna"]).ok();
+    let response = get(address, "/metrics");
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(response.contains("content-type: text/plain; version=0.0.4"), "{response}");
+    for sample in [
+        r#"jobs{state="queued",operation="gen-2-pro"} 2"#,
+        r#"jobs{state="submitted",operation="gen-2-pro"} 1"#,
+        r#"credits_total{operation="gen-2-pro"} 3"#,
+        r#"active_tasks{scope="ledger",name=""} 1"#,
+        r#"budget_credits{scope="group",name="anna"} 6"#,
+        r#"paused{scope="ledger",name=""} 0"#,
+    ] {
+        assert!(response.contains(&format!("\nimagekiln_batch_{sample}\n")), "{sample} {response}");
+    }
+    assert!(get(address, "/").starts_with("HTTP/1.1 404 "));
+    let taken = bench.run(&[&RUN[..], &["--metrics", address, "--ledger", "other.db"]].concat());
+    assert!(taken.fails(1).stderr.contains("choose another address with --metrics"));
+    run.run.interrupt();
+    run.run.until("stopping: ");
+    run.run.interrupt();
+    let (_, _, said) = run.run.end();
+    assert!(resume_command(&said).contains("--metrics 127.0.0.1:0"), "{said}");
+}

@@ -1,0 +1,66 @@
+//! `kiln batch spending` and `archive`, and the groups of jobs.
+
+use serde_json::json;
+
+use super::{
+    ledgers::batch,
+    runs::{events, run},
+};
+use crate::{assert_shown, bench::Bench};
+
+#[test]
+fn the_spending_by_day_group_and_model() {
+    let bench = Bench::new();
+    run(&bench, &["a fox", "a wolf"], &["--group", "anna"]).ok();
+    run(&bench, &["an owl [[reply-lost]]"], &["--model", "gen-2-pro"]).fails(8);
+    let spending = batch(&bench, &["spending", "--json"]).ok().json();
+    let total = ["submissions", "without_cost", "credits", "estimated"].map(|name| &spending[name]);
+    assert_eq!(total, [&json!(3), &json!(1), &json!(6.0), &json!(3.0)]);
+    let row = &spending["rows"][1];
+    assert_eq!((&row["group"], &row["model"]), (&"anna".into(), &"gen-2-pro".into()));
+    let days = spending["rows"].as_array().unwrap().iter().map(|row| row["day"].as_str().unwrap());
+    let table = batch(&bench, &["spending"]).ok().text();
+    let table = days.fold(table, |table, day| table.replace(day, "2026-11-26"));
+    assert_shown!("spending", table);
+}
+
+#[test]
+fn archived_jobs_leave_and_are_not_paid_again() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf"];
+    let empty = bench.run(&["batch", "spending", "--ledger", "pictures"]).fails(2);
+    assert!(empty.stderr.contains("there is no ledger at pictures"), "{}", empty.stderr);
+    run(&bench, &prompts, &[]).ok();
+    let spending = batch(&bench, &["spending"]).ok().text();
+    assert_eq!(batch(&bench, &["archive", "--older-than", "1d"]).ok().text(), "0 jobs archived\n");
+    let archived = batch(&bench, &["archive", "--older-than", "0", "--json"]).ok().json();
+    assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
+    assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
+    assert_eq!(batch(&bench, &["spending"]).ok().text(), spending);
+    run(&bench, &prompts, &[]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 2);
+    for words in [&["archive"][..], &["archive", "--older-than", "soon"]] {
+        batch(&bench, words).fails(2);
+    }
+}
+
+#[test]
+fn jobs_have_the_group_and_the_priority_of_their_line_or_of_the_option() {
+    let bench = Bench::new();
+    bench.place.write(
+        "jobs.csv",
+        "name,prompt,group,priority\nfox,a fox,anna,-2\nwolf,a wolf,,\nowl,an owl,ben,9\n",
+    );
+    let words = ["batch", "run", "jobs.csv", "-o", "pictures", "--max-active", "1"];
+    let more = ["--width", "64", "--height", "64", "--group", "cleo", "--priority", "-1", "--json"];
+    let text = bench.run(&[&words[..], &more].concat()).ok().text();
+    let saved = events(&text).into_iter().filter(|event| event["state"] == "saved");
+    let saved: Vec<_> =
+        saved.map(|event| json!([event["name"], event["group"], event["priority"]])).collect();
+    assert_eq!(
+        saved,
+        [json!(["owl", "ben", 9]), json!(["wolf", "cleo", -1]), json!(["fox", "anna", -2])]
+    );
+    let resumed = bench.run(&["batch", "run", "-o", "pictures", "--group", "anna"]).fails(2);
+    assert!(resumed.stderr.contains("no jobs given"), "{}", resumed.stderr);
+}
