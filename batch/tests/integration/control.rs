@@ -269,6 +269,10 @@ async fn the_spending_agrees_with_the_account(backend: Backend) {
     assert_equal(counted, fixture.charged());
     let report = ledger.report().await.unwrap();
     assert_equal(report.rows().iter().map(|row| row.credits + row.estimated).sum(), counted);
+    let metrics = ledger.metrics().await.unwrap();
+    for sample in ["credits_total{operation=\"gen-2-pro\"} 21", "jobs{state=\"unknown\""] {
+        assert!(metrics.contains(&format!("\nimagekiln_batch_{sample}")), "{sample}: {metrics}");
+    }
 }
 
 async fn a_watch_sees_what_another_process_changes(backend: Backend) {
