@@ -36,8 +36,14 @@ async fn a_ledger_is_shared_and_its_password_is_not_printed() {
     let stopped = kiln(&[&fox[..], &["-o", "one", "--budget", "3", "--price", "3"]].concat());
     assert_eq!(stopped.status.code(), Some(10), "{stopped:?}");
     assert!(kiln(&["run", "-o", "two"]).status.success());
-    let status = kiln(&["status", "--all"]);
-    let status = String::from_utf8(status.stdout).unwrap();
+    let text = |words: &[&str]| String::from_utf8(kiln(words).stdout).unwrap();
+    let status = text(&["status", "--all"]);
     assert!(status.contains("/one/") && status.contains("/two/"), "{status}");
     assert_eq!(simulator.counts().accepted, 2);
+    assert_eq!(text(&["budget", "9"]), "the budget of the ledger is 9.00 credits\n");
+    assert_eq!(text(&["limits"]), "the ledger: 6.00 of 9.00 credits; 0 active tasks\n");
+    let spending = text(&["spending"]);
+    assert!(spending.contains("gen-2-pro            2"), "{spending}");
+    assert_eq!(text(&["archive", "--older-than", "0"]), "2 jobs archived\n");
+    assert_eq!(text(&["spending"]), spending);
 }
