@@ -232,7 +232,7 @@ impl Picture {
             let flush = blocking(move || finished.part.flush().map(|()| finished)).await;
             flush.map_err(|error| self.unwritable(directory.as_ref(), error))
         };
-        let finished = self.attempt(|opening| download(opening)).await?;
+        let finished = self.attempt(download).await?;
         let Finished { part, kind, bytes, sha256 } = finished;
         let picture = self.clone();
         Ok(DownloadedPicture { picture, options, file: Some(part), kind, bytes, sha256 })

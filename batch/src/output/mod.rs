@@ -65,7 +65,7 @@ pub(crate) enum SaveError {
 
 /// A picture that was downloaded and has no key yet.
 pub(crate) enum Download {
-    File(DownloadedPicture),
+    File(Box<DownloadedPicture>),
     #[cfg(bucket)]
     Memory(Bytes),
 }
@@ -138,7 +138,7 @@ impl Output {
         picture: &Picture,
     ) -> Result<Download, SaveError> {
         Ok(match self {
-            Self::Folder(folder) => Download::File(folder.download(key, picture).await?),
+            Self::Folder(folder) => Download::File(Box::new(folder.download(key, picture).await?)),
             #[cfg(bucket)]
             Self::Bucket(_) => Download::Memory(picture.bytes().await.map_err(SaveError::Client)?),
         })
