@@ -200,6 +200,10 @@ const BATCH: &[Row] = &[
     Row::new("the same, with a budget", "batch.old_budget.against_empty").aim(AtLeast(0.9)),
     Row::new("report on 100,000 jobs", "batch.old.report").aim(AtMost(0.3)),
     Row::new("run with 100,000 jobs and nothing to do", "batch.old.nothing").aim(AtMost(0.5)),
+    Row::new("delay of other jobs while 100,000 are added, SQLite", "batch.adding_sqlite.delay")
+        .aim(AtMost(1.0)),
+    Row::new("the same, PostgreSQL", "batch.adding_postgres.delay").aim(AtMost(1.0)),
+    Row::new("the same, over a link of 1 ms", "batch.adding_linked.delay").aim(AtMost(1.0)),
     Row::new("resident memory with 10,000 active jobs", "batch.resident"),
     Row::new("time to resume 10,000 jobs", "batch.resume"),
 ];
