@@ -1,134 +1,137 @@
-//! A web application: a form for a prompt, and a page with the pictures. A ledger contains every
-//! order, so the application continues after a crash, and pays for nothing twice.
+//! A web application: each user has a page with a form and pictures, which appear as soon as any
+//! process has saved them. A ledger contains every order, so the application continues after a
+//! crash, and pays for nothing twice.
 //!
-//!     cargo run --package imagekiln-batch --features axum --example web_app -- 127.0.0.1:8000
+//!     cargo run --package imagekiln-batch --features axum,postgres --example web_app -- \
+//!         127.0.0.1:8000 postgres://kiln@db.example.com/kiln
 //!
-//! Set IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL. To receive webhooks, set IMAGEKILN_WEBHOOK_URL to
-//! the public URL of the path `/webhooks`, and IMAGEKILN_WEBHOOK_SECRET to a secret of your own.
+//! Many processes can share the database and the directory `pictures`. Without a URL, one process
+//! has its ledger in a file. The page of a user is `/users/NAME/`; authentication is up to your
+//! program. Set IMAGEKILN_API_KEY, IMAGEKILN_BASE_URL and CREDITS_PER_USER. For webhooks, set
+//! IMAGEKILN_WEBHOOK_URL to the public URL of `/webhooks`, and IMAGEKILN_WEBHOOK_SECRET.
 
-use std::{env, error::Error, iter::successors, time::SystemTime};
+use std::{convert::Infallible, env, error::Error, sync::Arc};
 
 use axum::{
     Form, Router,
-    extract::{Path, State},
+    extract::{Path, RawQuery, State},
     http::{StatusCode, header::CONTENT_TYPE},
-    response::{Html, IntoResponse, Redirect, Response},
-    routing::{get, post},
+    response::{Html, IntoResponse, Redirect, Sse, sse::Event, sse::KeepAlive},
+    routing::get,
 };
-use imagekiln::{
-    ClientBuilder, ImageInput, Submit, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
-    types::Gen2Pro, webhook::Verifier,
-};
-use imagekiln_batch::{Batch, Job, JobState, JobStatus, Ledger};
-use serde::Deserialize;
-use tokio::{net::TcpListener, signal};
+use imagekiln::{ClientBuilder, ImageInput, Submit, types::Gen2Pro, webhook::Verifier};
+use imagekiln_batch::{Batch, Filter, Job, JobState, JobStatus, Ledger, Scope, Watch};
+use serde_json::json;
+use tokio::{net::TcpListener, signal, sync::broadcast};
+use tokio_stream::{self as stream, StreamExt, wrappers::BroadcastStream};
+
+/// The ledger, and its changes by all processes.
+type App = State<(Ledger, Arc<broadcast::Receiver<JobStatus>>)>;
+type Refusal = (StatusCode, String);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let ledger = Ledger::open("pictures.db").await?;
-    let mut batch = Batch::open(ClientBuilder::from_env()?, ledger.clone())?
-        .save_to("pictures")
-        .wait_for_jobs()
-        .stop_when(stopped());
+    let ledger = match env::args().nth(2) {
+        Some(url) => Ledger::connect(&url).await?.with_acceptance_log("acceptances").await?,
+        None => Ledger::open("pictures.db").await?,
+    };
+    ledger.set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?)).await?;
+    let (sender, changes) = broadcast::channel(1000);
     let mut app = Router::new()
-        .route("/", get(page))
-        .route("/pictures", post(order))
-        .route("/pictures/{name}", get(picture))
-        .with_state(ledger);
-    if let (Ok(url), Ok(secret)) =
-        (env::var(WEBHOOK_URL_VARIABLE), env::var(WEBHOOK_SECRET_VARIABLE))
-    {
+        .route("/users/{user}/", get(Html(include_str!("web_app.html"))).post(order))
+        .route("/users/{user}/changes", get(changes_of_user))
+        .route("/users/{user}/pictures/{number}", get(picture))
+        .with_state((ledger.clone(), Arc::new(changes)));
+    let publishing = tokio::spawn(publish(ledger.watch().await?, sender));
+    let batch = Batch::open(ClientBuilder::from_env()?, ledger)?;
+    let mut batch = batch.save_to("pictures").wait_for_jobs().stop_when(stopped());
+    let webhooks = (env::var("IMAGEKILN_WEBHOOK_URL"), env::var("IMAGEKILN_WEBHOOK_SECRET"));
+    if let (Ok(url), Ok(secret)) = webhooks {
         let verifier = Verifier::hmac_sha256(secret).header("x-webhook-signature");
         app = app.nest("/webhooks", batch.callbacks().router(verifier));
         batch = batch.callback_url(url);
     }
-    let address = env::args().nth(1).unwrap_or("127.0.0.1:0".to_owned());
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(env::args().nth(1).unwrap_or("127.0.0.1:0".into())).await?;
     println!("http://{}", listener.local_addr()?);
-    let server = axum::serve(listener, app).with_graceful_shutdown(stopped());
-    let (report, served) = tokio::join!(batch.run(), server);
-    print!("{}", report?);
-    Ok(served?)
+    let server = axum::serve(listener, app).with_graceful_shutdown(async move {
+        stopped().await;
+        publishing.abort();
+    });
+    // If the run fails, the process ends, and accepts no more orders.
+    let run = async { batch.run().await.map_err(Box::<dyn Error>::from) };
+    print!("{}", tokio::try_join!(run, async { Ok(server.await?) })?.0);
+    Ok(())
 }
 
 async fn stopped() {
-    if signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+    signal::ctrl_c().await.expect("the signal is not available");
+}
+
+/// Watches the ledger once for all browsers. Their streams end with the sender.
+async fn publish(mut watch: Watch, browsers: broadcast::Sender<JobStatus>) {
+    while let Ok(jobs) = watch.changed().await {
+        jobs.into_iter().for_each(|job| drop(browsers.send(job)));
     }
 }
 
-#[derive(Deserialize)]
+/// A form that is sent twice has the same number, and is one order.
+#[derive(serde::Deserialize)]
 struct Order {
-    /// The name of the job. A form that is sent twice is one order.
-    name: String,
+    number: u64,
     prompt: String,
-    /// The URL of a reference image, if there is one.
     image: String,
 }
 
-async fn order(State(ledger): State<Ledger>, Form(order): Form<Order>) -> Response {
-    let mut request = Gen2Pro::new(order.prompt).output_format("png");
-    // Text from a form is a URL, and never the path of a file on this machine.
-    match ImageInput::try_url(&order.image) {
-        _ if order.image.is_empty() => {}
-        Ok(image) => request = request.input_image(image),
-        Err(error) => return refused(StatusCode::BAD_REQUEST, &error),
+async fn order(
+    State((ledger, _)): App,
+    Path(user): Path<String>,
+    Form(Order { number, prompt, image }): Form<Order>,
+) -> Result<Redirect, Refusal> {
+    let mut request = Gen2Pro::new(&prompt).output_format("png");
+    if !image.is_empty() {
+        // Text from a form is a URL, and never the path of a file on this machine.
+        let image = ImageInput::try_url(&image).map_err(refused(StatusCode::BAD_REQUEST))?;
+        request = request.input_image(image);
     }
     let request = request.into_request();
-    if let Err(error) = request.validate() {
-        return refused(StatusCode::UNPROCESSABLE_ENTITY, &error);
-    }
-    match ledger.add([Job::new(order.name, "{name}.{ext}", request)]).await {
-        Ok(()) => Redirect::to("/").into_response(),
-        Err(error) => refused(StatusCode::CONFLICT, &error),
-    }
+    request.validate().map_err(refused(StatusCode::UNPROCESSABLE_ENTITY))?;
+    let job = Job::new(format!("{user}-{number}"), "{name}.{ext}", request).group(user);
+    let added = ledger.add([job.metadata(json!({ "prompt": prompt, "number": number }))]).await;
+    added.map(|()| Redirect::to("./")).map_err(refused(StatusCode::CONFLICT))
 }
 
-fn refused(status: StatusCode, error: &(dyn Error + 'static)) -> Response {
-    let chain = successors(Some(error), |&error| error.source()).map(ToString::to_string);
-    (status, Html(escaped(&chain.collect::<Vec<_>>().join(": ")))).into_response()
+fn refused<E: Error>(status: StatusCode) -> impl Fn(E) -> Refusal {
+    move |error| (status, error.to_string())
 }
 
-async fn page(State(ledger): State<Ledger>) -> Response {
-    let jobs = match ledger.jobs().await {
-        Ok(jobs) => jobs,
-        Err(error) => return refused(StatusCode::INTERNAL_SERVER_ERROR, &error),
-    };
-    let name = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    let items: String = jobs.iter().rev().map(item).collect();
-    Html(format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Pictures</title>\
-         <h1>Pictures</h1><form method=post action=/pictures>\
-         <input type=hidden name=name value={name}>\
-         <label>Prompt <input name=prompt required></label> \
-         <label>URL of a reference image <input name=image type=url></label> \
-         <button>Create picture</button></form><ul>{items}</ul>"
-    ))
-    .into_response()
+/// Streams up to 50 jobs of a user, from the one after the number in the query, and then changes.
+/// A browser that lost the connection connects again, and misses nothing.
+async fn changes_of_user(
+    State((ledger, changes)): App,
+    Path(user): Path<String>,
+    RawQuery(after): RawQuery,
+) -> Result<impl IntoResponse, Refusal> {
+    let changes = BroadcastStream::new(changes.resubscribe());
+    let after = after.and_then(|number| number.parse().ok()).unwrap_or_default();
+    let jobs = ledger.list(&Filter::all().group(&user), after, 50).await;
+    let jobs = jobs.map_err(refused(StatusCode::INTERNAL_SERVER_ERROR))?;
+    let is_own = move |job: &JobStatus| job.group.as_ref() == Some(&user);
+    let jobs = stream::iter(jobs).chain(changes.map_while(Result::ok).filter(is_own));
+    let events = jobs.map(|JobStatus { number, metadata, state, reason, .. }| {
+        let item = json!({ "id": number, "order": metadata, "state": state, "reason": reason });
+        Ok::<_, Infallible>(Event::default().data(item.to_string()))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
-fn item(job: &JobStatus) -> String {
-    let name = escaped(&job.name);
-    match (job.state, &job.reason) {
-        (JobState::Saved, _) => format!("<li><img src=\"/pictures/{name}\" alt=\"\">"),
-        (state, Some(reason)) => format!("<li>{name}: {state}: {}", escaped(reason)),
-        (state, None) => format!("<li>{name}: {state}"),
-    }
-}
-
-async fn picture(State(ledger): State<Ledger>, Path(name): Path<String>) -> Response {
-    // Only files that the ledger names are served.
-    let Ok(Some(JobStatus { state: JobState::Saved, location: Some(file), .. })) =
-        ledger.job(&name).await
-    else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
-    match tokio::fs::read(file).await {
-        Ok(bytes) => ([(CONTENT_TYPE, "image/png")], bytes).into_response(),
-        Err(_) => StatusCode::NOT_FOUND.into_response(),
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+async fn picture(
+    State((ledger, _)): App,
+    Path((user, number)): Path<(String, u64)>,
+) -> Result<impl IntoResponse, StatusCode> {
+    // Only files that the ledger names are served, and only to their user.
+    let job = ledger.job(&format!("{user}-{number}")).await.unwrap_or_default();
+    let job = job.filter(|job| job.state == JobState::Saved && job.group == Some(user));
+    let file = job.and_then(|job| job.location).ok_or(StatusCode::NOT_FOUND)?;
+    let picture = tokio::fs::read(file).await.map_err(|_| StatusCode::NOT_FOUND)?;
+    Ok(([(CONTENT_TYPE, "image/png")], picture))
 }
