@@ -12,13 +12,17 @@ use super::{
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, job::is_group};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         let worker =
             Ticket::of(intent).map(|ticket| self.local(ticket.worker).ok_or_else(lease_lost));
         Box::pin(async move {
+            if intent.group().is_some_and(|group| !is_group(group)) {
+                let message = "the name of a group has 1 to 200 bytes; nothing was sent";
+                return Err(Error::new(ErrorKind::State, message).into());
+            }
             let worker = worker.transpose()?;
             self.log_intent(intent).await?;
             let recorded = self.record_intent(intent, worker).await;

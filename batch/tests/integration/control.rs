@@ -7,6 +7,7 @@ use std::{
 };
 
 use imagekiln::{
+    Billing,
     journal::Origin,
     types::{Gen2Flex, Gen2Pro},
 };
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_group_has_at_most_as_many_active_tasks_as_its_cap),
         both(an_operation_has_at_most_as_many_active_tasks_as_its_cap),
         both(the_journal_of_a_client_refuses_what_a_budget_does_not_allow),
+        both(a_submission_needs_a_group_that_limits_can_name),
         both(jobs_with_a_higher_priority_are_submitted_first),
         both(a_job_that_is_not_submitted_can_be_cancelled),
         both(a_job_that_left_the_ledger_is_not_paid_again),
@@ -188,6 +190,19 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Paused);
     assert_eq!(fixture.accepted(), 2);
+}
+
+async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
+    let client = fixture.client().journal(ledger).build().unwrap();
+    for group in [String::new(), "a".repeat(201)] {
+        let origin = Origin::new("direct").group(group);
+        let refused = client.submit_for(Gen2Pro::new("a fox"), origin).await.unwrap_err();
+        assert_eq!(refused.billing(), Billing::NotBilled, "{refused}");
+    }
+    assert_eq!(fixture.accepted(), 0);
 }
 
 async fn jobs_with_a_higher_priority_are_submitted_first(backend: Backend) {
