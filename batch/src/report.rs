@@ -73,8 +73,13 @@ impl Report {
 
     /// Returns the total cost in credits that the service reported.
     pub fn credits(&self) -> f64 {
-        self.rows.iter().map(|row| row.credits).sum()
+        sum(self.rows.iter().map(|row| row.credits))
     }
+}
+
+/// Returns the sum of amounts. That of an iterator without any is negative zero, which people see.
+pub(crate) fn sum(credits: impl Iterator<Item = f64>) -> f64 {
+    credits.fold(0.0, |sum, credits| sum + credits)
 }
 
 impl fmt::Display for Report {

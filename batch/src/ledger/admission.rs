@@ -6,7 +6,7 @@ use super::{
     database::Database,
     limits::{Limit, LimitReached, Limits, RunLimits, Scope, Subject},
 };
-use crate::Error;
+use crate::{Error, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;
@@ -104,13 +104,10 @@ pub(super) async fn admission(
         else {
             continue;
         };
-        let known: f64 = counted.iter().map(|(_, _, known, ..)| known).sum();
-        let reserved: f64 = counted
-            .iter()
-            .map(|(operation, _, _, unpriced, _)| {
-                *unpriced as f64 * price_of(operation).unwrap_or_default()
-            })
-            .sum();
+        let known = sum(counted.iter().map(|(_, _, known, ..)| *known));
+        let reserved = sum(counted.iter().map(|(operation, _, _, unpriced, _)| {
+            *unpriced as f64 * price_of(operation).unwrap_or_default()
+        }));
         let committed = known + reserved;
         let is_first_open =
             spending.iter().all(|(known, .., open)| known != subject.operation || *open == 0);

@@ -185,6 +185,9 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     let refused = submit("ben").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::ActiveTasks);
+    ledger.set_budget(Scope::Group("carl".to_owned()), Some(0.0)).await.unwrap();
+    let refused = submit("carl").await.unwrap_err().refusal().unwrap().to_string();
+    assert!(refused.contains(": 0.00 of 0.00 credits are spent"), "{refused}");
     ledger.pause(Scope::Ledger).await.unwrap();
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
