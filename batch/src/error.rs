@@ -4,6 +4,9 @@ use std::{error, fmt};
 
 use imagekiln::TaskRef;
 
+#[cfg(feature = "ledger")]
+use crate::Scope;
+
 /// An error of a ledger or a batch.
 ///
 /// `Display` says what failed and what to do. It does not include the
@@ -15,6 +18,8 @@ pub struct Error {
     source: Option<Box<dyn error::Error + Send + Sync>>,
     tasks: Vec<TaskRef>,
     billing_unknown: bool,
+    #[cfg(feature = "ledger")]
+    limited: Option<Scope>,
 }
 
 /// The kind of an error, for programs to match on.
@@ -59,8 +64,15 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let (message, tasks) = (message.into(), Vec::new());
-        Self { kind, message, source: None, tasks, billing_unknown: false }
+        Self {
+            kind,
+            message: message.into(),
+            source: None,
+            tasks: Vec::new(),
+            billing_unknown: false,
+            #[cfg(feature = "ledger")]
+            limited: None,
+        }
     }
 
     pub(crate) fn with_source(
@@ -69,6 +81,12 @@ impl Error {
     ) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// Adds the scope whose limit does not allow a submission.
+    #[cfg(feature = "ledger")]
+    pub(crate) fn with_limited(self, scope: Scope) -> Self {
+        Self { limited: Some(scope), ..self }
     }
 
     /// Adds what a run could not record.
@@ -97,6 +115,14 @@ impl Error {
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// Returns what the limit is for that refused a submission, for the kinds
+    /// [`Paused`](ErrorKind::Paused), [`ActiveTasks`](ErrorKind::ActiveTasks) and
+    /// [`Budget`](ErrorKind::Budget).
+    #[cfg(feature = "ledger")]
+    pub fn limited_scope(&self) -> Option<&Scope> {
+        self.limited.as_ref()
     }
 
     /// Returns the error of the client, for the kind [`Client`](ErrorKind::Client).

@@ -23,6 +23,8 @@ mod output;
 mod provenance;
 #[cfg(feature = "ledger")]
 mod report;
+#[cfg(feature = "ledger")]
+mod scope;
 #[cfg(feature = "sheet")]
 mod sheet;
 #[cfg(feature = "ledger")]
@@ -43,9 +45,11 @@ pub use self::filter::Filter;
 #[cfg(feature = "ledger")]
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
-pub use self::ledger::{Ledger, LimitStatus, Resolution, Scope, Watch};
+pub use self::ledger::{Ledger, LimitStatus, Resolution, Watch};
 #[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow, SpendingRow};
+#[cfg(feature = "ledger")]
+pub use self::scope::Scope;
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]

@@ -18,8 +18,8 @@ use super::{
     worker::{End, Worker},
 };
 use crate::{
-    Error, ErrorKind, JobState,
-    ledger::{Claim, Claimed, Demand, Limit, LimitReached, Scope},
+    Error, ErrorKind, JobState, Scope,
+    ledger::{Claim, Claimed, Demand, Limit, LimitReached},
 };
 
 /// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a

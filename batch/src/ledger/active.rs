@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     database::{Database, Value},
-    limits::{Limits, Scope, StoredLimit, Subject},
+    limits::{Limits, StoredLimit, Subject},
 };
+use crate::Scope;
 
 /// The number of jobs between their submission and the saved picture. Jobs that a worker left do
 /// not count: their tasks may never become final.

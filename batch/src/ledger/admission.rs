@@ -4,9 +4,9 @@ use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
     database::Database,
-    limits::{Limit, LimitReached, Limits, RunLimits, Scope, Subject},
+    limits::{Limit, LimitReached, Limits, RunLimits, Subject},
 };
-use crate::{Error, report::sum};
+use crate::{Error, Scope, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;

@@ -5,10 +5,10 @@ use super::{
     active::Gate,
     database::{Database, Value},
     jobs::find_jobs,
-    limits::{Scope, Subject},
+    limits::Subject,
     manage::no_job,
 };
-use crate::{Error, JobState, JobStatus};
+use crate::{Error, JobState, JobStatus, Scope};
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]

@@ -8,11 +8,11 @@ use super::{
     admission::{SPENDING, Spending},
     database::{Database, Value},
     jobs::matching,
-    limits::{Limits, Scope},
+    limits::Limits,
 };
 #[cfg(doc)]
 use crate::JobState;
-use crate::{Error, ErrorKind, Filter, job::is_group};
+use crate::{Error, ErrorKind, Filter, Scope, job::is_group, report::sum};
 
 /// The limits of a scope, and what counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -230,8 +230,7 @@ async fn spent(database: &mut Database, scope: &Scope) -> sqlx::Result<(f64, u64
     if let Scope::Operation(name) = scope {
         spending.retain(|(operation, ..)| operation == name);
     }
-    // The sum of nothing would be -0.
-    let credits = spending.iter().fold(0.0, |sum, (_, _, known, ..)| sum + known);
+    let credits = sum(spending.iter().map(|(_, _, known, ..)| *known));
     let without_cost: i64 = spending.iter().map(|(.., without_cost, _)| without_cost).sum();
     Ok((credits, without_cost.unsigned_abs()))
 }

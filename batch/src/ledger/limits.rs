@@ -3,10 +3,8 @@
 
 use std::{collections::BTreeMap, error, fmt};
 
-use serde::Serialize;
-
 use super::database::{Database, Value};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Scope};
 
 /// The limits of a batch.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,53 +15,6 @@ pub(crate) struct RunLimits {
     pub(crate) budget: Option<f64>,
     /// The price of a submission whose operation has no known price, in credits.
     pub(crate) price: Option<f64>,
-}
-
-/// What a limit is for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Scope {
-    /// All submissions of the ledger.
-    Ledger,
-    /// The submissions of the operation with this name, such as `gen-2-pro`.
-    Operation(String),
-    /// The submissions of this [group](crate::Job::group).
-    Group(String),
-    /// The submissions of each group for which this limit is not set.
-    EachGroup,
-}
-
-impl Scope {
-    /// Returns the values of the columns `scope` and `name`.
-    pub(super) fn columns(&self) -> (&'static str, &str) {
-        match self {
-            Self::Ledger => ("ledger", ""),
-            Self::Operation(name) => ("operation", name),
-            Self::Group(name) => ("group", name),
-            Self::EachGroup => ("group", ""),
-        }
-    }
-
-    pub(super) fn of_columns(scope: &str, name: String) -> Self {
-        match scope {
-            "operation" => Self::Operation(name),
-            "group" if name.is_empty() => Self::EachGroup,
-            "group" => Self::Group(name),
-            _ => Self::Ledger,
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ledger => f.write_str("the ledger"),
-            Self::Operation(name) => write!(f, "the operation `{name}`"),
-            Self::Group(name) => write!(f, "the group `{name}`"),
-            Self::EachGroup => f.write_str("each group"),
-        }
-    }
 }
 
 /// What a submission counts for.
@@ -144,7 +95,7 @@ impl error::Error for LimitReached {}
 
 impl From<LimitReached> for Error {
     fn from(limit: LimitReached) -> Self {
-        Self::new(limit.kind(), limit.to_string())
+        Self::new(limit.kind(), limit.to_string()).with_limited(limit.scope)
     }
 }
 

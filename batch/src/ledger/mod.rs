@@ -44,7 +44,6 @@ pub(crate) use self::claims::{Claim, Claimed, Demand, Named};
 pub use self::clocks::Clocks;
 pub use self::control::LimitStatus;
 pub(crate) use self::identity::Marking;
-pub use self::limits::Scope;
 pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;

@@ -180,6 +180,7 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().starts_with("the budget of the group `anna` is used up"));
+    assert_eq!(refusal.limited_scope(), Some(&Scope::Group("anna".to_owned())));
     ledger.set_budget(Scope::EachGroup, None).await.unwrap();
     ledger.set_max_active(Scope::Group("ben".to_owned()), Some(1)).await.unwrap();
     let refused = submit("ben").await.unwrap_err();
@@ -191,7 +192,10 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     ledger.pause(Scope::Ledger).await.unwrap();
     let refused = submit("anna").await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(refusal.kind(), ErrorKind::Paused);
+    assert_eq!(
+        (refusal.kind(), refusal.limited_scope()),
+        (ErrorKind::Paused, Some(&Scope::Ledger))
+    );
     assert_eq!(fixture.accepted(), 2);
 }
 
