@@ -1,5 +1,6 @@
 //! The products among the examples, as processes that are killed and started again.
 
+mod bot;
 mod web_app;
 
 use std::{
@@ -16,7 +17,7 @@ use imagekiln_testbed::Trial;
 use crate::support::{Backend, Fixture};
 
 pub fn tests() -> Vec<Trial> {
-    web_app::tests()
+    [web_app::tests(), bot::tests()].into_iter().flatten().collect()
 }
 
 /// The faults that a product has to survive.

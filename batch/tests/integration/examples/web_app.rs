@@ -10,7 +10,11 @@ use std::{
 
 use imagekiln_batch::{JobState, Ledger, Resolution};
 use imagekiln_simulator::TaskView;
-use imagekiln_testbed::{Runtime, Trial, name_of, test};
+use imagekiln_testbed::{
+    Runtime, Trial,
+    browser::{BROWSER, Browser},
+    name_of, test,
+};
 use serde_json::Value;
 use tokio::{sync::oneshot, task, time};
 
@@ -25,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         test(name_of(&orders_survive_kills), sqlite, threads, orders_survive_kills),
         test(name_of(&processes_share_orders), postgres, threads, processes_share_orders),
         test(name_of(&the_others_continue), postgres, threads, the_others_continue),
+        test(name_of(&the_page_follows_changes), &[BROWSER], threads, the_page_follows_changes),
         test(name_of(&a_budget_is_for_each_user), sqlite, threads, a_budget_is_for_each_user),
         test(name_of(&bad_orders_cost_nothing), sqlite, threads, bad_orders_cost_nothing),
     ]
@@ -255,6 +260,31 @@ async fn the_others_continue() {
     resolve_unknown(&fixture, open(&fixture.ledger_name()).await).await;
     other.pictures("anna", ORDERS).await;
     assert_eq!(fixture.accepted(), ORDERS as u64);
+}
+
+/// What users write is text, whatever it looks like.
+async fn the_page_follows_changes() {
+    const PROMPT: &str = "<img src=x onerror='window.caught = 1'> \"fox\" & wolf";
+    let fixture = fixture(Backend::Sqlite, Duration::from_millis(200)).await;
+    let server = Server::start(&fixture, Backend::Sqlite, "5").await;
+    Browser::with(async |browser| {
+        browser.open(&format!("http://{}/users/anna%2Fx/", server.address)).await;
+        let order = format!("document.forms[0].prompt.value = {}", serde_json::json!(PROMPT));
+        browser.run(&order).await;
+        browser.click("button").await;
+        let alt = "[...document.images].find(it => it.naturalWidth > 0)?.alt";
+        assert_eq!(browser.wait(alt).await, PROMPT);
+        browser.run(&order).await;
+        browser.click("button").await;
+        let refused = "[...document.querySelectorAll('li')].map(it => it.textContent) \
+                       .find(text => text.includes('is used up'))";
+        let text = browser.wait(refused).await;
+        assert!(text.as_str().unwrap().starts_with(&format!("{PROMPT}: queued: the budget")));
+        assert_eq!(browser.run("return window.caught ?? null").await, Value::Null);
+        assert_eq!(browser.run("return document.querySelectorAll('li').length").await, 2);
+    })
+    .await;
+    assert_eq!(fixture.accepted(), 1);
 }
 
 async fn a_budget_is_for_each_user() {
