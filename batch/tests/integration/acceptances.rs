@@ -4,9 +4,13 @@ use std::{
     collections::HashSet,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-use imagekiln::journal::{Directory, Journal as _, Listed, Step};
+use imagekiln::{
+    journal::{Directory, Journal as _, Listed, Origin, Step},
+    types::Gen2Pro,
+};
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
@@ -14,7 +18,9 @@ use imagekiln_testbed::{
     test,
 };
 
-use crate::support::{Backend, Fixture, MARKER, closed, job, jobs, open, sqlite, state};
+use crate::support::{
+    Backend, Fixture, MARKER, PRICE, assert_equal, closed, job, jobs, open, sqlite, state,
+};
 
 pub fn tests() -> Vec<Trial> {
     let postgres = test(
@@ -23,6 +29,12 @@ pub fn tests() -> Vec<Trial> {
         Runtime::CurrentThread,
         async || a_server_that_lost_submissions_pays_for_nothing().await,
     );
+    let restored = test(
+        name_of(&a_restored_server_pays_for_nothing_twice),
+        &[POSTGRES],
+        Runtime::CurrentThread,
+        async || a_restored_server_pays_for_nothing_twice().await,
+    );
     vec![
         sqlite(an_ordinary_run_leaves_no_open_record),
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
@@ -30,7 +42,9 @@ pub fn tests() -> Vec<Trial> {
         sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
         sqlite(a_job_that_was_submitted_again_continues_if_the_ledger_loses_it),
         sqlite(a_person_can_pay_again_for_what_was_lost),
+        sqlite(the_log_has_the_submissions_without_a_job),
         postgres,
+        restored,
     ]
 }
 
@@ -197,4 +211,76 @@ async fn a_server_that_lost_submissions_pays_for_nothing() {
     assert_eq!(fixture.accepted(), 3);
     let twice = ledger.with_acceptance_log(&log).await.unwrap_err();
     assert_eq!(twice.kind(), ErrorKind::Ledger);
+}
+
+/// Only the acceptance log knows a submission without a job, which has no marker.
+async fn the_log_has_the_submissions_without_a_job() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    let backup = fs::read(closed(&fixture, fixture.ledger().await).await).unwrap();
+    let ledger = fixture.ledger().await;
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    let request = Gen2Pro::new("a fox").width(64).height(64);
+    let id = client.submit_for(request, Origin::new("fox")).await.unwrap().id().to_owned();
+    drop(client);
+    fs::write(closed(&fixture, ledger).await, backup).unwrap();
+
+    let ledger = fixture.ledger().await;
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    assert!(client.resume().await.unwrap().is_empty());
+    let [listed] = records(&log_of(&fixture)).try_into().unwrap();
+    let task = client.task(listed.record.task().unwrap().clone());
+    assert_eq!(task.id(), id);
+    task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
+    fs::create_dir(fixture.output()).unwrap();
+    assert!(ledger.adopt_output(fixture.output()).await.unwrap().is_empty());
+    assert_equal(ledger.spending().await.unwrap()[0].credits, fixture.charged());
+}
+
+/// Runs a command that succeeds, and returns its output.
+fn output(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Each machine knows the tasks that it has paid for, and adopts them before anything is submitted.
+async fn a_restored_server_pays_for_nothing_twice() {
+    let fixture = Fixture::new(Backend::Postgres).await;
+    let url = fixture.ledger_name();
+    let machine = async |name: &str| {
+        let log = fixture.directory.path().join(name);
+        fixture.ledger().await.with_acceptance_log(log).await.unwrap()
+    };
+    // Returns the locations of all pictures.
+    let run = async |name: &str, jobs: f64| {
+        let ledger = machine(name).await;
+        let report = fixture.batch(&ledger).budget(jobs * PRICE).run().await.unwrap();
+        assert_equal(report.count(JobState::Saved) as f64, jobs);
+        let jobs = ledger.jobs().await.unwrap();
+        jobs.into_iter().filter_map(|job| job.location).collect::<HashSet<_>>()
+    };
+    machine("one").await.add(jobs(7)).await.unwrap();
+    let mut known = run("one", 2.0).await;
+    let backup = output(Command::new("pg_dump").args(["--clean", "--schema=imagekiln", &url]));
+    for (name, jobs) in [("one", 4.0), ("other", 6.0)] {
+        let pictures = run(name, jobs).await;
+        // Paid for by this machine, and not saved.
+        fs::remove_file(pictures.difference(&known).next().unwrap()).unwrap();
+        known = pictures;
+    }
+    let file = fixture.directory.path().join("backup.sql");
+    fs::write(&file, backup).unwrap();
+    let options = ["--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file"];
+    output(Command::new("psql").args(options).arg(&file).arg(&url));
+
+    let mut restored = 0;
+    for name in ["one", "other"] {
+        let ledger = machine(name).await;
+        let error = fixture.batch(&ledger).run().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Foreign, "{error}");
+        restored += ledger.adopt_output(fixture.output()).await.unwrap().len();
+    }
+    assert_eq!((restored, fixture.accepted()), (4, 6));
+    run("one", 7.0).await;
+    assert_eq!(fixture.accepted(), 7);
 }
