@@ -3,13 +3,13 @@
 use std::fmt::{Display, Write as _};
 
 use super::{
-    Ledger, LimitStatus, Scope,
+    Ledger, LimitStatus,
     active::{COUNTED, count_active},
     admission::{SPENDING, Spending},
 };
 #[cfg(doc)]
 use crate::ErrorKind;
-use crate::{Error, Report};
+use crate::{Error, Report, Scope};
 
 impl Ledger {
     /// Returns the state of the ledger as metrics in the text format of Prometheus: the jobs by
