@@ -298,8 +298,10 @@ async fn a_budget_is_for_each_user() {
         let reasons = items.values().filter_map(|item| item["reason"].as_str());
         reasons.filter(|reason| reason.starts_with("the budget of the group `anna`")).count()
     };
-    of_anna.until(|items| refused(items) == 48).await;
-    assert_eq!(count_of(&of_anna.items, JobState::Saved), 2);
+    let is_ended = |items: &BTreeMap<u64, Value>| {
+        (refused(items), count_of(items, JobState::Saved)) == (48, 2)
+    };
+    of_anna.until(is_ended).await;
     // The list of the next page starts after the last number of this one.
     let mut next = server.changes("anna", "?50").await;
     next.until(|items| refused(items) == 2).await;
