@@ -210,9 +210,11 @@ impl Ledger {
     pub(crate) async fn leave_group(&self, group: &str, reason: String) -> Result<(), Error> {
         let group = group.to_owned();
         self.transaction(async move |database| {
-            let leave = "UPDATE jobs SET reason = $1, left_after = (SELECT MAX(id) FROM workers)
+            let now = database.now().await?;
+            let leave = "UPDATE jobs SET reason = $1, left_after = (SELECT MAX(id) FROM workers),
+                    changed_at = $3
                 WHERE group_name = $2 AND state = 'queued' AND worker IS NULL";
-            database.execute(leave, [(&reason).into(), (&group).into()]).await?;
+            database.execute(leave, [(&reason).into(), (&group).into(), now.into()]).await?;
             Ok(())
         })
         .await
