@@ -48,7 +48,7 @@ use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc, time::Duration}
 use futures_core::Stream;
 
 use self::background::{Background, refuse_in_async_code};
-pub use self::task::{Picture, PictureStream, Task, Update, Updates};
+pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Updates};
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
 use crate::{

@@ -157,6 +157,22 @@ impl Picture {
         self.named(self.call(|picture| async move { picture.save_in(directory).await }))
     }
 
+    /// Downloads the picture to a temporary file, as [`crate::Picture::download_in`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
+    pub fn download_in(
+        &self,
+        directory: impl AsRef<Path>,
+        options: SaveOptions,
+    ) -> Result<DownloadedPicture, Error> {
+        let directory = directory.as_ref().to_owned();
+        let download =
+            |picture: crate::Picture| async move { picture.download_in(directory, options).await };
+        self.named(self.get(download))
+    }
+
     /// Downloads the picture as an iterator over its bytes, as [`crate::Picture::stream`].
     ///
     /// # Errors
@@ -170,6 +186,22 @@ impl Picture {
     /// Adds the task to errors of the thread, which do not name it.
     fn named<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| error.with_task(self.task()))
+    }
+}
+
+/// A picture in a temporary file, which has no name yet, as [`crate::DownloadedPicture`].
+pub type DownloadedPicture = Blocking<crate::DownloadedPicture>;
+
+impl DownloadedPicture {
+    /// Gives the picture its name, as [`crate::DownloadedPicture::save`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::DownloadedPicture::save`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        let path = path.as_ref().to_owned();
+        self.call(|picture| async move { picture.save(path).await })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fmt, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
@@ -56,13 +56,14 @@ impl Saved {
     }
 }
 
-/// A picture in a temporary file, which has no name yet; see [`Picture::download_in`]. Dropping it
-/// deletes the file.
+/// A picture in a temporary file, which has no name yet; see [`Picture::download_in`]. Clones share
+/// the file, and dropping the last one deletes it.
+#[derive(Clone)]
 pub struct DownloadedPicture {
     picture: Picture,
     options: SaveOptions,
     /// `None` after it got its name.
-    file: Option<Part>,
+    file: Arc<Mutex<Option<Part>>>,
     kind: Option<FileKind>,
     bytes: u64,
     sha256: Option<String>,
@@ -93,22 +94,26 @@ impl DownloadedPicture {
     ///
     /// Kind [`File`](ErrorKind::File): the file exists, or could not be renamed. The picture can
     /// still be saved at another path, unless it has a name already.
-    pub async fn save(&mut self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+    pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
         let path = path.as_ref().to_owned();
         let unwritable = |error| self.picture.unwritable(&path, error).into_error();
-        let Some(file) = self.file.take() else {
+        let Some(file) = self.file().take() else {
             return Err(unwritable(io::Error::other("the picture is saved already")));
         };
         let named = path.clone();
         let renaming = blocking(move || Ok(file.rename(&named)));
         if let Err((file, error)) = renaming.await.map_err(unwritable)? {
-            self.file = file;
+            *self.file() = file;
             return Err(unwritable(error));
         }
-        let Self { kind, bytes, ref sha256, .. } = *self;
-        let saved = Saved { path, kind, bytes, sha256: sha256.clone() };
+        let Self { kind, bytes, sha256, .. } = self.clone();
+        let saved = Saved { path, kind, bytes, sha256 };
         self.picture.note_saved(&saved, &self.options).await;
         Ok(saved)
+    }
+
+    fn file(&self) -> MutexGuard<'_, Option<Part>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,7 +216,7 @@ impl Picture {
     /// use imagekiln::SaveOptions;
     ///
     /// let picture = task.wait().await?;
-    /// let mut fox = picture.download_in("pictures", SaveOptions::default()).await?;
+    /// let fox = picture.download_in("pictures", SaveOptions::default()).await?;
     /// let extension = fox.kind().map_or("bin", |kind| kind.extension());
     /// fox.save(format!("pictures/fox.{extension}")).await?;
     /// # Ok(())
@@ -234,8 +239,8 @@ impl Picture {
         };
         let finished = self.attempt(download).await?;
         let Finished { part, kind, bytes, sha256 } = finished;
-        let picture = self.clone();
-        Ok(DownloadedPicture { picture, options, file: Some(part), kind, bytes, sha256 })
+        let (picture, file) = (self.clone(), Arc::new(Mutex::new(Some(part))));
+        Ok(DownloadedPicture { picture, options, file, kind, bytes, sha256 })
     }
 
     /// Reports the saved picture, and closes its record.

@@ -83,7 +83,7 @@ async fn a_downloaded_picture_gets_its_name_later() {
     let path = folder.path().join("fox.png");
     std::fs::write(&path, "another file").unwrap();
     let options = SaveOptions::default().sha256(true);
-    let mut fox = picture.download_in(folder.path(), options.clone()).await.unwrap();
+    let fox = picture.download_in(folder.path(), options.clone()).await.unwrap();
     assert_eq!((fox.kind(), fox.bytes()), (Some(FileKind::Png), PNG.len() as u64));
     let error = fox.save(&path).await.unwrap_err();
     assert_kind(&error, ErrorKind::File);

@@ -63,6 +63,7 @@ const RENEWALS: u32 = 3;
 ///     match dispatcher.advance(&name).await? {
 ///         Advanced::Ended(job) => println!("{name}: {}", job.state),
 ///         Advanced::Later(after) => println!("{name}: again in {after:?}"),
+///         other => println!("{name}: {other:?}"),
 ///     }
 /// }
 /// dispatcher.finish().await?;

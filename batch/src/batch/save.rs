@@ -71,7 +71,7 @@ impl Worker {
         for _ in 0..MAX_NAMES {
             if is_announced || self.announce(job, &location).await? {
                 let PictureLocation { output, key } = &location;
-                let download = match &mut download {
+                let download = match &download {
                     Some(download) => download,
                     None => download.insert(output.download(key, picture).await?),
                 };

@@ -75,7 +75,7 @@ impl Folder {
     pub(super) async fn save(
         &self,
         key: &str,
-        picture: &mut DownloadedPicture,
+        picture: &DownloadedPicture,
     ) -> Result<SavedPicture, SaveError> {
         let sha256 = picture.sha256().unwrap_or_default().to_owned();
         let (bytes, kind, location) = (picture.bytes(), picture.kind(), self.location(key));

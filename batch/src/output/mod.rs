@@ -148,7 +148,7 @@ impl Output {
     pub(crate) async fn save(
         &self,
         key: &str,
-        picture: &mut Download,
+        picture: &Download,
     ) -> Result<SavedPicture, SaveError> {
         match (self, picture) {
             (Self::Folder(folder), Download::File(file)) => folder.save(key, file).await,

@@ -13,7 +13,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    Error, ErrorKind,
+    Error, ErrorKind, SaveOptions,
     blocking::{Client, Picture, Task},
 };
 
@@ -50,6 +50,7 @@ fn call_everything(client: &Client, task: &Task, picture: &Picture) -> Vec<Error
         picture.bytes_unchecked().unwrap_err(),
         picture.save(directory.path().join("fox.png")).unwrap_err(),
         picture.save_in(directory.path()).unwrap_err(),
+        picture.download_in(directory.path(), SaveOptions::default()).map(drop).unwrap_err(),
         picture.stream().unwrap_err(),
     ]
 }
