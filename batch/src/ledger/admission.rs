@@ -4,7 +4,7 @@ use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
     database::Database,
-    limits::{Limit, LimitReached, Limits, RunLimits, Subject},
+    limits::{Limit, LimitReached, Limits, RunLimits, StoredLimit, Subject},
 };
 use crate::{Error, Scope, report::sum};
 
@@ -42,11 +42,54 @@ impl Ledger {
     ) -> Result<Admission, Error> {
         let (operation, group) = (operation.to_owned(), group.map(str::to_owned));
         self.transaction(async move |database| {
-            let active = database.value(&format!("SELECT {ACTIVE}"), []).await?;
             let subject = Subject { operation: &operation, group: group.as_deref() };
-            admission(database, subject, Some((limits, active))).await
+            let facts = Facts::read(database, subject, "").await?;
+            admission(database, subject, &facts, Some(limits)).await
         })
         .await
+    }
+}
+
+/// What a decision needs.
+pub(super) struct Facts {
+    /// The number of the submission, if it is in the ledger already.
+    pub(super) known: Option<i64>,
+    /// The number of active jobs.
+    active: i64,
+    stored: Limits,
+}
+
+type FactColumns =
+    (Option<i64>, i64, Option<String>, Option<String>, Option<f64>, Option<i64>, Option<i64>);
+
+impl Facts {
+    /// Reads everything in one statement, because all workers wait for this transaction.
+    pub(super) async fn read(
+        database: &mut Database,
+        subject: Subject<'_>,
+        intent: &str,
+    ) -> sqlx::Result<Self> {
+        let find = format!(
+            "SELECT (SELECT id FROM submissions WHERE intent_id = $3), {ACTIVE},
+                scope, name, budget, max_active, paused_at
+             FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
+                OR scope = 'operation' AND name = $1
+                OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
+        );
+        let group = subject.group.unwrap_or_default();
+        let values = [subject.operation.into(), group.into(), intent.into()];
+        let mut facts = Self { known: None, active: 0, stored: Limits::default() };
+        for (known, active, scope, name, budget, max_active, paused_at) in
+            database.rows::<FactColumns>(&find, values).await?
+        {
+            (facts.known, facts.active) = (known, active);
+            if let (Some(scope), Some(name)) = (scope, name) {
+                let is_paused = paused_at.is_some();
+                let limit = StoredLimit { budget, max_active, is_paused };
+                facts.stored.0.insert(Scope::of_columns(&scope, name), limit);
+            }
+        }
+        Ok(facts)
     }
 }
 
@@ -54,20 +97,17 @@ impl Ledger {
 pub(super) async fn admission(
     database: &mut Database,
     subject: Subject<'_>,
-    run: Option<(RunLimits, i64)>,
+    Facts { active, stored, .. }: &Facts,
+    run: Option<RunLimits>,
 ) -> Result<Admission, Error> {
     let refused =
         |scope: &Scope, limit| Admission::Refused(LimitReached { scope: scope.clone(), limit });
-    let condition = "scope = 'ledger' OR scope = 'operation' AND name = $1
-        OR scope = 'group' AND $2 <> '' AND name IN ($2, '')";
-    let values = [subject.operation.into(), subject.group.unwrap_or_default().into()];
-    let stored = Limits::read(database, condition, values).await?;
     let scopes = subject.scopes().into_iter().map(|scope| (stored.of(&scope), scope));
     let mut limits: Vec<_> = scopes.collect();
     if let Some((_, scope)) = limits.iter().find(|(limit, _)| limit.is_paused) {
         return Ok(refused(scope, Limit::Paused));
     }
-    if let Some((RunLimits { max_active, .. }, active)) = run
+    if let Some(RunLimits { max_active, .. }) = run
         && active.unsigned_abs() >= max_active as u64
     {
         return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
@@ -82,7 +122,7 @@ pub(super) async fn admission(
             }
         }
     }
-    let run = run.map(|(run, _)| run).unwrap_or_default();
+    let run = run.unwrap_or_default();
     for (limit, scope) in &mut limits {
         if *scope == Scope::Ledger {
             limit.budget = limit.budget.or(run.budget);

@@ -4,8 +4,7 @@ use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, S
 
 use super::{
     Ledger,
-    active::ACTIVE,
-    admission::{Admission, admission},
+    admission::{Admission, Facts, admission},
     database::Database,
     limits::{LimitReached, RunLimits, Subject},
     records::SubmissionRow,
@@ -111,16 +110,12 @@ async fn intend(
     intent: &Intent,
     limits: Option<RunLimits>,
 ) -> Result<Intended, Error> {
-    // One statement, because all workers wait for this transaction.
-    let find = format!("SELECT (SELECT id FROM submissions WHERE intent_id = $1), {ACTIVE}");
-    let found = database.row::<(Option<i64>, i64)>(&find, [intent.id().into()]).await?;
-    let (known, active) = found.ok_or(sqlx::Error::RowNotFound)?;
-    if let Some(known) = known {
+    let subject = Subject { operation: intent.operation(), group: intent.group() };
+    let facts = Facts::read(database, subject, intent.id()).await?;
+    if let Some(known) = facts.known {
         return Ok(Ok(known));
     }
-    let subject = Subject { operation: intent.operation(), group: intent.group() };
-    let run = limits.map(|limits| (limits, active));
-    if let Admission::Refused(limit) = admission(database, subject, run).await? {
+    if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
     let Some(Ticket { job, worker, token }) = Ticket::of(intent) else {
