@@ -75,7 +75,7 @@ async fn respond(client: Client, ledger: Ledger, user: &str, text: &str) -> Resu
     save(&client, &task).await
 }
 
-/// Returns why there will be no picture, in words for the user.
+/// Returns why a request was not accepted, in words for the user.
 fn reason(error: &imagekiln::Error) -> String {
     let limit = error.refusal().and_then(|limit| limit.downcast_ref::<imagekiln_batch::Error>());
     match limit.map(|limit| (limit.kind(), limit.limited_scope())) {
@@ -86,7 +86,7 @@ fn reason(error: &imagekiln::Error) -> String {
     }
 }
 
-/// Saves a picture that is paid for. Tries again unless there will be no picture.
+/// Saves a picture that is paid for. Tries again until the task has failed.
 async fn save(client: &Client, task: &Task) -> Result<String, Error> {
     let is_it = |open: &Unfinished| matches!(open, Unfinished::Task(it, _) if it.id() == task.id());
     loop {

@@ -209,7 +209,8 @@ impl Picture {
     }
 
     /// Downloads the picture to a temporary file in this directory, for programs that choose its
-    /// name when they know its format: [`DownloadedPicture::save`] gives it a name.
+    /// name when they know its format: [`DownloadedPicture::save`] gives it a name. It never
+    /// replaces a file, so `overwrite` and `follow_symlinks` of the options have no effect.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), Box<dyn std::error::Error>> {

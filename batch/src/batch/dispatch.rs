@@ -20,7 +20,6 @@ use super::{
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     ledger::{Marking, Named},
-    output::{Output, OutputTarget},
 };
 
 /// When a job is looked at again that another worker continues, or that a limit holds back.
@@ -91,17 +90,19 @@ pub enum Advanced {
 }
 
 impl Batch {
-    /// Returns a dispatcher, which continues the jobs of the ledger that a queue of the program
-    /// delivers. It uses the settings of the batch, but the queue decides how many jobs run at the
-    /// same time in this process.
+    /// Adds the [jobs](Self::jobs) to the ledger, and returns a dispatcher, which continues those
+    /// that a queue of the program delivers. It uses the settings of the batch, but the queue
+    /// decides how many jobs run at the same time in this process, and when they stop.
     ///
     /// # Errors
     ///
+    /// - [`Job`](ErrorKind::Job): a job could not be added.
     /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed.
-    pub async fn dispatcher(self) -> Result<Dispatcher, Error> {
-        let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
+    pub async fn dispatcher(mut self) -> Result<Dispatcher, Error> {
+        self.ledger.add(self.jobs.iter().cloned()).await?;
+        let output = self.open_output().await?;
         self.ledger.check_output(&output).await?;
         let (stop, stopped) = watch::channel(false);
         let worker =

@@ -288,15 +288,21 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
-        let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
-        if std::mem::take(&mut self.pays_again) {
-            self.ledger.accept_output(&output).await?;
-        }
+        let output = self.open_output().await?;
         let checked = self.ledger.check_output(&output).await;
         self.settings.submits = checked.is_ok();
         let ended = self.run_workers(&output).await;
         self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.report().await
+    }
+
+    /// Opens the output. If a person decided so, the ledger may pay for its pictures.
+    async fn open_output(&mut self) -> Result<Output, Error> {
+        let output = Output::open(&OutputTarget::new(self.output.clone())?).await?;
+        if std::mem::take(&mut self.pays_again) {
+            self.ledger.accept_output(&output).await?;
+        }
+        Ok(output)
     }
 }
 

@@ -245,13 +245,14 @@ impl Run {
         if self.is_ending() {
             return Ok(true);
         }
-        let waits = self.worker.settings.waits_for_jobs && self.worker.settings.submits;
+        let submits = self.worker.settings.submits;
+        let waits = self.worker.settings.waits_for_jobs && submits;
         // In this order: a webhook turns an unknown job into one that can be claimed.
         Ok(!self.pause.is_on()
             && self.waiting().is_none()
             && !waits
             && !self.worker.expects_callbacks().await?
-            && !self.worker.ledger.has_more_jobs(self.number).await?)
+            && !self.worker.ledger.has_more_jobs(self.number, submits).await?)
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
@@ -306,9 +307,11 @@ impl Run {
             }
             // The next claim leaves out the jobs of its scope, until it may have more again.
             (Limit::Paused | Limit::ActiveTasks { .. }, _) => {}
-            (Limit::Budget { is_spent: true, .. }, Scope::Group(group)) => {
-                self.worker.ledger.leave(&job).await?;
-                return self.worker.ledger.leave_group(group, reached.to_string()).await;
+            (Limit::Budget { is_spent: true, credits, .. }, Scope::Group(group)) => {
+                self.worker.ledger.release(&job).await?;
+                self.worker.ledger.leave_group(group, credits, reached.to_string()).await?;
+                self.look();
+                return Ok(());
             }
             // If a job ended in between, the budget may allow this one now.
             (Limit::Budget { .. }, scope) => {

@@ -1,18 +1,19 @@
 //! Changes that hold at once for all workers: limits, pauses, priorities and cancelled jobs.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::{
     Ledger,
     active::{COUNTED, count_active},
-    admission::{SPENDING, Spending},
     database::{Database, Value},
     jobs::matching,
     limits::Limits,
 };
 #[cfg(doc)]
 use crate::JobState;
-use crate::{Error, ErrorKind, Filter, Scope, job::is_group, report::sum};
+use crate::{Error, ErrorKind, Filter, Scope, job::is_group};
 
 /// The limits of a scope, and what counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -113,6 +114,10 @@ impl Ledger {
             let remove = "DELETE FROM limits
                 WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL";
             database.execute(remove, []).await?;
+            // Only a budget leaves jobs to later workers.
+            if column != "budget" {
+                return Ok(());
+            }
             let (condition, values) = match &scope {
                 Scope::Ledger => ("", vec![]),
                 Scope::Operation(name) => ("AND operation = $1", vec![name.into()]),
@@ -140,20 +145,20 @@ impl Ledger {
         self.transaction(async |database| {
             let limits = Limits::read(database, "TRUE", []).await?;
             let active = count_active(database, COUNTED).await?;
-            let mut statuses = Vec::new();
-            for (scope, limit) in limits.0 {
-                let (credits, without_cost) = spent(database, &scope).await?;
-                statuses.push(LimitStatus {
+            let spent = spent(database).await?;
+            let statuses = limits.0.into_iter().map(|(scope, limit)| {
+                let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
+                LimitStatus {
                     budget: limit.budget,
                     max_active: limit.max_active.map(i64::unsigned_abs),
                     is_paused: limit.is_paused,
                     credits,
-                    without_cost,
+                    without_cost: without_cost.unsigned_abs(),
                     active: active.get(&scope).copied().unwrap_or_default().unsigned_abs(),
                     scope,
-                });
-            }
-            Ok(statuses)
+                }
+            });
+            Ok(statuses.collect())
         })
         .await
     }
@@ -206,33 +211,86 @@ impl Ledger {
         .await
     }
 
-    /// Leaves the queued jobs of a group to later workers, because of its budget.
-    pub(crate) async fn leave_group(&self, group: &str, reason: String) -> Result<(), Error> {
-        let group = group.to_owned();
-        self.transaction(async move |database| {
-            let now = database.now().await?;
+    /// Leaves the queued jobs of a group to later workers, because this budget is used up, unless
+    /// the group has another budget in the meantime.
+    pub(crate) async fn leave_group(
+        &self,
+        group: &str,
+        credits: f64,
+        reason: String,
+    ) -> Result<(), Error> {
+        let scope = Scope::Group(group.to_owned());
+        self.exclusive(async move |database| {
+            let (now, name) = (database.now().await?, scope.columns().1);
+            let of_group = "scope = 'group' AND name IN ($1, '')";
+            let limits = Limits::read(database, of_group, [name.into()]).await?;
+            if limits.of(&scope).budget != Some(credits) {
+                return Ok(());
+            }
             let leave = "UPDATE jobs SET reason = $1, left_after = (SELECT MAX(id) FROM workers),
                     changed_at = $3
                 WHERE group_name = $2 AND state = 'queued' AND worker IS NULL";
-            database.execute(leave, [(&reason).into(), (&group).into(), now.into()]).await?;
+            database.execute(leave, [(&reason).into(), name.into(), now.into()]).await?;
             Ok(())
         })
         .await
     }
 }
 
-/// Returns the known costs of a scope in credits, and the number of its submissions without one.
-async fn spent(database: &mut Database, scope: &Scope) -> sqlx::Result<(f64, u64)> {
-    let group = match scope {
-        Scope::EachGroup => return Ok((0.0, 0)),
-        Scope::Group(name) => name,
-        Scope::Ledger | Scope::Operation(_) => "",
-    };
-    let mut spending: Vec<Spending> = database.rows(SPENDING, [group.into()]).await?;
-    if let Scope::Operation(name) = scope {
-        spending.retain(|(operation, ..)| operation == name);
+/// Returns the known costs in credits, and the number of submissions without one, of the ledger,
+/// the operations, and the groups that have limits.
+async fn spent(database: &mut Database) -> sqlx::Result<HashMap<Scope, (f64, i64)>> {
+    let find = "SELECT group_name, operation, SUM(credits), CAST(SUM(without_cost) AS BIGINT)
+        FROM spending
+        WHERE group_name = '' OR group_name IN (SELECT name FROM limits WHERE scope = 'group')
+        GROUP BY group_name, operation";
+    let mut spent = HashMap::<_, (f64, i64)>::new();
+    for (group, operation, credits, without_cost) in
+        database.rows::<(String, String, f64, i64)>(find, []).await?
+    {
+        let scopes = if group.is_empty() {
+            vec![Scope::Ledger, Scope::Operation(operation)]
+        } else {
+            vec![Scope::Group(group)]
+        };
+        for scope in scopes {
+            let counted = spent.entry(scope).or_default();
+            *counted = (counted.0 + credits, counted.1 + without_cost);
+        }
     }
-    let credits = sum(spending.iter().map(|(_, _, known, ..)| *known));
-    let without_cost: i64 = spending.iter().map(|(.., without_cost, _)| without_cost).sum();
-    Ok((credits, without_cost.unsigned_abs()))
+    Ok(spent)
+}
+
+#[cfg(test)]
+mod tests {
+    use imagekiln::types::Gen2Pro;
+
+    use super::*;
+    use crate::Job;
+
+    /// A person may raise a budget after it refused a submission, and before the worker has left
+    /// the other jobs of the group.
+    #[tokio::test]
+    async fn a_group_is_left_only_because_of_its_present_budget() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)";
+        let insert = async |database: &mut Database| Ok(database.execute(worker, []).await?);
+        ledger.transaction(insert).await.unwrap();
+        ledger.add([Job::new("a", "a.jpg", Gen2Pro::new("a fox")).group("anna")]).await.unwrap();
+        let reason = async || ledger.job("a").await.unwrap().unwrap().reason;
+        let anna = Scope::Group("anna".to_owned());
+        ledger.set_budget(Scope::EachGroup, Some(3.0)).await.unwrap();
+        ledger.set_budget(anna.clone(), Some(5.0)).await.unwrap();
+        ledger.leave_group("anna", 3.0, "an earlier budget".to_owned()).await.unwrap();
+        assert_eq!(reason().await, None);
+        ledger.set_budget(anna.clone(), None).await.unwrap();
+        ledger.leave_group("anna", 3.0, "used up".to_owned()).await.unwrap();
+        assert_eq!(reason().await.as_deref(), Some("used up"));
+        ledger.pause(anna.clone()).await.unwrap();
+        ledger.resume(anna.clone()).await.unwrap();
+        assert_eq!(reason().await.as_deref(), Some("used up"));
+        ledger.set_budget(anna, Some(4.0)).await.unwrap();
+        assert_eq!(reason().await, None);
+    }
 }

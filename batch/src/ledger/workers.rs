@@ -123,20 +123,20 @@ impl Ledger {
     }
 
     /// Whether another worker, which may be dead, still has jobs to continue, a paid job can be
-    /// claimed, for example because a webhook has just found its task, or a queued job waits until
-    /// its scope is resumed.
-    pub(crate) async fn has_more_jobs(&self, worker: i64) -> Result<bool, Error> {
+    /// claimed, for example because a webhook has just found its task, or, if this worker submits
+    /// jobs, a queued job waits until its scope is resumed.
+    pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
                     AND state IN ('queued', 'submitting', 'submitted', 'ready')
                 OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
-                    AND (state IN ('submitted', 'ready') OR state = 'queued'
+                    AND (state IN ('submitted', 'ready') OR state = 'queued' AND $2 = 1
                         AND EXISTS (SELECT 1 FROM limits WHERE paused_at IS NOT NULL
                             AND (scope = 'ledger' OR scope = 'operation' AND name = operation
                             OR scope = 'group' AND group_name IS NOT NULL
                                 AND name IN (group_name, ''))))
                 LIMIT 1";
-            Ok(database.finds(find, [worker.into()]).await?)
+            Ok(database.finds(find, [worker.into(), i64::from(submits).into()]).await?)
         })
         .await
     }

@@ -21,6 +21,7 @@ use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, sta
 pub fn tests() -> Vec<Trial> {
     let tests = [
         both(a_paused_ledger_submits_nothing_until_it_is_resumed),
+        both(a_pause_does_not_keep_a_foreign_ledger_waiting),
         both(a_paused_group_does_not_delay_the_others),
         both(the_budget_of_each_group_holds_for_its_jobs),
         both(a_group_has_at_most_as_many_active_tasks_as_its_cap),
@@ -72,6 +73,17 @@ async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
         let error = fixture.batch(&manager).run().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Locked);
     }
+}
+
+async fn a_pause_does_not_keep_a_foreign_ledger_waiting(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
+    let other = fixture.new_ledger().await;
+    other.pause(Scope::Ledger).await.unwrap();
+    let mut batch = fixture.batch(&other).jobs(jobs(2));
+    let ended = time::timeout(Duration::from_secs(3600), batch.run()).await;
+    assert_eq!(ended.unwrap().unwrap_err().kind(), ErrorKind::Foreign);
 }
 
 async fn a_paused_group_does_not_delay_the_others(backend: Backend) {

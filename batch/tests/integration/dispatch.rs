@@ -58,8 +58,7 @@ async fn a_queue_that_delivers_everything_twice_pays_once(backend: Backend) {
 async fn a_dispatcher_that_lost_its_lease_continues(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(3)).await.unwrap();
-    let one = dispatcher(&fixture, &ledger).await;
+    let one = fixture.batch(&ledger).jobs(jobs(3)).dispatcher().await.unwrap();
     deliver(&one, ["0".to_owned()]).await;
     fixture.execute("UPDATE imagekiln.workers SET lease_until = 0").await;
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;

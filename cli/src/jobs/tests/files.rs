@@ -53,7 +53,7 @@ fn groups_priorities_and_metadata() {
     assert_eq!((first.group.as_deref(), first.priority), (Some("anna"), Some(-3)));
     assert_eq!(first.metadata, Some(serde_json::json!({ "a": [1] })));
     assert_eq!((&second.group, second.priority, &second.metadata), (&None, None, &None));
-    // What is no part of the request is no part of the name.
+    // The name comes from the request alone, so the second job needs a number.
     assert_eq!(second.name, format!("{}-2", first.name));
     let jobs = Bench::new().jobs("a.csv", "prompt,group,priority\na,anna,7\nb,,\n");
     assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), Some(7)));
