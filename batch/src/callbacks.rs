@@ -57,7 +57,10 @@ impl Callbacks {
         match record.task() {
             // Nobody waits for it.
             Some(_) if record.state().is_closed() => Ok(()),
-            Some(task) => self.client.confirm(event, task).await.map(drop).map_err(unconfirmed),
+            Some(task) => {
+                let task = task.clone().of_submission(record.intent().id());
+                self.client.confirm(event, &task).await.map(drop).map_err(unconfirmed)
+            }
             None => {
                 let task = self.confirmed(&record, event).await?;
                 tracing::info!(task_id = task.id(), "a webhook found the task of a lost response");

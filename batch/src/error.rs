@@ -47,6 +47,9 @@ pub enum ErrorKind {
     /// A scope has as many active tasks as it [may have](crate::Ledger::set_max_active). Nothing
     /// was sent.
     ActiveTasks,
+    /// A scope has had as many submissions within a minute as its
+    /// [rate](crate::Ledger::set_rate). Nothing was sent.
+    Rate,
     /// A [budget](crate::Ledger::set_budget) does not allow the submission. Nothing was sent.
     Budget,
     /// The output directory or the bucket cannot be used. Paid jobs keep their state, and the next
@@ -118,8 +121,8 @@ impl Error {
     }
 
     /// Returns what the limit is for that refused a submission, for the kinds
-    /// [`Paused`](ErrorKind::Paused), [`ActiveTasks`](ErrorKind::ActiveTasks) and
-    /// [`Budget`](ErrorKind::Budget).
+    /// [`Paused`](ErrorKind::Paused), [`ActiveTasks`](ErrorKind::ActiveTasks),
+    /// [`Rate`](ErrorKind::Rate) and [`Budget`](ErrorKind::Budget).
     #[cfg(feature = "ledger")]
     pub fn limited_scope(&self) -> Option<&Scope> {
         self.limited.as_ref()
@@ -164,11 +167,21 @@ impl error::Error for Error {
 /// The messages of both databases name tables, columns and constraints. Values of a row are only in
 /// the details of PostgreSQL's errors, which `sqlx` does not print with `Display`.
 #[cfg(feature = "ledger")]
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Self {
-        Self::new(ErrorKind::Ledger, "could not read or write the ledger").with_source(error)
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::new(ErrorKind::Ledger, LEDGER_FAILED).with_source(error)
     }
 }
+
+#[cfg(feature = "postgres")]
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::new(ErrorKind::Ledger, LEDGER_FAILED).with_source(error)
+    }
+}
+
+#[cfg(feature = "ledger")]
+const LEDGER_FAILED: &str = "could not read or write the ledger";
 
 #[cfg(test)]
 mod tests {
@@ -183,7 +196,7 @@ mod tests {
         assert_eq!(error.chain(), "could not save: could not write: disk full");
     }
 
-    #[cfg(feature = "ledger")]
+    #[cfg(feature = "postgres")]
     #[test]
     fn a_chain_says_nothing_twice() {
         let quoted = sqlx::Error::Decode("no column".into());

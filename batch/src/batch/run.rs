@@ -222,7 +222,7 @@ impl Run {
         let demand = Demand {
             worker: self.number,
             number: self.claims,
-            paid: free,
+            paid: if self.may_have_paid { free } else { 0 },
             queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
             blocked: self.blocked.iter().cloned().collect(),
         };
@@ -231,7 +231,7 @@ impl Run {
         self.has_looked_alone &= jobs.is_empty();
         let is_queued = |job: &&Claim| job.status.state == JobState::Queued;
         let found = jobs.iter().filter(is_queued).count();
-        self.may_have_paid = jobs.len() - found == free;
+        self.may_have_paid &= jobs.len() - found == free;
         if wants_queued {
             self.may_have_queued = found == queued;
             self.is_limited = is_limited;
@@ -306,7 +306,7 @@ impl Run {
                 return Ok(());
             }
             // The next claim leaves out the jobs of its scope, until it may have more again.
-            (Limit::Paused | Limit::ActiveTasks { .. }, _) => {}
+            (Limit::Paused | Limit::ActiveTasks { .. } | Limit::Rate { .. }, _) => {}
             (Limit::Budget { is_spent: true, credits, .. }, Scope::Group(group)) => {
                 self.worker.ledger.release(&job).await?;
                 self.worker.ledger.leave_group(group, credits, reached.to_string()).await?;

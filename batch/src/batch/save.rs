@@ -127,11 +127,10 @@ impl Worker {
         download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
         let target = self.key(job, picture, download).await?;
-        self.output.prepare(&target).await?;
-        let key = if self.output.exists(&target).await? {
-            beside(&target, picture.task().id())
-        } else {
+        let key = if self.output.is_free(&target).await? {
             target
+        } else {
+            beside(&target, picture.task().id())
         };
         Ok(PictureLocation { output: self.output.clone(), key })
     }
@@ -154,7 +153,10 @@ impl Worker {
         location: &PictureLocation,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
-        let (request, _) = self.ledger.open_job(job).await?;
+        let request = match job.take_request()? {
+            Some(request) => request,
+            None => self.ledger.open_job(job).await?.0,
+        };
         let provenance = Provenance { job: &job.status, request: &request, picture: saved };
         location.output.write_beside(&location.key, &provenance.to_json()?).await?;
         self.ledger.change(job, Change::Saved(saved.clone())).await?;

@@ -25,7 +25,8 @@ impl Worker {
         let origin = ticket.origin(&job.status.name, job.status.group.as_deref());
         match self.client.submit_for(request, origin).await {
             Ok(task) => {
-                self.submitted(job).await?;
+                self.ledger.note_submitted(job, task.reference());
+                self.sinks.changed(&job.status);
                 Ok(task)
             }
             Err(error) => self.submission_failed(job, error).await,
@@ -40,12 +41,15 @@ impl Worker {
             return Ok(());
         }
         let target = template.render(&TemplateFields::default());
-        if self.output.exists(&target).await? {
+        if self.output.is_free(&target).await? {
+            return Ok(());
+        }
+        // A person may have cancelled it since it was claimed.
+        if self.ledger.claimed_job(job).await?.is_some() {
             let reason = "the target exists; move the file, and add the job with another name";
             self.set_state(job, JobState::Failed, Some(reason)).await?;
-            return Err(End::Finished);
         }
-        Ok(self.output.prepare(&target).await?)
+        Err(End::Finished)
     }
 
     /// Adds a webhook URL to the request, if the batch has callbacks, the operation has webhooks,
@@ -58,13 +62,6 @@ impl Worker {
         let token = token()?;
         let url = format!("{}/{token}", url.trim_end_matches('/'));
         Ok((request.field(WEBHOOK_URL, url), Some(token)))
-    }
-
-    /// Updates the status to match what the journal wrote, and reports it.
-    async fn submitted(&self, job: &mut Claim) -> Result<(), Error> {
-        self.ledger.refresh(job).await?;
-        self.sinks.changed(&job.status);
-        Ok(())
     }
 
     /// Checks that the limits allow the job. While the returned guard exists, this worker submits
@@ -156,7 +153,8 @@ impl Worker {
                 let (_, record) = self.ledger.open_job(job).await?;
                 let task = record.and_then(|record| self.client.task_of_record(&record));
                 let task = task.ok_or(lost)?;
-                self.submitted(job).await?;
+                self.ledger.refresh(job).await?;
+                self.sinks.changed(&job.status);
                 Ok(task)
             }
             Err(error) => {

@@ -96,14 +96,23 @@ impl Worker {
         }
         // Does not hold the request while it waits for the task.
         let task = {
-            let Some((request, record)) = self.ledger.claimed_job(job).await? else {
-                return Err(End::Finished);
+            let found = match job.take_request()? {
+                // The journal checks that the job is still queued.
+                Some(request) => Some((request, None)),
+                None => self.ledger.claimed_job(job).await?,
             };
+            let Some((request, record)) = found else { return Err(End::Finished) };
             match record.and_then(|record| self.client.task_of_record(&record)) {
                 Some(task) => task,
                 None => self.submit(job, request).await?,
             }
         };
+        let ready_at = job.status.ready_at;
+        let task = match ready_at {
+            Some(at) => task.ready_since(at),
+            None => task,
+        };
+        let _held = self.ledger.hold_poll(task.reference(), ready_at);
         let picture = self.wait(job, &task).await?;
         self.save(job, &task, picture).await
     }

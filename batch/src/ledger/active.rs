@@ -1,4 +1,4 @@
-//! Active tasks: how many there are, and which queued jobs the caps and pauses leave to claim.
+//! Active tasks: how many there are, and which queued jobs the limits leave to claim.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::{
     database::{Database, Value},
     limits::{Limits, StoredLimit, Subject},
 };
-use crate::Scope;
+use crate::{Error, Scope};
 
 /// The number of jobs between their submission and the saved picture. Jobs that a worker left do
 /// not count: their tasks may never become final.
@@ -29,7 +29,7 @@ const ABOUT_TO_BE_ACTIVE: &str = "
 pub(super) async fn count_active(
     database: &mut Database,
     counted: &str,
-) -> sqlx::Result<HashMap<Scope, i64>> {
+) -> Result<HashMap<Scope, i64>, Error> {
     let mut active = HashMap::new();
     let rows = database.rows::<(String, Option<String>, i64)>(counted, []).await?;
     for (operation, group, count) in &rows {
@@ -40,17 +40,20 @@ pub(super) async fn count_active(
     Ok(active)
 }
 
-/// Which queued jobs a worker may claim: not those of scopes that are paused or have as many active
-/// tasks as they may have. Otherwise, the jobs of one group could delay those of all others.
+/// Which queued jobs a worker may claim: not those of scopes that are paused, have as many active
+/// tasks as they may have, or have used up their rate. Otherwise, the jobs of one group could delay
+/// those of all others.
 pub(super) struct Gate {
     limits: Limits,
     active: HashMap<Scope, i64>,
+    /// How many submissions the rates allow now.
+    turns: HashMap<Scope, i64>,
     closed: HashSet<Scope>,
 }
 
 impl Gate {
-    pub(super) async fn read(database: &mut Database, blocked: &[Scope]) -> sqlx::Result<Self> {
-        let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL";
+    pub(super) async fn read(database: &mut Database, blocked: &[Scope]) -> Result<Self, Error> {
+        let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
         let limits = Limits::read(database, condition, []).await?;
         let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
         let active = if has_caps {
@@ -58,7 +61,12 @@ impl Gate {
         } else {
             HashMap::new()
         };
-        let mut gate = Self { limits, active, closed: blocked.iter().cloned().collect() };
+        let now = database.now();
+        let turns = limits.0.iter();
+        let turns = turns.filter_map(|(scope, limit)| Some((scope.clone(), limit.turns(now)?)));
+        let turns = turns.collect();
+        let closed = blocked.iter().cloned().collect();
+        let mut gate = Self { limits, active, turns, closed };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
         Ok(gate)
@@ -69,7 +77,8 @@ impl Gate {
         let active = self.active.get(&scope).copied().unwrap_or_default();
         // Nothing counts for "each group": whether a group is full depends on its own tasks.
         let is_full = max_active.is_some_and(|most| active >= most) && scope != Scope::EachGroup;
-        if is_paused || is_full {
+        let has_no_turn = self.turns.get(&scope).is_some_and(|turns| *turns <= 0);
+        if is_paused || is_full || has_no_turn {
             self.closed.insert(scope);
         }
     }
@@ -92,6 +101,7 @@ impl Gate {
         }
         for scope in scopes {
             *self.active.entry(scope.clone()).or_default() += 1;
+            self.turns.entry(scope.clone()).and_modify(|turns| *turns -= 1);
             self.close_if_full(scope);
         }
         true

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     mem,
+    sync::Arc,
 };
 
 use imagekiln::Request;
@@ -16,6 +17,9 @@ use crate::{Error, ErrorKind, Job, random};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;
+
+/// The maximum number of attempts to make jobs visible while other processes add some of them.
+const MAX_ATTEMPTS: u32 = 10;
 
 /// The time in milliseconds after which an addition that did not end is removed.
 const ABANDONED: i64 = 24 * 3600 * 1000;
@@ -43,7 +47,7 @@ impl Ledger {
         if added.is_err() {
             let remove = "DELETE FROM staged_jobs WHERE addition = $1";
             let removed = self.transaction(async move |database| {
-                Ok(database.execute(remove, [addition.into()]).await?)
+                database.execute(remove, [addition.into()]).await
             });
             if let Err(error) = removed.await {
                 tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
@@ -59,15 +63,23 @@ impl Ledger {
         let (mut first, is_large) = (0, jobs.len() > CHUNK);
         while !jobs.is_empty() {
             let rest = jobs.split_off(jobs.len().min(CHUNK));
-            let (chunk, is_last) = (mem::replace(&mut jobs, rest), jobs.is_empty());
-            self.transaction(async move |database| {
-                stage(database, addition, first, &chunk).await?;
-                if is_last {
-                    publish(database, addition, is_large).await?;
+            let (chunk, is_last) = (Arc::new(mem::replace(&mut jobs, rest)), jobs.is_empty());
+            for attempt in 1.. {
+                let chunk = Arc::clone(&chunk);
+                let write = async move |database: &mut Database| {
+                    stage(database, addition, first, &chunk).await?;
+                    if is_last {
+                        publish(database, addition, is_large).await?;
+                    }
+                    Ok(())
+                };
+                match self.transaction(write).await {
+                    // Another process has just added one of the jobs. The next check finds it.
+                    Err(error) if is_taken(&error) && attempt < MAX_ATTEMPTS => {}
+                    Err(error) => return Err(error),
+                    Ok(()) => break,
                 }
-                Ok(())
-            })
-            .await?;
+            }
             first += CHUNK as i64;
         }
         self.0.changes.send_replace(());
@@ -133,7 +145,7 @@ async fn stage(
     jobs: &[StoredJob],
 ) -> Result<(), Error> {
     const COLUMNS: usize = 10;
-    let now = database.now().await?;
+    let now = database.now();
     let row = |row: usize| {
         let places: Vec<_> = (1..=COLUMNS).map(|c| format!("${}", row * COLUMNS + c)).collect();
         format!("({})", places.join(", "))
@@ -175,7 +187,7 @@ async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Resu
         database.lock_additions().await?;
     }
     check(database, addition).await?;
-    let (now, number) = (database.now().await?, database.next_number().await?);
+    let (now, number) = (database.later().await?, database.next_number().await?);
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
         "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,

@@ -3,8 +3,9 @@
 use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
-    database::Database,
-    limits::{Limit, LimitReached, Limits, RunLimits, StoredLimit, Subject},
+    database::{Database, FromRow, Row},
+    limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
+    ticket::Ticket,
 };
 use crate::{Error, Scope, report::sum};
 
@@ -43,7 +44,7 @@ impl Ledger {
         let (operation, group) = (operation.to_owned(), group.map(str::to_owned));
         self.transaction(async move |database| {
             let subject = Subject { operation: &operation, group: group.as_deref() };
-            let facts = Facts::read(database, subject, "").await?;
+            let facts = Facts::read(database, subject, "", None).await?;
             admission(database, subject, &facts, Some(limits)).await
         })
         .await
@@ -54,13 +55,32 @@ impl Ledger {
 pub(super) struct Facts {
     /// The number of the submission, if it is in the ledger already.
     pub(super) known: Option<i64>,
+    /// The state of the job that is submitted, if this is the job of the worker that submits it.
+    pub(super) job_state: Option<String>,
     /// The number of active jobs.
     active: i64,
     stored: Limits,
 }
 
-type FactColumns =
-    (Option<i64>, i64, Option<String>, Option<String>, Option<f64>, Option<i64>, Option<i64>);
+/// The facts that are not limits are the same in each row.
+struct FactRow {
+    known: Option<i64>,
+    job_state: Option<String>,
+    active: i64,
+    limit: Option<LimitRow>,
+}
+
+impl FromRow for FactRow {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let has_limit = row.named::<Option<String>>("scope")?.is_some();
+        Ok(Self {
+            known: row.named("known")?,
+            job_state: row.named("job_state")?,
+            active: row.named("active")?,
+            limit: has_limit.then(|| LimitRow::from_row(row)).transpose()?,
+        })
+    }
+}
 
 impl Facts {
     /// Reads everything in one statement, because all workers wait for this transaction.
@@ -68,28 +88,32 @@ impl Facts {
         database: &mut Database,
         subject: Subject<'_>,
         intent: &str,
-    ) -> sqlx::Result<Self> {
+        ticket: Option<&Ticket>,
+    ) -> Result<Self, Error> {
         let find = format!(
-            "SELECT (SELECT id FROM submissions WHERE intent_id = $3), {ACTIVE},
-                scope, name, budget, max_active, paused_at
+            "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
+                (SELECT state FROM jobs WHERE id = $4 AND worker = $5) AS job_state,
+                {ACTIVE} AS active, limits.*
              FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
                 OR scope = 'operation' AND name = $1
                 OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
         );
         let group = subject.group.unwrap_or_default();
-        let values = [subject.operation.into(), group.into(), intent.into()];
-        let mut facts = Self { known: None, active: 0, stored: Limits::default() };
-        for (known, active, scope, name, budget, max_active, paused_at) in
-            database.rows::<FactColumns>(&find, values).await?
-        {
-            (facts.known, facts.active) = (known, active);
-            if let (Some(scope), Some(name)) = (scope, name) {
-                let is_paused = paused_at.is_some();
-                let limit = StoredLimit { budget, max_active, is_paused };
-                facts.stored.0.insert(Scope::of_columns(&scope, name), limit);
-            }
+        let (job, worker) = ticket.map(|ticket| (ticket.job, ticket.worker)).unzip();
+        let operation = subject.operation.into();
+        let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
+        let stored = Limits::default();
+        let mut facts = Self { known: None, job_state: None, active: 0, stored };
+        for row in database.rows::<FactRow>(&find, values).await? {
+            (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
+            facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
         }
         Ok(facts)
+    }
+
+    /// Counts the submission for the rates.
+    pub(super) async fn count_for_rates(&self, database: &mut Database) -> Result<(), Error> {
+        self.stored.count_for_rates(database).await
     }
 }
 
@@ -106,6 +130,11 @@ pub(super) async fn admission(
     let mut limits: Vec<_> = scopes.collect();
     if let Some((_, scope)) = limits.iter().find(|(limit, _)| limit.is_paused) {
         return Ok(refused(scope, Limit::Paused));
+    }
+    let now = database.now();
+    let rates = limits.iter().map(|(limit, scope)| (limit.reached_rate(now), scope));
+    if let Some((limit, scope)) = rates.filter_map(|(limit, scope)| Some((limit?, scope))).next() {
+        return Ok(refused(scope, limit));
     }
     if let Some(RunLimits { max_active, .. }) = run
         && active.unsigned_abs() >= max_active as u64
@@ -169,7 +198,7 @@ async fn counted(
     database: &mut Database,
     scope: &Scope,
     spending: &[Spending],
-) -> sqlx::Result<Vec<Spending>> {
+) -> Result<Vec<Spending>, Error> {
     match scope {
         Scope::Group(name) => database.rows(SPENDING, [name.into()]).await,
         Scope::Operation(name) => {

@@ -96,7 +96,7 @@ async fn adopt(
     let mut submission = match known {
         Some(known) => known,
         None => {
-            let (id, at) = (format!("adopted {job} {task_id}"), database.now().await? / 1000);
+            let (id, at) = (format!("adopted {job} {task_id}"), database.now() / 1000);
             let intent: Intent = built(json!({
                 "id": id, "operation": operation, "at": at, "label": name, "group": group
             }))?;

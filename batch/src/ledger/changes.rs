@@ -47,7 +47,7 @@ impl Ledger {
     }
 
     async fn now(&self) -> Result<i64, Error> {
-        self.transaction(async |database| Ok(database.now().await?)).await
+        self.transaction(async |database| Ok(database.now())).await
     }
 }
 

@@ -1,14 +1,20 @@
 //! Claims: which worker continues a job.
 
+use imagekiln::Request;
+
 use super::{
     Ledger,
     active::Gate,
-    database::{Database, Value},
-    jobs::find_jobs,
+    database::{Database, FromRow, Row, Value},
+    jobs::{self, FoundJob, find_jobs, read_request},
     limits::Subject,
     manage::no_job,
 };
 use crate::{Error, JobState, JobStatus, Scope};
+
+/// The maximum size in bytes of a request that a worker reads before it needs it. Larger ones
+/// contain images, and many jobs wait at the same time.
+pub(super) const SMALL: i64 = 16 * 1024;
 
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
@@ -17,6 +23,16 @@ pub(crate) struct Claim {
     pub(crate) worker: i64,
     /// The job as this worker last wrote it.
     pub(crate) status: JobStatus,
+    /// The request of the job, if it was read before it is needed.
+    pub(super) request: Option<String>,
+}
+
+impl Claim {
+    /// Returns the request of the job once, if it was read already.
+    pub(crate) fn take_request(&mut self) -> Result<Option<Request>, Error> {
+        let request = self.request.take();
+        request.map(|request| read_request(&self.status.name, &request)).transpose()
+    }
 }
 
 /// The jobs that a worker asks for.
@@ -133,6 +149,9 @@ const CLAIMABLE: &str = "worker IS NULL AND (left_after IS NULL OR left_after < 
 
 /// Claims paid jobs. The pictures that are ready come first: their URLs expire.
 async fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
+    if demand.paid == 0 {
+        return Ok(());
+    }
     let find = format!(
         "SELECT id FROM jobs WHERE {CLAIMABLE} AND state IN ('ready', 'submitted')
          ORDER BY state, priority DESC, id LIMIT $2"
@@ -192,7 +211,28 @@ async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
-    let claimed = "j.worker = $1 AND j.claim = $2 ORDER BY j.priority DESC, j.id";
-    let jobs = find_jobs(database, claimed, [worker.into(), number.into()]).await?;
-    Ok(jobs.into_iter().map(|job| Claim { id: job.id, worker, status: job.status }).collect())
+    let claimed = format!(
+        "SELECT {}, CASE WHEN j.state = 'queued' AND OCTET_LENGTH(j.request) <= {SMALL}
+            THEN j.request END AS request
+         FROM {} WHERE j.worker = $1 AND j.claim = $2 ORDER BY j.priority DESC, j.id",
+        jobs::COLUMNS,
+        jobs::TABLES
+    );
+    let rows = database.rows::<ClaimedJob>(&claimed, [worker.into(), number.into()]).await?;
+    let claim = |ClaimedJob { job, request }: ClaimedJob| {
+        let FoundJob { id, status, .. } = job;
+        Claim { id, worker, status, request }
+    };
+    Ok(rows.into_iter().map(claim).collect())
+}
+
+struct ClaimedJob {
+    job: FoundJob,
+    request: Option<String>,
+}
+
+impl FromRow for ClaimedJob {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        Ok(Self { job: FoundJob::from_row(row)?, request: row.named("request")? })
+    }
 }

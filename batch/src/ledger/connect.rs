@@ -7,15 +7,17 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{
-    Connection as _, SqliteConnection,
-    migrate::{MigrateError, Migrator},
-    sqlite::SqliteConnectOptions,
-};
+use rusqlite::{Connection, OpenFlags};
 #[cfg(feature = "postgres")]
-use sqlx::{PgConnection, postgres::PgConnectOptions};
+use sqlx::{Connection as _, PgConnection, migrate::MigrateError, postgres::PgConnectOptions};
 
-use super::{APPLICATION_ID, clocks::Clocks, database::Database, file::LockedFile, migrations};
+use super::{
+    APPLICATION_ID,
+    clocks::Clocks,
+    database::Database,
+    file::LockedFile,
+    migrations::{self, BoxError},
+};
 #[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
 
@@ -27,7 +29,8 @@ const LONGEST_TURN: Duration = Duration::from_secs(60);
 #[cfg(feature = "postgres")]
 const UPGRADES: u32 = 10;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// The number of prepared statements that a connection keeps.
+const STATEMENTS: usize = 100;
 
 /// The location of the database.
 pub(super) enum Source {
@@ -45,12 +48,13 @@ pub(super) enum Source {
 impl Source {
     pub(super) async fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
-            Self::File(file) => Ok(Database::Sqlite(open_file(&file.path).await?, clocks.clone())),
-            Self::FileOfOther(path) => Ok(Database::Sqlite(open_file(path).await?, clocks.clone())),
+            Self::File(LockedFile { path, .. }) | Self::FileOfOther(path) => {
+                Ok(Database::Sqlite(open_file(path)?, clocks.clone()))
+            }
             Self::FileToRead(path) => read_file(path, clocks.clone()).await,
             #[cfg(feature = "postgres")]
             Self::Server(options) => {
-                open_server(options).await.map(|connection| Database::Postgres(connection, None))
+                open_server(options).await.map(|connection| Database::Postgres(connection, 0))
             }
             #[cfg(feature = "postgres")]
             Self::ServerToRead(options) => read_server(options).await,
@@ -78,30 +82,35 @@ impl Source {
 }
 
 /// Changes nothing in a database of another program.
-async fn open_file(path: &Path) -> Result<SqliteConnection, BoxError> {
-    let options =
-        SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(LONGEST_TURN);
-    let mut connection = SqliteConnection::connect_with(&options).await?;
-    is_empty_file(&mut connection).await?;
-    let mode: String =
-        sqlx::query_scalar("PRAGMA journal_mode = WAL").fetch_one(&mut connection).await?;
+fn open_file(path: &Path) -> Result<Connection, BoxError> {
+    let mut connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(LONGEST_TURN)?;
+    is_empty_file(&connection)?;
+    let wal = "PRAGMA journal_mode = WAL";
+    let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
     if mode != "wal" {
         return Err("SQLite could not turn on its write-ahead log for this file".into());
     }
     // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
-    for setting in ["synchronous = FULL", "cache_size = -32768"] {
-        sqlx::query(&format!("PRAGMA {setting}")).execute(&mut connection).await?;
-    }
-    migrations::sqlite().await?.run(&mut connection).await.map_err(explain)?;
+    let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
+        PRAGMA foreign_keys = ON";
+    connection.execute_batch(settings)?;
+    migrations::upgrade_file(&mut connection)?;
+    Ok(connection)
+}
+
+fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
 /// Whether the file contains no tables yet. Fails if it is the database of another program.
-async fn is_empty_file(connection: &mut SqliteConnection) -> Result<bool, BoxError> {
-    let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
-    // sqlx creates its own table before the first migration.
+fn is_empty_file(connection: &Connection) -> Result<bool, BoxError> {
+    let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    // This table is created before the first migration.
     let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
-    let others: i64 = sqlx::query_scalar(others).fetch_one(connection).await?;
+    let others: i64 = connection.query_row(others, [], |row| row.get(0))?;
     match (id, others) {
         (APPLICATION_ID, _) => Ok(false),
         (0, 0) => Ok(true),
@@ -167,9 +176,10 @@ async fn upgrade_server(options: &PgConnectOptions) -> Result<PgConnection, BoxE
     Ok(connection)
 }
 
+#[cfg(feature = "postgres")]
 fn explain(error: MigrateError) -> BoxError {
     match error {
-        MigrateError::VersionMissing(_) => "a later version of this program wrote it".into(),
+        MigrateError::VersionMissing(_) => migrations::LATER.into(),
         error => error.into(),
     }
 }
@@ -189,13 +199,13 @@ async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
     if !path.try_exists()? {
         return Err(no_ledger());
     }
-    let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    let mut connection = SqliteConnection::connect_with(&options).await?;
-    if is_empty_file(&mut connection).await? {
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(LONGEST_TURN)?;
+    if is_empty_file(&connection)? {
         return Err(no_ledger());
     }
     let mut database = Database::Sqlite(connection, clocks);
-    check_version(&mut database, &migrations::sqlite().await?).await?;
+    check_version(&mut database).await?;
     Ok(database)
 }
 
@@ -209,19 +219,18 @@ async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
     for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
         sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
-    let mut database = Database::Postgres(connection, None);
-    check_version(&mut database, &migrations::postgres().await?).await?;
+    let mut database = Database::Postgres(connection, 0);
+    check_version(&mut database).await?;
     Ok(database)
 }
 
 /// Fails if the tables are not those of this version. A reader cannot bring them up to date.
-async fn check_version(database: &mut Database, migrations: &Migrator) -> Result<(), BoxError> {
-    let newest = migrations.iter().map(|migration| migration.version).max();
+async fn check_version(database: &mut Database) -> Result<(), BoxError> {
     let applied = "SELECT MAX(version) FROM _sqlx_migrations";
     match database.value::<Option<i64>>(applied, []).await? {
-        applied if applied == newest => Ok(()),
+        Some(migrations::NEWEST) => Ok(()),
         None => Err(no_ledger()),
-        applied if applied > newest => Err("a later version of this program wrote it".into()),
-        _ => Err("an earlier version of this program wrote it; open it once to write".into()),
+        Some(migrations::NEWEST..) => Err(migrations::LATER.into()),
+        Some(_) => Err("an earlier version of this program wrote it; open it once to write".into()),
     }
 }

@@ -15,6 +15,9 @@ use super::{
 use crate::JobState;
 use crate::{Error, ErrorKind, Filter, Scope, job::is_group};
 
+/// The highest rate, in submissions per minute.
+const MAX_RATE: i64 = 6000;
+
 /// The limits of a scope, and what counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -25,6 +28,8 @@ pub struct LimitStatus {
     pub budget: Option<f64>,
     /// The cap on active tasks; see [`Ledger::set_max_active`].
     pub max_active: Option<u64>,
+    /// The maximum number of submissions per minute; see [`Ledger::set_rate`].
+    pub rate: Option<u64>,
     /// Whether the submissions are paused; see [`Ledger::pause`].
     pub is_paused: bool,
     /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
@@ -73,6 +78,24 @@ impl Ledger {
         self.set_limit(scope, "max_active", tasks.into()).await
     }
 
+    /// Sets how many submissions a scope may have in any minute, or removes the rate. It spreads
+    /// them over the minute, and holds for all workers at once.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`set_budget`](Self::set_budget), and kind [`State`](ErrorKind::State) if
+    /// the rate is not 1 to 6,000, or is for [each group](Scope::EachGroup).
+    pub async fn set_rate(&self, scope: Scope, per_minute: Option<u64>) -> Result<(), Error> {
+        let rate = per_minute.map(|rate| i64::try_from(rate).unwrap_or(i64::MAX));
+        let is_rate = rate.is_none_or(|rate| (1..=MAX_RATE).contains(&rate));
+        if !is_rate || scope == Scope::EachGroup {
+            let message = "a rate is 1 to 6,000 submissions per minute, of the ledger, an \
+                           operation or one group; nothing was changed";
+            return Err(Error::new(ErrorKind::State, message));
+        }
+        self.set_limit(scope, "rate", rate.into()).await
+    }
+
     /// Pauses the submissions of a scope. Tasks that the service has accepted continue, and their
     /// pictures are saved. A run stays open until it is [resumed](Self::resume).
     ///
@@ -80,7 +103,7 @@ impl Ledger {
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
     pub async fn pause(&self, scope: Scope) -> Result<(), Error> {
-        let now = self.transaction(async |database| Ok(database.now().await?)).await?;
+        let now = self.transaction(async |database| Ok(database.now())).await?;
         self.set_limit(scope, "paused_at", now.into()).await
     }
 
@@ -106,13 +129,16 @@ impl Ledger {
         }
         self.exclusive(async move |database| {
             let (kind, name) = scope.columns();
+            // The turns of another rate do not count.
+            let turns = if column == "rate" { ", next_at = NULL" } else { "" };
             let set = format!(
                 "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
-                 ON CONFLICT (scope, name) DO UPDATE SET {column} = excluded.{column}"
+                 ON CONFLICT (scope, name) DO UPDATE SET {column} = excluded.{column}{turns}"
             );
             database.execute(&set, [kind.into(), name.into(), value.clone()]).await?;
             let remove = "DELETE FROM limits
-                WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL";
+                WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL
+                    AND rate IS NULL";
             database.execute(remove, []).await?;
             // Only a budget leaves jobs to later workers.
             if column != "budget" {
@@ -151,6 +177,7 @@ impl Ledger {
                 LimitStatus {
                     budget: limit.budget,
                     max_active: limit.max_active.map(i64::unsigned_abs),
+                    rate: limit.rate.map(i64::unsigned_abs),
                     is_paused: limit.is_paused,
                     credits,
                     without_cost: without_cost.unsigned_abs(),
@@ -201,12 +228,12 @@ impl Ledger {
         self.transaction(async move |database| {
             let first = match value {
                 Some(value) => value,
-                None => database.now().await?,
+                None => database.now(),
             };
             let mut values = vec![first.into()];
             let condition = matching(&filter, "jobs", &mut values);
             let change = format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");
-            Ok(database.execute(&change, values).await?)
+            database.execute(&change, values).await
         })
         .await
     }
@@ -221,7 +248,7 @@ impl Ledger {
     ) -> Result<(), Error> {
         let scope = Scope::Group(group.to_owned());
         self.exclusive(async move |database| {
-            let (now, name) = (database.now().await?, scope.columns().1);
+            let (now, name) = (database.now(), scope.columns().1);
             let of_group = "scope = 'group' AND name IN ($1, '')";
             let limits = Limits::read(database, of_group, [name.into()]).await?;
             if limits.of(&scope).budget != Some(credits) {
@@ -239,7 +266,7 @@ impl Ledger {
 
 /// Returns the known costs in credits, and the number of submissions without one, of the ledger,
 /// the operations, and the groups that have limits.
-async fn spent(database: &mut Database) -> sqlx::Result<HashMap<Scope, (f64, i64)>> {
+async fn spent(database: &mut Database) -> Result<HashMap<Scope, (f64, i64)>, Error> {
     let find = "SELECT group_name, operation, SUM(credits), CAST(SUM(without_cost) AS BIGINT)
         FROM spending
         WHERE group_name = '' OR group_name IN (SELECT name FROM limits WHERE scope = 'group')

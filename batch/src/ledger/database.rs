@@ -1,27 +1,32 @@
 //! The connection to the database. The statements of the ledger run on SQLite and on PostgreSQL
 //! without a change.
 
-use sqlx::{
-    Arguments as _, Encode, FromRow, Sqlite, SqliteConnection, Type, query, query_as_with,
-    query_with, sqlite::SqliteRow,
-};
+use rusqlite::types::FromSql;
 #[cfg(feature = "postgres")]
-use sqlx::{PgConnection, Postgres, postgres::PgRow, query_scalar, raw_sql};
+use sqlx::{
+    Arguments as _, Decode, PgConnection, Postgres, Row as _, Type,
+    postgres::{PgArguments, PgRow},
+    query_with, raw_sql,
+};
 
 use super::clocks::Clocks;
+use crate::{Error, ErrorKind};
 
 /// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
 #[cfg(feature = "postgres")]
 const LOCK: i64 = super::APPLICATION_ID;
 
+#[cfg(feature = "postgres")]
+const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
+
 pub(super) enum Database {
-    Sqlite(SqliteConnection, Clocks),
-    /// The time is that of the transaction.
+    Sqlite(rusqlite::Connection, Clocks),
+    /// The time is that of the transaction, in milliseconds.
     #[cfg(feature = "postgres")]
-    Postgres(PgConnection, Option<i64>),
+    Postgres(PgConnection, i64),
 }
 
-/// A value for a parameter of a statement, `$1` to `$9`.
+/// A value for a parameter of a statement: `$1` is the first one.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Integer(Option<i64>),
@@ -29,22 +34,75 @@ pub(super) enum Value {
     Text(Option<String>),
 }
 
-/// The columns of a row as a tuple.
-#[cfg(not(feature = "postgres"))]
-pub(super) trait Columns: for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
-#[cfg(not(feature = "postgres"))]
-impl<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin> Columns for T {}
-
-/// The columns of a row as a tuple.
-#[cfg(feature = "postgres")]
-pub(super) trait Columns:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
+/// A row of a result.
+pub(super) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    #[cfg(feature = "postgres")]
+    Postgres(&'r PgRow),
 }
+
+/// The type of a column.
+#[cfg(not(feature = "postgres"))]
+pub(super) trait Column: FromSql {}
+#[cfg(not(feature = "postgres"))]
+impl<T: FromSql> Column for T {}
+
+/// The type of a column.
 #[cfg(feature = "postgres")]
-impl<T> Columns for T where
-    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
-{
+pub(super) trait Column: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
+#[cfg(feature = "postgres")]
+impl<T: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
+
+impl Row<'_> {
+    /// Returns the value of the column with this name.
+    pub(super) fn named<T: Column>(&self, name: &str) -> Result<T, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(name)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => Ok(row.try_get(name)?),
+        }
+    }
+
+    fn at<T: Column>(&self, index: usize) -> Result<T, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(index)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => Ok(row.try_get(index)?),
+        }
+    }
+}
+
+/// What a row of a result is read as.
+pub(super) trait FromRow: Sized {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error>;
+}
+
+/// The columns of a row as a tuple, in order.
+macro_rules! tuples {
+    ($(($($column:ident $index:tt),*))*) => {
+        $(impl<$($column: Column),*> FromRow for ($($column,)*) {
+            fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+                Ok(($(row.at::<$column>($index)?,)*))
+            }
+        })*
+    };
+}
+
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+}
+
+impl FromRow for () {
+    fn from_row(_: &Row<'_>) -> Result<Self, Error> {
+        Ok(())
+    }
 }
 
 impl Database {
@@ -53,43 +111,49 @@ impl Database {
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<u64> {
-        Ok(match self {
-            Self::Sqlite(connection, _) => query_with(sql, arguments::<Sqlite>(values)?)
-                .execute(connection)
-                .await?
-                .rows_affected(),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(connection, _) => query_with(sql, arguments::<Postgres>(values)?)
-                .execute(connection)
-                .await?
-                .rows_affected(),
-        })
-    }
-
-    /// Runs a statement, and returns its rows.
-    pub(super) async fn rows<T: Columns>(
-        &mut self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<Vec<T>> {
+    ) -> Result<u64, Error> {
         match self {
             Self::Sqlite(connection, _) => {
-                query_as_with(sql, arguments::<Sqlite>(values)?).fetch_all(connection).await
+                let changed = bound(connection, sql, values)?.raw_execute()?;
+                Ok(changed as u64)
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
-                query_as_with(sql, arguments::<Postgres>(values)?).fetch_all(connection).await
+                let done = query_with(sql, arguments(values)?).execute(connection).await?;
+                Ok(done.rows_affected())
+            }
+        }
+    }
+
+    /// Runs a statement, and returns its rows.
+    pub(super) async fn rows<T: FromRow>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<T>, Error> {
+        match self {
+            Self::Sqlite(connection, _) => {
+                let (mut found, mut statement) = (Vec::new(), bound(connection, sql, values)?);
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()? {
+                    found.push(T::from_row(&Row::Sqlite(row))?);
+                }
+                Ok(found)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                let rows = query_with(sql, arguments(values)?).fetch_all(connection).await?;
+                rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()
             }
         }
     }
 
     /// Runs a statement, and returns its first row, if there is one.
-    pub(super) async fn row<T: Columns>(
+    pub(super) async fn row<T: FromRow>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<Option<T>> {
+    ) -> Result<Option<T>, Error> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
@@ -98,11 +162,11 @@ impl Database {
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<T>
+    ) -> Result<T, Error>
     where
-        (T,): Columns,
+        (T,): FromRow,
     {
-        self.row::<(T,)>(sql, values).await?.map(|row| row.0).ok_or(sqlx::Error::RowNotFound)
+        self.row::<(T,)>(sql, values).await?.map(|row| row.0).ok_or_else(no_row)
     }
 
     /// Runs a statement, and returns whether it has rows.
@@ -110,45 +174,56 @@ impl Database {
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<bool> {
+    ) -> Result<bool, Error> {
         Ok(self.row::<()>(sql, values).await?.is_some())
     }
 
     /// Begins a transaction. If it is exclusive, it waits until no other one is.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
-    pub(super) async fn begin(&mut self, is_exclusive: bool) -> sqlx::Result<()> {
+    pub(super) async fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
         match self {
             // A transaction that reads first could not become a writer later. A connection that
             // only reads starts a reader.
-            Self::Sqlite(connection, _) => {
-                query("BEGIN IMMEDIATE").execute(connection).await?;
-            }
+            Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).await.map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
-                *now = None;
-                let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})");
-                let begin = if is_exclusive { &lock } else { "BEGIN" };
-                raw_sql(begin).execute(connection).await?;
+                let lock = format!("SELECT pg_advisory_xact_lock({LOCK});");
+                let lock = if is_exclusive { &*lock } else { "" };
+                // Not the time at which it began, because it may have waited for the lock.
+                // At once, because each statement is a round trip.
+                let begin = format!("BEGIN; {lock} {CLOCK}");
+                let rows = raw_sql(&begin).fetch_all(connection).await?;
+                *now = rows.last().ok_or_else(no_row)?.try_get("now")?;
+                Ok(())
             }
         }
-        Ok(())
+    }
+
+    /// Returns the time now, which becomes that of a transaction that took long so far.
+    pub(super) async fn later(&mut self) -> Result<i64, Error> {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(connection, now) = self {
+            *now = raw_sql(CLOCK).fetch_one(connection).await?.try_get("now")?;
+        }
+        Ok(self.now())
     }
 
     /// Excludes other transactions that add many jobs, until the end of this one.
-    pub(super) async fn lock_additions(&mut self) -> sqlx::Result<()> {
+    pub(super) async fn lock_additions(&mut self) -> Result<(), Error> {
         match self {
             // A file has one writer at a time.
             Self::Sqlite(..) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
                 let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
-                raw_sql(&lock).execute(connection).await.map(drop)
+                raw_sql(&lock).execute(connection).await?;
+                Ok(())
             }
         }
     }
 
     /// Returns an expression for the number of the next job, in order of their positions.
-    pub(super) async fn next_number(&mut self) -> sqlx::Result<&'static str> {
+    pub(super) async fn next_number(&mut self) -> Result<&'static str, Error> {
         match self {
             Self::Sqlite(..) => Ok("MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
                     (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
@@ -159,7 +234,7 @@ impl Database {
                 let skip = "SELECT setval('job_numbers', last) FROM
                     (SELECT MAX(number) AS last FROM jobs) jobs, job_numbers
                     WHERE last > last_value";
-                query(skip).execute(connection).await?;
+                raw_sql(skip).execute(connection).await?;
                 Ok("nextval('job_numbers')")
             }
         }
@@ -177,30 +252,36 @@ impl Database {
 
     /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
     /// all workers of the ledger share.
-    pub(super) async fn now(&mut self) -> sqlx::Result<i64> {
+    pub(super) fn now(&self) -> i64 {
         match self {
-            Self::Sqlite(_, clocks) => Ok(clocks.milliseconds()),
+            Self::Sqlite(_, clocks) => clocks.milliseconds(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_, Some(now)) => Ok(*now),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(connection, now) => {
-                // Not the time at which it began, because it may have waited for the lock.
-                let clock = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
-                Ok(*now.insert(query_scalar(clock).fetch_one(connection).await?))
-            }
+            Self::Postgres(_, now) => *now,
         }
     }
 }
 
-fn arguments<'q, DB: sqlx::Database>(
+/// Returns a statement with these values. SQLite numbers parameters in order of appearance.
+fn bound<'c>(
+    connection: &'c rusqlite::Connection,
+    sql: &str,
     values: impl IntoIterator<Item = Value>,
-) -> sqlx::Result<DB::Arguments<'q>>
-where
-    Option<i64>: Encode<'q, DB> + Type<DB> + 'q,
-    Option<f64>: Encode<'q, DB> + Type<DB> + 'q,
-    Option<String>: Encode<'q, DB> + Type<DB> + 'q,
-{
-    let mut arguments = DB::Arguments::default();
+) -> Result<rusqlite::CachedStatement<'c>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    for (number, value) in (1..).zip(values) {
+        let Some(index) = statement.parameter_index(&format!("${number}"))? else { continue };
+        match value {
+            Value::Integer(value) => statement.raw_bind_parameter(index, value),
+            Value::Real(value) => statement.raw_bind_parameter(index, value),
+            Value::Text(value) => statement.raw_bind_parameter(index, value),
+        }?;
+    }
+    Ok(statement)
+}
+
+#[cfg(feature = "postgres")]
+fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Error> {
+    let mut arguments = PgArguments::default();
     for value in values {
         match value {
             Value::Integer(value) => arguments.add(value),
@@ -210,6 +291,11 @@ where
         .map_err(sqlx::Error::Encode)?;
     }
     Ok(arguments)
+}
+
+/// Returns the error for a row that the ledger always contains.
+pub(super) fn no_row() -> Error {
+    Error::new(ErrorKind::Ledger, "the ledger lacks a row; it may be damaged")
 }
 
 impl From<i64> for Value {

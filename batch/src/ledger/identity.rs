@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::Mutex;
 
-use super::{Ledger, connect::Source, database::Database};
+use super::{
+    Ledger,
+    connect::Source,
+    database::{Database, no_row},
+};
 use crate::{
     Error, ErrorKind,
     output::{MarkedNumber, Marker, Output},
@@ -130,7 +134,7 @@ impl Ledger {
         self.transaction(async |database| {
             let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
                 FROM identity";
-            Ok(database.row(find, []).await?.ok_or(sqlx::Error::RowNotFound)?)
+            database.row(find, []).await?.ok_or_else(no_row)
         })
         .await
     }

@@ -7,11 +7,10 @@ use std::{
 };
 
 use imagekiln::Request;
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::{
     Ledger,
-    database::{Database, Value},
+    database::{Database, FromRow, Row, Value},
     manage::prices,
 };
 use crate::{Error, ErrorKind, Filter, JobState, JobStatus, Report, ReportRow, SpendingRow, time};
@@ -226,43 +225,37 @@ pub(super) async fn find_jobs(
     condition: &str,
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<FoundJob>, Error> {
-    let find = format!(
-        "SELECT j.id, j.name, j.number, j.operation, j.target, j.group_name, j.metadata,
-            j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
-            s.task_id, s.cost, s.accepted_at
-         FROM jobs j LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
-    );
-    Ok(database.rows(&find, values).await?)
+    database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values).await
 }
 
-impl<'r, R: Row> FromRow<'r, R> for FoundJob
-where
-    &'static str: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    f64: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let changed_at = row.try_get("changed_at")?;
+/// What a [`FoundJob`] is read from.
+pub(super) const COLUMNS: &str = "j.id, j.name, j.number, j.operation, j.target, j.group_name,
+    j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
+    s.task_id, s.cost, s.accepted_at";
+pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
+
+impl FromRow for FoundJob {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let changed_at = row.named("changed_at")?;
         let status = JobStatus {
-            name: row.try_get("name")?,
-            number: row.try_get::<i64, _>("number")?.unsigned_abs(),
-            operation: row.try_get("operation")?,
-            target: row.try_get("target")?,
-            group: row.try_get("group_name")?,
-            metadata: metadata(row.try_get("metadata")?)?,
-            priority: row.try_get("priority")?,
-            state: state_named(row.try_get("state")?)?,
-            reason: row.try_get("reason")?,
-            task_id: row.try_get("task_id")?,
-            credits: row.try_get("cost")?,
-            location: row.try_get("location")?,
-            added_at: time_of(row.try_get("added_at")?),
-            submitted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(time_of),
-            ready_at: row.try_get::<Option<i64>, _>("ready_at")?.map(time_of),
+            name: row.named("name")?,
+            number: row.named::<i64>("number")?.unsigned_abs(),
+            operation: row.named("operation")?,
+            target: row.named("target")?,
+            group: row.named("group_name")?,
+            metadata: metadata(row.named("metadata")?)?,
+            priority: row.named("priority")?,
+            state: state_named(row.named("state")?)?,
+            reason: row.named("reason")?,
+            task_id: row.named("task_id")?,
+            credits: row.named("cost")?,
+            location: row.named("location")?,
+            added_at: time_of(row.named("added_at")?),
+            submitted_at: row.named::<Option<i64>>("accepted_at")?.map(time_of),
+            ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
             changed_at: time_of(changed_at),
         };
-        Ok(Self { id: row.try_get("id")?, changed_at, status })
+        Ok(Self { id: row.named("id")?, changed_at, status })
     }
 }
 
@@ -270,14 +263,16 @@ pub(super) fn time_of(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 
-fn metadata(text: Option<String>) -> sqlx::Result<Option<serde_json::Value>> {
+fn metadata(text: Option<String>) -> Result<Option<serde_json::Value>, Error> {
     let read = |text: String| serde_json::from_str(&text);
-    text.map(read).transpose().map_err(|error| sqlx::Error::Decode(error.into()))
+    text.map(read).transpose().map_err(|error| damaged("the metadata of a job").with_source(error))
 }
 
 /// The table accepts only known states.
-pub(super) fn state_named(name: String) -> sqlx::Result<JobState> {
-    JobState::named(&name).ok_or_else(|| {
-        sqlx::Error::Decode(format!("the ledger contains an unknown state, {name}").into())
-    })
+pub(super) fn state_named(name: String) -> Result<JobState, Error> {
+    JobState::named(&name).ok_or_else(|| damaged(&format!("the state {name}")))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Ledger, format!("could not read {what} in the ledger"))
 }

@@ -1,17 +1,26 @@
 //! The ledger as the journal of a client.
 
-use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, Step};
+use std::{
+    collections::HashMap,
+    sync::{MutexGuard, PoisonError},
+    time::SystemTime,
+};
+
+use imagekiln::{
+    TaskRef, TaskStatus,
+    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step},
+};
 
 use super::{
     Ledger,
     admission::{Admission, Facts, admission},
     database::Database,
     limits::{LimitReached, RunLimits, Subject},
-    records::SubmissionRow,
+    records::{SubmissionRow, not_queued},
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
-use crate::{Error, ErrorKind, job::is_group};
+use crate::{Error, ErrorKind, JobState, job::is_group};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
@@ -49,11 +58,19 @@ impl Journal for Ledger {
             if let Step::Accepted(_) | Step::NotBilled = step {
                 self.log_step(submission, step).await;
             }
-            let (written, taken) = (submission.to_owned(), step.clone());
+            let (written, steps) = (submission.to_owned(), self.due(submission, step));
+            if steps.is_empty() {
+                return Ok(());
+            }
             self.transaction(async move |database| {
                 match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
-                    Some(mut submission) => submission.advance(database, &taken).await,
-                    None if matches!(taken, Step::Accepted(_)) => Err(missing()),
+                    Some(mut submission) => {
+                        for step in &steps {
+                            submission.advance(database, step).await?;
+                        }
+                        Ok(())
+                    }
+                    None if matches!(steps[..], [Step::Accepted(_)]) => Err(missing()),
                     None => Ok(()),
                 }
             })
@@ -77,7 +94,49 @@ impl Journal for Ledger {
     }
 }
 
+/// While this exists, the ledger does not write that a poll found the picture ready, because it is
+/// saved soon, and that says more. If anything else happens to the submission, the poll is written
+/// first.
+pub(crate) struct HeldPoll<'l> {
+    ledger: &'l Ledger,
+    submission: String,
+}
+
+impl Drop for HeldPoll<'_> {
+    fn drop(&mut self) {
+        self.ledger.held_polls().remove(&self.submission);
+    }
+}
+
 impl Ledger {
+    /// Holds the polls of a job's task. `ready_at` is when an earlier run found its picture ready.
+    pub(crate) fn hold_poll(
+        &self,
+        task: &TaskRef,
+        ready_at: Option<SystemTime>,
+    ) -> Option<HeldPoll<'_>> {
+        let submission = task.submission()?.to_owned();
+        let poll = ready_at.map(|at| Step::Polled { status: TaskStatus::Ready, at });
+        self.held_polls().insert(submission.clone(), poll);
+        Some(HeldPoll { ledger: self, submission })
+    }
+
+    /// Returns the steps to write for this one: none if it is held.
+    fn due(&self, submission: &str, step: &Step) -> Vec<Step> {
+        let mut held = self.held_polls();
+        let Some(poll) = held.get_mut(submission) else { return vec![step.clone()] };
+        if matches!(step, Step::Polled { status: TaskStatus::Ready, .. }) {
+            // The validity of the picture counts from the first one.
+            poll.get_or_insert_with(|| step.clone());
+            return Vec::new();
+        }
+        poll.take().into_iter().chain([step.clone()]).collect()
+    }
+
+    fn held_polls(&self) -> MutexGuard<'_, HashMap<String, Option<Step>>> {
+        self.0.held_polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Records the intent in the database, and then at the output.
     async fn record_intent(
         &self,
@@ -111,30 +170,48 @@ async fn intend(
     limits: Option<RunLimits>,
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
-    let facts = Facts::read(database, subject, intent.id()).await?;
+    let ticket = Ticket::of(intent);
+    #[cfg(feature = "postgres")]
+    if let (Some(ticket), Some(RunLimits { max_active, budget: None, .. })) = (&ticket, limits)
+        && let Some(id) =
+            SubmissionRow::insert_at_once(database, intent, ticket, max_active).await?
+    {
+        return Ok(Ok(id));
+    }
+    let facts = Facts::read(database, subject, intent.id(), ticket.as_ref()).await?;
     if let Some(known) = facts.known {
         return Ok(Ok(known));
     }
     if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
-    let Some(Ticket { job, worker, token }) = Ticket::of(intent) else {
+    facts.count_for_rates(database).await?;
+    let Some(ticket) = ticket else {
         return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?.id));
     };
-    let submission = SubmissionRow::insert(database, intent, Some(job), token).await?;
-    let now = database.now().await?;
+    // It may have been removed.
+    if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
+        return Err(why_not(database, ticket.worker).await?);
+    }
+    let submission =
+        SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket)).await?;
     let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
         changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";
+    let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
-    if database.execute(submit, values).await? == 1 {
-        return Ok(Ok(submission.id));
+    match database.execute(submit, values).await? {
+        1 => Ok(Ok(submission.id)),
+        _ => Err(why_not(database, worker).await?),
     }
+}
+
+/// Returns the error for a job that its worker can no longer submit.
+async fn why_not(database: &mut Database, worker: i64) -> Result<Error, Error> {
     let alive = "SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL";
     if database.finds(alive, [worker.into()]).await? {
-        let message = "the job is no longer queued; nothing was sent";
-        return Err(Error::new(ErrorKind::State, message));
+        return Ok(not_queued());
     }
-    Err(lease_lost())
+    Ok(lease_lost())
 }
 
 fn missing() -> Error {

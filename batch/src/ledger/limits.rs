@@ -1,9 +1,9 @@
-//! The limits of submissions: pauses, caps on active tasks and budgets, of the whole ledger, of an
-//! operation, and of a group.
+//! The limits of submissions: pauses, rates, caps on active tasks and budgets, of the whole ledger,
+//! of an operation, and of a group.
 
 use std::{collections::BTreeMap, error, fmt};
 
-use super::database::{Database, Value};
+use super::database::{Database, FromRow, Row, Value};
 use crate::{Error, ErrorKind, Scope};
 
 /// The limits of a batch.
@@ -48,6 +48,11 @@ pub(crate) enum Limit {
     ActiveTasks {
         most: u64,
     },
+    /// `wait` is in milliseconds.
+    Rate {
+        per_minute: u64,
+        wait: u64,
+    },
     Budget {
         credits: f64,
         /// What the submissions have cost, and what those without a known cost may cost.
@@ -63,6 +68,7 @@ impl LimitReached {
         match self.limit {
             Limit::Paused => ErrorKind::Paused,
             Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
+            Limit::Rate { .. } => ErrorKind::Rate,
             Limit::Budget { .. } => ErrorKind::Budget,
         }
     }
@@ -75,6 +81,13 @@ impl fmt::Display for LimitReached {
             Limit::Paused => write!(f, "{scope} is paused; resume it to submit"),
             Limit::ActiveTasks { most } => {
                 write!(f, "{scope} may have {most} active tasks, and has as many")
+            }
+            Limit::Rate { per_minute, wait } => {
+                let seconds = wait.div_ceil(1000);
+                write!(
+                    f,
+                    "{scope} may have {per_minute} submissions a minute; try again in {seconds} s"
+                )
             }
             Limit::Budget { credits, committed, price, .. } => {
                 write!(
@@ -105,9 +118,69 @@ pub(super) struct StoredLimit {
     pub(super) budget: Option<f64>,
     pub(super) max_active: Option<i64>,
     pub(super) is_paused: bool,
+    /// Submissions per minute.
+    pub(super) rate: Option<i64>,
+    /// When the rate allows the next submission if each one waits for its turn, in milliseconds.
+    pub(super) next_at: i64,
 }
 
-type LimitColumns = (String, String, Option<f64>, Option<i64>, Option<i64>);
+/// A minute and [`EARLY`], in milliseconds: any minute has at most as many submissions as the rate.
+const TURNS: i64 = 61_000;
+
+/// How much earlier than its turn a submission may start, in milliseconds: a worker looks for jobs
+/// once a second.
+const EARLY: i64 = 1000;
+
+impl StoredLimit {
+    /// Returns how many submissions the rate allows now, in milliseconds, if there is a rate.
+    pub(super) fn turns(&self, now: i64) -> Option<i64> {
+        let turn = self.turn()?;
+        let early = now + EARLY - self.next(now);
+        Some(if early < 0 { 0 } else { early / turn + 1 })
+    }
+
+    fn next(&self, now: i64) -> i64 {
+        // If it is later than it can be, the clock was set back.
+        if self.next_at > now + EARLY + TURNS { now } else { self.next_at.max(now) }
+    }
+
+    /// Returns the time between two submissions in milliseconds, if there is a rate.
+    fn turn(&self) -> Option<i64> {
+        let rate = self.rate?.clamp(1, TURNS);
+        Some((TURNS + rate - 1) / rate)
+    }
+
+    /// Returns the value of `next_at` after a submission.
+    fn next_after(&self, now: i64) -> Option<i64> {
+        Some(self.next(now) + self.turn()?)
+    }
+
+    /// Returns the limit of the rate, if it allows no submission now.
+    pub(super) fn reached_rate(&self, now: i64) -> Option<Limit> {
+        if self.turns(now)? > 0 {
+            return None;
+        }
+        let wait = (self.next(now) - EARLY - now).unsigned_abs();
+        Some(Limit::Rate { per_minute: self.rate?.unsigned_abs(), wait })
+    }
+}
+
+/// A row of the limits.
+pub(super) struct LimitRow(pub(super) Scope, pub(super) StoredLimit);
+
+impl FromRow for LimitRow {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let scope = Scope::of_columns(&row.named::<String>("scope")?, row.named("name")?);
+        let limit = StoredLimit {
+            budget: row.named("budget")?,
+            max_active: row.named("max_active")?,
+            is_paused: row.named::<Option<i64>>("paused_at")?.is_some(),
+            rate: row.named("rate")?,
+            next_at: row.named::<Option<i64>>("next_at")?.unwrap_or_default(),
+        };
+        Ok(Self(scope, limit))
+    }
+}
 
 /// The limits of some scopes.
 #[derive(Default)]
@@ -118,16 +191,22 @@ impl Limits {
         database: &mut Database,
         condition: &str,
         values: impl IntoIterator<Item = Value>,
-    ) -> sqlx::Result<Self> {
-        let find = format!(
-            "SELECT scope, name, budget, max_active, paused_at FROM limits WHERE {condition}"
-        );
-        let rows = database.rows::<LimitColumns>(&find, values).await?;
-        let limits = rows.into_iter().map(|(scope, name, budget, max_active, paused_at)| {
-            let limit = StoredLimit { budget, max_active, is_paused: paused_at.is_some() };
-            (Scope::of_columns(&scope, name), limit)
-        });
-        Ok(Self(limits.collect()))
+    ) -> Result<Self, Error> {
+        let find = format!("SELECT * FROM limits WHERE {condition}");
+        let rows = database.rows::<LimitRow>(&find, values).await?;
+        Ok(Self(rows.into_iter().map(|LimitRow(scope, limit)| (scope, limit)).collect()))
+    }
+
+    /// Counts a submission for the rates of all these limits.
+    pub(super) async fn count_for_rates(&self, database: &mut Database) -> Result<(), Error> {
+        let now = database.now();
+        for (scope, limit) in &self.0 {
+            let Some(next_at) = limit.next_after(now) else { continue };
+            let (kind, name) = scope.columns();
+            let count = "UPDATE limits SET next_at = $1 WHERE scope = $2 AND name = $3";
+            database.execute(count, [next_at.into(), kind.into(), name.into()]).await?;
+        }
+        Ok(())
     }
 
     /// Returns the limit of a scope. A group has those of each group that it does not have itself.
@@ -139,6 +218,41 @@ impl Limits {
             budget: own.budget.or(each.budget),
             max_active: own.max_active.or(each.max_active),
             is_paused: own.is_paused || each.is_paused,
+            ..own
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A worker that submits whenever it may has as many submissions as the rate allows, and
+        /// never more in any minute.
+        #[test]
+        fn no_minute_has_more_submissions_than_the_rate(rate in 1..3000i64, pause in 1..1500i64) {
+            let mut limit = StoredLimit { rate: Some(rate), ..StoredLimit::default() };
+            let (mut now, mut times) = (1_795_673_076_000, Vec::new());
+            let end = now + 180_000;
+            while now < end {
+                for _ in 0..limit.turns(now).unwrap() {
+                    prop_assert!(limit.reached_rate(now).is_none());
+                    limit.next_at = limit.next_after(now).unwrap();
+                    times.push(now);
+                }
+                prop_assert!(limit.reached_rate(now).is_some());
+                now += pause;
+            }
+            let rate = rate.unsigned_abs() as usize;
+            for (first, time) in times.iter().zip(times.iter().skip(rate)) {
+                prop_assert!(time - first >= 60_000, "{} ms", time - first);
+            }
+            if pause <= EARLY {
+                prop_assert!(times.len() * 100 >= rate * 3 * 90, "only {}", times.len());
+            }
         }
     }
 }

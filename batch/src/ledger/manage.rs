@@ -34,7 +34,7 @@ impl Ledger {
     pub async fn retry(&self, name: &str) -> Result<JobStatus, Error> {
         let (job, submission) = self.find_in(name, ENDED).await?;
         self.transaction(async move |database| {
-            let now = database.now().await?;
+            let now = database.now();
             // Does not pay again if this runs again, and the job was submitted since.
             let retry = format!(
                 "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
@@ -125,7 +125,7 @@ impl Ledger {
 }
 
 /// Returns the highest known cost of a submission in credits, by operation.
-pub(super) async fn prices(database: &mut Database) -> sqlx::Result<BTreeMap<String, f64>> {
+pub(super) async fn prices(database: &mut Database) -> Result<BTreeMap<String, f64>, Error> {
     let prices = "SELECT operation, MAX(price) FROM spending
         WHERE group_name = '' AND price IS NOT NULL GROUP BY operation";
     Ok(database.rows(prices, []).await?.into_iter().collect())

@@ -27,7 +27,8 @@ impl Ledger {
             .transaction(async |database| {
                 let active = count_active(database, COUNTED).await?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
-                Ok((database.rows::<Spending>(SPENDING, ["".into()]).await?, active))
+                let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
+                Ok((spending, active))
             })
             .await?;
         Ok(metrics(&report, &spending, &limits, active.unsigned_abs()))
@@ -59,6 +60,10 @@ fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], activ
     text.family("active_tasks_limit", "gauge", "The cap on active tasks.");
     for (limit, cap) in limits.iter().filter_map(|limit| Some((limit, limit.max_active?))) {
         text.sample("active_tasks_limit", labels(&limit.scope), cap);
+    }
+    text.family("rate_limit", "gauge", "The maximum number of submissions per minute.");
+    for (limit, rate) in limits.iter().filter_map(|limit| Some((limit, limit.rate?))) {
+        text.sample("rate_limit", labels(&limit.scope), rate);
     }
     text.family("budget_credits", "gauge", "The budget in credits.");
     for (limit, budget) in limits.iter().filter_map(|limit| Some((limit, limit.budget?))) {
@@ -129,6 +134,7 @@ mod tests {
             scope: Scope::EachGroup,
             budget: Some(12.5),
             max_active: None,
+            rate: None,
             is_paused: false,
             credits: 0.0,
             without_cost: 0,
@@ -138,6 +144,7 @@ mod tests {
             scope: Scope::Group("a \"b\" \\c\nd".to_owned()),
             budget: None,
             max_active: Some(4),
+            rate: Some(60),
             is_paused: true,
             active: 2,
             ..limit.clone()
@@ -153,6 +160,7 @@ mod tests {
                 r#"imagekiln_batch_active_tasks{scope="ledger",name=""} 5"#,
                 r#"imagekiln_batch_active_tasks{scope="group",name="a \"b\" \\c\nd"} 2"#,
                 r#"imagekiln_batch_active_tasks_limit{scope="group",name="a \"b\" \\c\nd"} 4"#,
+                r#"imagekiln_batch_rate_limit{scope="group",name="a \"b\" \\c\nd"} 60"#,
                 r#"imagekiln_batch_budget_credits{scope="each_group",name=""} 12.5"#,
                 r#"imagekiln_batch_paused{scope="ledger",name=""} 0"#,
                 r#"imagekiln_batch_paused{scope="each_group",name=""} 0"#,

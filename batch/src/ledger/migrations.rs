@@ -1,21 +1,33 @@
 //! The migrations that create the tables of a ledger.
 //!
-//! `sqlx::migrate!` would embed the same files, but building that macro means compiling sqlx and
-//! SQLite twice.
+//! `sqlx::migrate!` would embed the same files, but building that macro means compiling sqlx twice.
 
+#[cfg(feature = "postgres")]
 use std::future;
 
+#[cfg(feature = "postgres")]
 use futures_core::future::BoxFuture;
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use sha2::{Digest as _, Sha384};
+#[cfg(feature = "postgres")]
 use sqlx::{
     error::BoxDynError,
     migrate::{MigrateError, Migration, MigrationSource, MigrationType, Migrator},
 };
 
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The version of the last migration.
+pub(super) const NEWEST: i64 = SQLITE.len() as i64;
+
+/// Why a ledger with other migrations is not opened.
+pub(super) const LATER: &str = "a later version of this program wrote it";
+
 /// Embeds the files of a folder of `migrations/`.
 macro_rules! scripts {
     ($folder:literal) => {
         scripts!($folder: (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"),
-            (5, "submissions"), (6, "spending"), (7, "staged"), (8, "groups"))
+            (5, "submissions"), (6, "spending"), (7, "staged"), (8, "groups"), (9, "rates"))
     };
     ($folder:literal: $(($version:literal, $name:literal)),+) => {
         &[$(Script {
@@ -33,8 +45,29 @@ const SQLITE: &[Script] = scripts!("sqlite");
 #[cfg(feature = "postgres")]
 const POSTGRES: &[Script] = scripts!("postgres");
 
-pub(super) async fn sqlite() -> Result<Migrator, MigrateError> {
-    Migrator::new(Embedded(SQLITE)).await
+/// Brings the tables of a file up to date. Another process may do the same at the same time.
+pub(super) fn upgrade_file(connection: &mut Connection) -> Result<(), BoxError> {
+    apply(connection, SQLITE)
+}
+
+/// Records what it did in the table that sqlx uses, as earlier versions did.
+fn apply(connection: &mut Connection, scripts: &[Script]) -> Result<(), BoxError> {
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
+            version BIGINT PRIMARY KEY,
+            description TEXT NOT NULL,
+            installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+            success BOOLEAN NOT NULL,
+            checksum BLOB NOT NULL,
+            execution_time BIGINT NOT NULL
+        )",
+    )?;
+    let newest = "SELECT MAX(version) FROM _sqlx_migrations";
+    let newest: Option<i64> = connection.query_row(newest, [], |row| row.get(0))?;
+    if newest > Some(NEWEST) {
+        return Err(LATER.into());
+    }
+    scripts.iter().try_for_each(|script| script.apply(connection))
 }
 
 #[cfg(feature = "postgres")]
@@ -42,6 +75,7 @@ pub(super) async fn postgres() -> Result<Migrator, MigrateError> {
     Migrator::new(Embedded(POSTGRES)).await
 }
 
+#[cfg(feature = "postgres")]
 #[derive(Debug)]
 struct Embedded(&'static [Script]);
 
@@ -53,6 +87,38 @@ struct Script {
     sql: &'static str,
 }
 
+impl Script {
+    fn apply(&self, connection: &mut Connection) -> Result<(), BoxError> {
+        let checksum = Sha384::digest(self.sql);
+        if self.is_applied(connection, &checksum)? {
+            return Ok(());
+        }
+        let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if self.is_applied(&migration, &checksum)? {
+            return Ok(());
+        }
+        migration.execute_batch(self.sql)?;
+        let record = "INSERT INTO _sqlx_migrations
+            (version, description, success, checksum, execution_time) VALUES (?, ?, TRUE, ?, 0)";
+        migration.execute(record, params![self.version, self.description, &checksum[..]])?;
+        Ok(migration.commit()?)
+    }
+
+    fn is_applied(&self, connection: &Connection, checksum: &[u8]) -> Result<bool, BoxError> {
+        let find = "SELECT checksum FROM _sqlx_migrations WHERE version = ?";
+        let applied = connection
+            .query_row(find, [self.version], |row| row.get::<_, Vec<u8>>(0))
+            .optional()?;
+        match applied {
+            Some(applied) if applied != checksum => {
+                Err(format!("its tables are not those of version {}", self.version).into())
+            }
+            applied => Ok(applied.is_some()),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
 impl MigrationSource<'static> for Embedded {
     fn resolve(self) -> BoxFuture<'static, Result<Vec<Migration>, BoxDynError>> {
         let migration = |script: &Script| {
@@ -70,21 +136,21 @@ mod tests {
         TaskRef, TaskStatus,
         journal::{Record, State},
     };
-    use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
     use crate::ledger::{admission::SPENDING, clocks::Clocks, database::Database};
 
     /// The digests of the migrations' texts, as ledgers record them. They refuse others.
-    fn digests(migrator: &Migrator) -> Vec<String> {
+    fn digests(scripts: &[Script]) -> Vec<String> {
+        let digest = |script: &Script| Sha384::digest(script.sql);
         let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        migrator.iter().map(|migration| hexadecimal(&migration.checksum)).collect()
+        scripts.iter().map(|script| hexadecimal(&digest(script))).collect()
     }
 
-    #[tokio::test]
-    async fn migrations_of_existing_ledgers_do_not_change() {
+    #[test]
+    fn migrations_of_existing_ledgers_do_not_change() {
         assert_eq!(
-            digests(&sqlite().await.unwrap()),
+            digests(SQLITE),
             [
                 "634b99c7ac893e711dc20f8f7c5258be7eef97d3fdfb780edf23fbf6e33d8098\
                  6933f667d0a478b08000828f53f745c9",
@@ -102,11 +168,13 @@ mod tests {
                  4da642b6c5607fa78eb8b43c8b13048a",
                 "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
                  3e48fa6d7bda96a8b364e23b14fbf056",
+                "8042826dc0914495143c9bf17e877242c302e2f683283b35f092d63eb17eb85c\
+                 ece379318368c9db551e8596eb4cc7e2",
             ]
         );
         #[cfg(feature = "postgres")]
         assert_eq!(
-            digests(&postgres().await.unwrap()),
+            digests(POSTGRES),
             [
                 "ce1207e6698762535ce01c0c3d8403065f9c8bc4fca3002b99e75dcd21c4e6f8\
                  66fade502ff167f77f7a21eef69b31bd",
@@ -124,27 +192,46 @@ mod tests {
                  0272608c5e836e5b681035607f675fdf",
                 "40cb30cfe095429e348345c81ead82b3ada206cd8ad211a91c1ee1b225e37627\
                  c2694d4d5b259c0a3734a3c967b2e981",
+                "48598c68e24304002b8804bb3b63b1ccbc0d6f229a09e6516b2c5b14c30163c9\
+                 6a9785871552f47c513c8f41801f8aba",
             ]
         );
     }
 
     /// A job that a worker left at a time is left until later workers.
-    #[tokio::test]
-    async fn ledgers_of_the_first_version_are_brought_up_to_date() {
-        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let first = Migrator::new(Embedded(&SQLITE[..1])).await.unwrap();
-        first.run(&mut connection).await.unwrap();
+    #[test]
+    fn ledgers_of_the_first_version_are_brought_up_to_date() {
+        let mut connection = at_version(1);
         let rows = "INSERT INTO workers (id, name, started_at, lease_until) VALUES (7, '', 0, 0);
             INSERT INTO jobs (name, number, target, operation, request, state, left_at, added_at,
                 changed_at) VALUES ('left', 1, 'a', '', '', 'queued', 5, 0, 0),
                 ('free', 2, 'b', '', '', 'queued', NULL, 0, 0)";
-        sqlx::raw_sql(rows).execute(&mut connection).await.unwrap();
-        sqlite().await.unwrap().run(&mut connection).await.unwrap();
-        let left: Vec<Option<i64>> = sqlx::query_scalar("SELECT left_after FROM jobs ORDER BY id")
-            .fetch_all(&mut connection)
-            .await
-            .unwrap();
-        assert_eq!(left, [Some(7), None]);
+        connection.execute_batch(rows).unwrap();
+        upgrade_file(&mut connection).unwrap();
+        let left = |name: &str| -> Option<i64> {
+            let left = "SELECT left_after FROM jobs WHERE name = ?";
+            connection.query_row(left, [name], |row| row.get(0)).unwrap()
+        };
+        assert_eq!((left("left"), left("free")), (Some(7), None));
+    }
+
+    /// Returns a file whose tables are those of an earlier version.
+    fn at_version(version: usize) -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        apply(&mut connection, &SQLITE[..version]).unwrap();
+        connection
+    }
+
+    #[test]
+    fn a_file_with_other_tables_is_refused_and_stays_as_it_is() {
+        let mut connection = at_version(2);
+        let other = "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 2";
+        connection.execute_batch(other).unwrap();
+        let refused = upgrade_file(&mut connection).unwrap_err();
+        assert_eq!(refused.to_string(), "its tables are not those of version 2");
+        let applied = "SELECT COUNT(*) FROM _sqlx_migrations";
+        let applied: i64 = connection.query_row(applied, [], |row| row.get(0)).unwrap();
+        assert_eq!(applied, 2);
     }
 
     /// Rows of the fourth version. The first one wrote the same without records.
@@ -260,11 +347,10 @@ mod tests {
 
     #[tokio::test]
     async fn submissions_of_earlier_versions_become_records() {
-        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let fourth = Migrator::new(Embedded(&SQLITE[..4])).await.unwrap();
-        fourth.run(&mut connection).await.unwrap();
-        sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
-        sqlite().await.unwrap().run(&mut connection).await.unwrap();
+        let mut connection = at_version(4);
+        connection.execute_batch("PRAGMA foreign_keys = ON").unwrap();
+        connection.execute_batch(ROWS).unwrap();
+        upgrade_file(&mut connection).unwrap();
         check_new_version(&mut Database::Sqlite(connection, Clocks::default())).await;
     }
 
@@ -272,6 +358,7 @@ mod tests {
     #[tokio::test]
     async fn submissions_of_earlier_versions_become_records_in_postgres() {
         use imagekiln_testbed::postgres::{POSTGRES as SERVER, cluster};
+        use sqlx::Connection as _;
         if !(SERVER.is_present)() && std::env::var_os(SERVER.variable).is_none() {
             return;
         }
@@ -283,6 +370,6 @@ mod tests {
         fourth.run(&mut connection).await.unwrap();
         sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
         postgres().await.unwrap().run(&mut connection).await.unwrap();
-        check_new_version(&mut Database::Postgres(connection, None)).await;
+        check_new_version(&mut Database::Postgres(connection, 0)).await;
     }
 }

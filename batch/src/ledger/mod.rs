@@ -34,7 +34,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use imagekiln::journal::Directory;
+use imagekiln::journal::{Directory, Step};
 use tokio::sync::{self, watch};
 
 pub(crate) use self::acceptances::OpenLog;
@@ -80,6 +80,8 @@ struct Inner {
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
+    /// The polls that are not written yet, by submission.
+    held_polls: Mutex<HashMap<String, Option<Step>>>,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
     acceptances: OnceLock<Directory>,
@@ -221,7 +223,13 @@ impl Ledger {
     }
 
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
-        let database = source.connect(&clocks).await.map_err(|error| {
+        // On a blocking thread, like every access to a file.
+        let (runtime, known) = (tokio::runtime::Handle::current(), clocks.clone());
+        let connect = move || (runtime.block_on(source.connect(&known)), source);
+        let (connected, source) = tokio::task::spawn_blocking(connect).await.map_err(|error| {
+            Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
+        })?;
+        let database = connected.map_err(|error| {
             if connect::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
@@ -242,6 +250,7 @@ impl Ledger {
             queue: Queue::default(),
             clocks,
             workers: Mutex::default(),
+            held_polls: Mutex::default(),
             changes: watch::Sender::new(()),
             acceptances: OnceLock::new(),
             source,
@@ -257,7 +266,9 @@ impl Ledger {
             Some(database) => runtime.block_on(database.finds(&pragma, [])).map(drop),
             None => Ok(()),
         };
-        Ok(tokio::task::spawn_blocking(run).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))?)
+        tokio::task::spawn_blocking(run).await.map_err(|error| {
+            Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)
+        })?
     }
 
     fn name(&self) -> String {

@@ -5,7 +5,12 @@ use imagekiln::{
     journal::{Record, Step},
 };
 
-use super::{Ledger, database::Database, manage::why_unchanged, records::SubmissionRow};
+use super::{
+    Ledger,
+    database::{Database, no_row},
+    manage::why_unchanged,
+    records::SubmissionRow,
+};
 #[cfg(doc)]
 use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus};
@@ -92,8 +97,8 @@ impl Ledger {
         let (id, decided) = (submission.to_owned(), step.clone());
         self.exclusive(async move |database| {
             let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id).await?;
-            let mut found = found.ok_or(sqlx::Error::RowNotFound)?;
-            let left = found.hold_until.unwrap_or_default() - database.now().await?;
+            let mut found = found.ok_or_else(no_row)?;
+            let left = found.hold_until.unwrap_or_default() - database.now();
             if left > 0 && decided == Step::NotBilled {
                 return Err(held(left));
             }

@@ -1,14 +1,15 @@
 //! The steps of a job by its worker.
 
 use imagekiln::{
-    Request,
+    Request, TaskRef,
     journal::{Record, Step},
 };
+use rusqlite::ffi;
 
 use super::{
     Ledger,
-    claims::Claim,
-    database::{Database, Value},
+    claims::{Claim, SMALL},
+    database::{Database, Value, no_row},
     jobs::{find_jobs, read_request, state_named, time_of},
     records::{SubmissionRow, read},
     workers::lease_lost,
@@ -30,7 +31,7 @@ impl Ledger {
     /// Returns the request of a job, and the record of its submission, if it has one.
     pub(crate) async fn open_job(&self, job: &Claim) -> Result<(Request, Option<Record>), Error> {
         let found = self.find_job("j.id = $1", [job.id.into()]).await?;
-        found.ok_or_else(|| sqlx::Error::RowNotFound.into())
+        found.ok_or_else(no_row)
     }
 
     pub(super) async fn find_job<const N: usize>(
@@ -45,7 +46,7 @@ impl Ledger {
                      LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
                 );
                 let found = database.row::<(String, String, Option<String>)>(&job, values.clone());
-                Ok(found.await?)
+                found.await
             })
             .await?;
         let Some((name, request, record)) = found else { return Ok(None) };
@@ -73,11 +74,22 @@ impl Ledger {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let write =
             async move |database: &mut Database| change.write(database, id, worker, from).await;
-        let (state, reason, location, ready_at, changed_at) = self.transaction(write).await?;
+        let (state, reason, location, ready_at, changed_at, accepted_at, request) =
+            self.transaction(write).await?;
         let status = &mut job.status;
         (status.state, status.reason, status.location) = (state_named(state)?, reason, location);
         (status.ready_at, status.changed_at) = (ready_at.map(time_of), time_of(changed_at));
+        (status.submitted_at, job.request) = (accepted_at.map(time_of), request);
         Ok(())
+    }
+
+    /// Notes in a claim that the journal has recorded this task. The time is that of this process:
+    /// [`change`](Self::change) replaces it by that of the ledger.
+    pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef) {
+        let (status, now) = (&mut job.status, Some(time_of(self.0.clocks.milliseconds())));
+        (status.state, status.reason) = (JobState::Submitted, None);
+        (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
+        (status.submitted_at, status.changed_at) = (now, now.unwrap_or(status.changed_at));
     }
 
     /// Announces that the picture will be saved at `location`, where nothing exists. Returns
@@ -93,8 +105,16 @@ impl Ledger {
 
 /// Whether another row has a value that must be unique.
 pub(super) fn is_taken(error: &Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-    matches!(source, Some(sqlx::Error::Database(error)) if error.is_unique_violation())
+    let Some(source) = std::error::Error::source(error) else { return false };
+    #[cfg(feature = "postgres")]
+    if let Some(sqlx::Error::Database(error)) = source.downcast_ref() {
+        return error.is_unique_violation();
+    }
+    let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() else {
+        return false;
+    };
+    let codes = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
+    codes.contains(&error.extended_code)
 }
 
 /// A change of a job by its worker.
@@ -108,8 +128,10 @@ pub(crate) enum Change {
     Saved(SavedPicture),
 }
 
-/// The state of a job, its reason and its location, and when it became ready and last changed.
-pub(super) type Changed = (String, Option<String>, Option<String>, Option<i64>, i64);
+/// The state of a job, its reason and its location, when it became ready and last changed, when its
+/// task was recorded, and the request of a job that became ready, if it is small.
+pub(super) type Changed =
+    (String, Option<String>, Option<String>, Option<i64>, i64, Option<i64>, Option<String>);
 
 impl Change {
     /// If the connection broke after the commit, the job is in its new state already.
@@ -128,22 +150,26 @@ impl Change {
                 (JobState::Saved, None, Some(picture.location.clone()))
             }
         };
-        let change = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
-            ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
+        let change = format!(
+            "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
+             ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
                 ELSE ready_at END,
-            changed_at = $4
-            WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)
-            RETURNING state, reason, location, ready_at, changed_at";
+             changed_at = $4
+             WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)
+             RETURNING state, reason, location, ready_at, changed_at,
+                (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
+                CASE WHEN $1 = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
+        );
         let values = [
             to.as_str().into(),
             reason.into(),
             location.into(),
-            database.now().await?.into(),
+            database.now().into(),
             job.into(),
             worker.into(),
             from.as_str().into(),
         ];
-        database.row(change, values).await?.ok_or_else(lease_lost)
+        database.row(&change, values).await?.ok_or_else(lease_lost)
     }
 }
 

@@ -4,7 +4,6 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    slice,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -81,7 +80,7 @@ impl Ledger {
             }
             let (runtime, ledger) = (Handle::current(), self.clone());
             let run = move || {
-                let group = ledger.0.queue.take(is_exclusive);
+                let group = ledger.0.queue.take(is_exclusive, MOST);
                 runtime.block_on(ledger.run_group(&mut database, group));
                 drop(database);
                 // The file stays locked until here.
@@ -93,15 +92,16 @@ impl Ledger {
 
     async fn run_group(&self, database: &mut Option<Database>, mut group: Vec<Box<dyn Work>>) {
         let mut waited = Duration::ZERO;
-        let done = self.repeat(database, &mut group, &mut waited).await;
+        let done = self.repeat(database, &mut group, &mut waited, true).await;
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
             (error, 1) => group.remove(0).report(error),
             // The failure of one is not that of the others.
             _ => {
-                for mut work in group {
-                    let done = self.repeat(database, slice::from_mut(&mut work), &mut waited).await;
-                    work.report(done);
+                for work in group {
+                    let mut alone = vec![work];
+                    let done = self.repeat(database, &mut alone, &mut waited, false).await;
+                    alone.remove(0).report(done);
                 }
             }
         }
@@ -110,12 +110,13 @@ impl Ledger {
     async fn repeat(
         &self,
         database: &mut Option<Database>,
-        group: &mut [Box<dyn Work>],
+        group: &mut Vec<Box<dyn Work>>,
         waited: &mut Duration,
+        grows: bool,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
-            let error = match self.attempt(database, group).await {
+            let error = match self.attempt(database, group, grows).await {
                 Ok(()) => return Ok(()),
                 Err(error) if database.is_some() && !is_disconnection(&error) => return Err(error),
                 Err(error) => error,
@@ -137,7 +138,8 @@ impl Ledger {
     async fn attempt(
         &self,
         database: &mut Option<Database>,
-        group: &mut [Box<dyn Work>],
+        group: &mut Vec<Box<dyn Work>>,
+        grows: bool,
     ) -> Result<(), Error> {
         let database = match database {
             Some(database) => database,
@@ -150,7 +152,11 @@ impl Ledger {
             }
         };
         let is_exclusive = group.iter().any(|work| work.is_exclusive());
-        let mut done = database.begin(is_exclusive).await.map_err(Error::from);
+        let mut done = database.begin(is_exclusive).await;
+        if grows && done.is_ok() {
+            // Other processes may have had the lock for long.
+            group.extend(self.0.queue.take(is_exclusive, MOST.saturating_sub(group.len())));
+        }
         for work in group {
             if done.is_ok() {
                 done = work.run(database).await;
@@ -170,13 +176,14 @@ impl Queue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(work);
     }
 
-    /// Takes the next pieces of work of one kind. Those whose callers have left are dropped.
-    fn take(&self, is_exclusive: bool) -> Vec<Box<dyn Work>> {
+    /// Takes the next pieces of work of one kind, at most `most`. Those whose callers have left are
+    /// dropped.
+    fn take(&self, is_exclusive: bool, most: usize) -> Vec<Box<dyn Work>> {
         let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         queue.retain(|work| work.is_wanted());
         let (mut group, mut others) = (Vec::new(), VecDeque::new());
         for work in queue.drain(..) {
-            if work.is_exclusive() == is_exclusive && group.len() < MOST {
+            if work.is_exclusive() == is_exclusive && group.len() < most {
                 group.push(work);
             } else {
                 others.push_back(work);
@@ -244,6 +251,7 @@ fn shut_down() -> Error {
 
 /// Whether the connection broke, the server shuts down or starts, or it ended the transaction in
 /// favor of another one.
+#[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     match source.and_then(|source| source.downcast_ref::<sqlx::Error>()) {
@@ -255,6 +263,12 @@ fn is_disconnection(error: &Error) -> bool {
         }),
         _ => false,
     }
+}
+
+/// A file has no connection that breaks.
+#[cfg(not(feature = "postgres"))]
+fn is_disconnection(_: &Error) -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -270,7 +284,7 @@ mod tests {
         ledger
             .transaction(async move |database| {
                 runs.fetch_add(1, Ordering::Relaxed);
-                Ok(database.value(insert, []).await?)
+                database.value(insert, []).await
             })
             .await
     }

@@ -37,11 +37,11 @@ impl Ledger {
         let leased_until = self.now_of_leases() + lease;
         let worker = self
             .transaction(async move |database| {
-                let now = database.now().await?;
+                let now = database.now();
                 let insert = "INSERT INTO workers (name, started_at, lease_until)
                     VALUES ($1, $2, $3) RETURNING id";
                 let values = [(&name).into(), now.into(), (now + milliseconds(lease)).into()];
-                Ok(database.value(insert, values).await?)
+                database.value(insert, values).await
             })
             .await?;
         self.set_local(worker, Some(LocalWorker { leased_until, limits, marking }));
@@ -56,10 +56,10 @@ impl Ledger {
         let leased_until = self.now_of_leases() + lease;
         let renewed = self
             .transaction(async move |database| {
-                let until = database.now().await? + milliseconds(lease);
+                let until = database.now() + milliseconds(lease);
                 let renew =
                     "UPDATE workers SET lease_until = $1 WHERE id = $2 AND ended_at IS NULL";
-                Ok(database.execute(renew, [until.into(), worker.into()]).await?)
+                database.execute(renew, [until.into(), worker.into()]).await
             })
             .await?;
         let known = self.local(worker);
@@ -92,7 +92,7 @@ impl Ledger {
     pub(crate) async fn take_over(&self) -> Result<(), Error> {
         let ended = self
             .exclusive(async |database| {
-                let now = database.now().await?;
+                let now = database.now();
                 let expired = "SELECT id FROM workers WHERE ended_at IS NULL AND lease_until < $1";
                 let expired = database.rows(expired, [now.into()]).await?;
                 for (worker,) in &expired {
@@ -124,19 +124,21 @@ impl Ledger {
 
     /// Whether another worker, which may be dead, still has jobs to continue, a paid job can be
     /// claimed, for example because a webhook has just found its task, or, if this worker submits
-    /// jobs, a queued job waits until its scope is resumed.
+    /// jobs, a queued job waits until its scope is resumed, or until its rate allows it.
     pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
                     AND state IN ('queued', 'submitting', 'submitted', 'ready')
                 OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
                     AND (state IN ('submitted', 'ready') OR state = 'queued' AND $2 = 1
-                        AND EXISTS (SELECT 1 FROM limits WHERE paused_at IS NOT NULL
+                        AND EXISTS (SELECT 1 FROM limits
+                            WHERE (paused_at IS NOT NULL OR next_at > $3)
                             AND (scope = 'ledger' OR scope = 'operation' AND name = operation
                             OR scope = 'group' AND group_name IS NOT NULL
                                 AND name IN (group_name, ''))))
                 LIMIT 1";
-            Ok(database.finds(find, [worker.into(), i64::from(submits).into()]).await?)
+            let values = [worker.into(), i64::from(submits).into(), database.now().into()];
+            database.finds(find, values).await
         })
         .await
     }
@@ -145,13 +147,13 @@ impl Ledger {
     /// `patience` ago.
     pub(crate) async fn may_be_called_back(&self, patience: Duration) -> Result<bool, Error> {
         self.transaction(async move |database| {
-            let now = database.now().await?;
+            let now = database.now();
             // If the clock was set back, a run does not wait until it has caught up.
             let find = "SELECT 1 FROM jobs j JOIN submissions s ON s.id = j.submission
                 WHERE j.state = 'unknown' AND s.token IS NOT NULL
                 AND s.sent_at > $1 AND s.sent_at <= $2 LIMIT 1";
             let values = [(now - milliseconds(patience)).into(), now.into()];
-            Ok(database.finds(find, values).await?)
+            database.finds(find, values).await
         })
         .await
     }
@@ -164,7 +166,7 @@ async fn end(
     reason: &str,
     hold_until: Option<i64>,
 ) -> Result<(), Error> {
-    let now = database.now().await?;
+    let now = database.now();
     let hold = "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
         (SELECT submission FROM jobs WHERE worker = $2 AND state = 'submitting')";
     database.execute(hold, [hold_until.into(), worker.into()]).await?;

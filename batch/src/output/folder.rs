@@ -40,18 +40,24 @@ impl Folder {
     }
 
     pub(super) async fn create(&self) -> Result<(), Error> {
-        self.create_durably(self.root.clone()).await
+        let root = self.root.clone();
+        let create = move || create_durably(&root);
+        blocking(create).await.map_err(|error| unusable(&self.root, error))
     }
 
     pub(super) async fn prepare(&self, key: &str) -> Result<(), Error> {
-        let path = self.path(key);
-        self.create_durably(path.parent().unwrap_or(&self.root).to_owned()).await
+        self.is_free(key).await.map(drop)
     }
 
-    async fn create_durably(&self, directory: PathBuf) -> Result<(), Error> {
+    pub(super) async fn is_free(&self, key: &str) -> Result<bool, Error> {
+        let path = self.path(key);
+        let directory = path.parent().unwrap_or(&self.root).to_owned();
         let name = directory.clone();
-        let create = move || create_durably(&directory);
-        blocking(create).await.map_err(|error| unusable(&name, error))
+        let look = move || {
+            create_durably(&directory)?;
+            Ok(fs::symlink_metadata(path).is_err())
+        };
+        blocking(look).await.map_err(|error| unusable(&name, error))
     }
 
     /// Whether a file, a directory or a link has this key.

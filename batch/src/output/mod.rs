@@ -112,12 +112,13 @@ impl Output {
         Ok(output)
     }
 
-    /// Whether a picture, or anything else, has this key.
-    pub(crate) async fn exists(&self, key: &str) -> Result<bool, Error> {
+    /// [Prepares](Self::prepare) a key, and returns whether neither a picture nor anything else has
+    /// it.
+    pub(crate) async fn is_free(&self, key: &str) -> Result<bool, Error> {
         match self {
-            Self::Folder(folder) => Ok(folder.exists(key).await),
+            Self::Folder(folder) => folder.is_free(key).await,
             #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.exists(key).await,
+            Self::Bucket(bucket) => Ok(!bucket.exists(key).await?),
         }
     }
 

@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         both(the_budget_of_each_group_holds_for_its_jobs),
         both(a_group_has_at_most_as_many_active_tasks_as_its_cap),
         both(an_operation_has_at_most_as_many_active_tasks_as_its_cap),
+        both(an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate),
         both(the_journal_of_a_client_refuses_what_a_budget_does_not_allow),
         both(a_submission_needs_a_group_that_limits_can_name),
         both(jobs_with_a_higher_priority_are_submitted_first),
@@ -176,6 +177,32 @@ async fn an_operation_has_at_most_as_many_active_tasks_as_its_cap(backend: Backe
     let jobs = jobs(6).into_iter().chain((0..4).map(flex)).collect();
     let most = most_active(&fixture, &ledger, jobs).await;
     assert_eq!((most["gen-2-pro"], most["gen-2-flex"]), (2, 4));
+}
+
+/// In real time, because the clock of the ledger is not paused.
+async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    // One each 255 ms, after four at once.
+    let operation = Scope::Operation("gen-2-pro".to_owned());
+    ledger.set_rate(operation.clone(), Some(240)).await.unwrap();
+    let report = fixture.batch(&ledger).jobs(jobs(9)).run().await.unwrap();
+    assert_eq!(report.count(JobState::Saved), 9);
+    let time = "SELECT MAX(sent_at) - MIN(sent_at) FROM imagekiln.submissions";
+    assert!(fixture.count(time).await > 900, "{} ms", fixture.count(time).await);
+    ledger.set_rate(operation, None).await.unwrap();
+    ledger.set_rate(Scope::Ledger, Some(1)).await.unwrap();
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
+    let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
+    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Rate);
+    let start = "the ledger may have 1 submissions a minute; try again in ";
+    assert!(refusal.to_string().starts_with(start), "{refusal}");
+    for (scope, rate) in [(Scope::EachGroup, 1), (Scope::Ledger, 0), (Scope::Ledger, 6001)] {
+        let error = ledger.set_rate(scope, Some(rate)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+    }
 }
 
 async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: Backend) {

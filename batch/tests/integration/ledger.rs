@@ -13,7 +13,8 @@ use imagekiln_testbed::{
     postgres::{POSTGRES, cluster},
     test,
 };
-use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
+use rusqlite::Connection;
+use tokio::task::JoinSet;
 
 use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
 
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         both(all_jobs_are_added_or_none),
         both(many_jobs_are_added_in_their_order),
         both(several_processes_add_the_same_jobs),
+        both(several_processes_add_the_same_job_at_the_same_moment),
     ];
     let name = name_of(&many_jobs_are_added_again_in_a_moment);
     let run = many_jobs_are_added_again_in_a_moment;
@@ -88,10 +90,7 @@ async fn a_file_that_is_not_a_ledger_is_not_changed() {
     let text = directory.path().join("notes.txt");
     fs::write(&text, "milk and bread\n".repeat(100)).unwrap();
     let other = directory.path().join("other.db");
-    let options = SqliteConnectOptions::new().filename(&other).create_if_missing(true);
-    let mut connection = options.connect().await.unwrap();
-    sqlx::query("CREATE TABLE jobs (id)").execute(&mut connection).await.unwrap();
-    drop(connection);
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE jobs (id)").unwrap();
     for (path, reason) in [(text, "file is not a database"), (other, "another program")] {
         let before = fs::read(&path).unwrap();
         assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, reason);
@@ -105,14 +104,10 @@ async fn a_ledger_of_a_later_version_is_refused() {
     let (directory, ledger) = new_ledger().await;
     drop(ledger);
     let path = directory.path().join("ledger.db");
-    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
-    sqlx::query(
-        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (9999, 'later', TRUE, X'00', 0)",
-    )
-    .execute(&mut connection)
-    .await
-    .unwrap();
+    let later = "INSERT INTO _sqlx_migrations
+        (version, description, success, checksum, execution_time)
+        VALUES (9999, 'later', TRUE, X'00', 0)";
+    Connection::open(&path).unwrap().execute_batch(later).unwrap();
     assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, "a later version");
     assert_kind(Ledger::open_read_only(&path).await, ErrorKind::Ledger, "a later version");
 }
@@ -188,6 +183,28 @@ async fn secrets_are_not_in_the_ledger() {
         let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
     }
+}
+
+/// Between the check whether a job is there and its insertion, another process may insert it.
+async fn several_processes_add_the_same_job_at_the_same_moment(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let mut ledgers = vec![ledger.clone()];
+    for _ in 0..3 {
+        ledgers.push(fixture.another(&ledger).await);
+    }
+    for round in 0..100 {
+        let mut additions = JoinSet::new();
+        for ledger in &ledgers {
+            let ledger = ledger.clone();
+            let name = round.to_string();
+            additions.spawn(async move { ledger.add([job(&name, "a fox")]).await });
+        }
+        for added in additions.join_all().await {
+            added.unwrap();
+        }
+    }
+    assert_eq!(ledger.jobs().await.unwrap().len(), 100);
 }
 
 async fn several_processes_add_the_same_jobs(backend: Backend) {

@@ -15,7 +15,8 @@ use imagekiln_testbed::{
     postgres::{POSTGRES, cluster},
     test,
 };
-use sqlx::{ConnectOptions as _, postgres::PgConnectOptions, sqlite::SqliteConnectOptions};
+use rusqlite::Connection;
+use sqlx::{ConnectOptions as _, postgres::PgConnectOptions};
 use tokio::runtime::Handle;
 
 /// Returns the message of an error and those of its sources.
@@ -157,23 +158,23 @@ impl Fixture {
     async fn query(&self, sql: &str) -> Option<i64> {
         let (url, file, runtime) = (self.url.clone(), self.ledger_name(), Handle::current());
         let sql = sql.to_owned();
-        let query = async move {
-            match url.map(|url| url.parse::<PgConnectOptions>()) {
-                Some(options) => {
-                    let mut database = options?.connect().await?;
-                    sqlx::query_scalar(&sql).fetch_optional(&mut database).await
-                }
-                None => {
-                    let options = SqliteConnectOptions::new().filename(file);
-                    // SQLite has no schemas.
-                    let sql = sql.replace("imagekiln.", "");
-                    let mut database = options.connect().await?;
-                    sqlx::query_scalar(&sql).fetch_optional(&mut database).await
-                }
+        let query = move || match url {
+            Some(url) => runtime.block_on(async {
+                let options: PgConnectOptions = url.parse().unwrap();
+                let mut database = options.connect().await.unwrap();
+                sqlx::query_scalar(&sql).fetch_optional(&mut database).await.unwrap()
+            }),
+            None => {
+                let database = Connection::open(file).unwrap();
+                // SQLite has no schemas.
+                let sql = sql.replace("imagekiln.", "");
+                let mut statement = database.prepare(&sql).unwrap();
+                let mut rows = statement.query([]).unwrap();
+                rows.next().unwrap().map(|row| row.get(0).unwrap())
             }
         };
         // If the test drops the runtime meanwhile, nobody sees the error.
-        tokio::task::spawn_blocking(move || runtime.block_on(query)).await.unwrap().unwrap()
+        tokio::task::spawn_blocking(query).await.unwrap()
     }
 
     /// Opens the ledger for another worker: on PostgreSQL with another connection, as another

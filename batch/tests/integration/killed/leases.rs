@@ -19,8 +19,7 @@ impl Scenario {
     pub async fn late_submissions(&self, suspended: &HashSet<i64>) -> Vec<String> {
         let mut database = PgConnection::connect(&self.fixture.ledger_name()).await.unwrap();
         let ends = "SELECT s.token, w.id, w.ended_at FROM imagekiln.submissions s
-            JOIN imagekiln.workers w ON w.ended_at IS NOT NULL AND w.id =
-                (s.record::JSON #>> '{intent,context,imagekiln_batch,worker}')::BIGINT";
+            JOIN imagekiln.workers w ON w.ended_at IS NOT NULL AND w.id = s.worker";
         let ends: Vec<(String, i64, i64)> =
             sqlx::query_as(ends).fetch_all(&mut database).await.unwrap();
         let ends: HashMap<_, _> =

@@ -22,7 +22,12 @@ use tokio::{task::JoinSet, time::sleep};
 use crate::support::open;
 
 /// Takes back the migrations after the fifth, from the last one.
-const REVERSALS: [(i64, &str); 3] = [
+const REVERSALS: [(i64, &str); 4] = [
+    (
+        9,
+        "ALTER TABLE limits DROP COLUMN rate, DROP COLUMN next_at;
+         ALTER TABLE submissions DROP COLUMN worker",
+    ),
     (
         8,
         "DROP TABLE archived_jobs, limits;

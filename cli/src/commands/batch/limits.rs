@@ -1,4 +1,4 @@
-//! `kiln batch pause`, `resume`, `budget`, `cap` and `limits`: what a run may submit.
+//! `kiln batch pause`, `resume`, `budget`, `cap`, `rate` and `limits`: what a run may submit.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -7,18 +7,19 @@ use super::{place, select};
 use crate::{args::value::credits, context::Context, failure::Failure, json, sanitize::one_line};
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
-pub const NAMES: [&str; 5] = [PAUSE, RESUME, BUDGET, CAP, LIMITS];
+pub const NAMES: [&str; 6] = [PAUSE, RESUME, BUDGET, CAP, RATE, LIMITS];
 
 const PAUSE: &str = "pause";
 const RESUME: &str = "resume";
 const BUDGET: &str = "budget";
 const CAP: &str = "cap";
+const RATE: &str = "rate";
 const LIMITS: &str = "limits";
 
 const AT_ONCE: &str = "A run that is open notices the change within a second.";
 const STAYS_OPEN: &str = "A run that is open submits nothing more, and stays open until `resume`.";
 
-pub fn commands() -> [Command; 5] {
+pub fn commands() -> [Command; 6] {
     let command =
         |name, about| Command::new(name).about(about).arg(place::arg("the working directory"));
     let scoped = |name, about, what| {
@@ -51,6 +52,12 @@ pub fn commands() -> [Command; 5] {
                     .help("The maximum number of tasks between submission and saved picture"),
             )
             .arg(each_group),
+        scoped(RATE, "Limit the number of submissions per minute", "The submissions").arg(
+            limit("per-minute")
+                .value_name("N|none")
+                .value_parser(|text: &str| or_none(text, per_minute))
+                .help("The maximum number of submissions in any minute, 1 to 6000"),
+        ),
         command(LIMITS, "List the limits of a ledger, and what counts for them"),
     ]
 }
@@ -64,6 +71,11 @@ fn or_none<T>(
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a number of tasks, or `none`".to_owned())
+}
+
+fn per_minute(text: &str) -> Result<u64, String> {
+    let rate = text.parse().ok().filter(|rate| (1..=6000).contains(rate));
+    rate.ok_or_else(|| "give 1 to 6000 submissions per minute, or `none`".to_owned())
 }
 
 pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
@@ -88,6 +100,14 @@ pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Res
             match credits {
                 Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
                 None => format!("{what} has no budget"),
+            }
+        }
+        RATE => {
+            let rate = matches.get_one::<Option<u64>>("per-minute").copied().flatten();
+            ledger.set_rate(scope.clone(), rate).await?;
+            match rate {
+                Some(rate) => format!("{what} may have {}", a_minute(rate)),
+                None => format!("{what} has no rate"),
             }
         }
         _ => {
@@ -175,7 +195,12 @@ fn for_people(limit: &LimitStatus) -> String {
             None => active_tasks(active),
         });
     }
+    parts.extend(limit.rate.map(|rate| format!("at most {}", a_minute(rate))));
     format!("{}: {}", one_line(&limit.scope.to_string()), parts.join("; "))
+}
+
+fn a_minute(rate: u64) -> String {
+    format!("{rate} {} a minute", if rate == 1 { "submission" } else { "submissions" })
 }
 
 fn active_tasks(count: u64) -> String {
@@ -195,6 +220,7 @@ fn for_programs(scope: &Scope, limit: Option<&LimitStatus>) -> Value {
         "paused": limit.is_some_and(|limit| limit.is_paused),
         "budget": limit.and_then(|limit| limit.budget),
         "max_active": limit.and_then(|limit| limit.max_active),
+        "rate": limit.and_then(|limit| limit.rate),
         "credits": limit.map(|limit| limit.credits),
         "without_cost": limit.map(|limit| limit.without_cost),
         "active": limit.map(|limit| limit.active),

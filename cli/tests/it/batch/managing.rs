@@ -162,6 +162,7 @@ fn limits_are_listed_with_what_counts_for_them() {
         "paused": false,
         "budget": null,
         "max_active": 4,
+        "rate": null,
         "credits": 3.0,
         "without_cost": 0,
         "active": 1,
@@ -171,6 +172,8 @@ fn limits_are_listed_with_what_counts_for_them() {
     batch(&bench, &["budget", "20", "--each-group"]).ok();
     let set = batch(&bench, &["cap", "2", "--each-group"]).ok();
     assert_eq!(set.text(), "each group may have 2 active tasks\n");
+    let set = batch(&bench, &["rate", "30", "--model", "gen-2-flex"]).ok();
+    assert_eq!(set.text(), "the operation `gen-2-flex` may have 30 submissions a minute\n");
     let set = batch(&bench, &["pause", "--group", "bob"]).ok();
     assert_eq!(set.stderr, "the ledger has no jobs of the group `bob`\n");
     assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
@@ -182,6 +185,8 @@ fn limits_are_listed_with_what_counts_for_them() {
         &["budget", "much"][..],
         &["budget"],
         &["cap", "-1"],
+        &["rate", "0"],
+        &["rate", "1", "--each-group"],
         &["pause", "--model", "fox"],
         &["pause", "--model", "gen-2-pro", "--group", "anna"],
         &["cap", "1", "--group", "anna", "--each-group"],

@@ -2,9 +2,8 @@
 
 use std::{path::Path, thread};
 
+use rusqlite::Connection;
 use serde_json::Value;
-use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
-use tokio::runtime::Runtime;
 
 use super::stopping::RUN;
 use crate::{
@@ -17,11 +16,7 @@ const FULL: &str = "CREATE TRIGGER full BEFORE UPDATE ON submissions
     BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END";
 
 fn execute(ledger: &Path, sql: &str) {
-    let options = SqliteConnectOptions::new().filename(ledger);
-    Runtime::new().unwrap().block_on(async {
-        let mut connection = options.connect().await.unwrap();
-        sqlx::query(sql).execute(&mut connection).await.unwrap();
-    });
+    Connection::open(ledger).unwrap().execute_batch(sql).unwrap();
 }
 
 /// Runs two jobs, and makes their ledger fail before their responses arrive.

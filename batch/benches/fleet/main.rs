@@ -2,14 +2,12 @@
 //!
 //!     cargo bench --package imagekiln-batch --bench fleet [rates|old|waiting|many|adding]
 
+mod measures;
+
 use std::{
     env, fs,
-    io::{self, Read as _, Write as _},
-    net::{Shutdown, TcpListener},
-    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command},
-    thread,
     time::Duration,
 };
 
@@ -20,8 +18,10 @@ use imagekiln_testbed::{
     bench::{figure, is_bench},
     postgres::cluster,
 };
-use sqlx::{Connection as _, SqliteConnection, postgres::PgConnectOptions};
+use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
+
+use self::measures::{cpu_time_of_children, kilobytes_per_job, linked};
 
 const ACTIVE: usize = 24;
 
@@ -119,7 +119,7 @@ async fn add_jobs(ledger: &str, count: usize) {
 }
 
 /// Adds copies of the first job, which is saved, to a ledger in a file.
-async fn add_old_jobs(ledger: &str, count: usize) {
+fn add_old_jobs(ledger: &str, count: usize) {
     let numbers = format!(
         "WITH RECURSIVE old (number) AS (
             SELECT 1000001 UNION ALL SELECT number + 1 FROM old WHERE number < {})",
@@ -139,36 +139,7 @@ async fn add_old_jobs(ledger: &str, count: usize) {
     ]
     .map(|copy| copy.replace("{numbers}", &numbers))
     .join(";\n");
-    let mut connection = SqliteConnection::connect(ledger).await.unwrap();
-    sqlx::raw_sql(&copies).execute(&mut connection).await.unwrap();
-}
-
-/// Returns the URL of a PostgreSQL database over a link that delays every request by 1 ms.
-fn linked(database: &str) -> String {
-    let options: PgConnectOptions = database.parse().unwrap();
-    let socket = options.get_socket().unwrap().join(".s.PGSQL.5432");
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    // These threads end when a connection ends; the listener ends with the program.
-    thread::spawn(move || {
-        for client in listener.incoming() {
-            let (mut client, mut server) = (client.unwrap(), UnixStream::connect(&socket).unwrap());
-            client.set_nodelay(true).unwrap();
-            let mut requests = client.try_clone().unwrap();
-            let mut delayed = server.try_clone().unwrap();
-            thread::spawn(move || {
-                let mut buffer = [0; 64 * 1024];
-                while let Ok(length @ 1..) = requests.read(&mut buffer) {
-                    thread::sleep(Duration::from_millis(1));
-                    delayed.write_all(&buffer[..length]).unwrap();
-                }
-                // The server may have closed the connection.
-                let _ = delayed.shutdown(Shutdown::Both);
-            });
-            thread::spawn(move || io::copy(&mut server, &mut client));
-        }
-    });
-    format!("postgres://postgres@{address}/{}", options.get_database().unwrap())
+    Connection::open(ledger).unwrap().execute_batch(&copies).unwrap();
 }
 
 /// A simulator, and processes that run batches.
@@ -177,6 +148,7 @@ struct Bench {
     directory: PathBuf,
     /// In credits.
     budget: Option<&'static str>,
+    jobs: usize,
 }
 
 impl Bench {
@@ -185,7 +157,7 @@ impl Bench {
         let simulator = Simulator::start(config).await.unwrap();
         // Removed at the end, because ext4 creates files slowly while others were just removed.
         let directory = tempfile::tempdir_in(root).unwrap().keep();
-        Self { simulator, directory, budget: None }
+        Self { simulator, directory, budget: None, jobs: jobs() }
     }
 
     fn sqlite(&self) -> String {
@@ -197,7 +169,7 @@ impl Bench {
             .env(LEDGER, ledger)
             .env(OUTPUT, self.directory.join("pictures"))
             .env(MAX_ACTIVE, active.to_string())
-            .env(COUNT, jobs().to_string())
+            .env(COUNT, self.jobs.to_string())
             .envs(self.budget.map(|budget| (BUDGET, budget)))
             .env("IMAGEKILN_API_KEY", self.simulator.api_key())
             .env("IMAGEKILN_BASE_URL", self.simulator.base_url())
@@ -207,7 +179,7 @@ impl Bench {
 
     /// Adds the jobs, and runs so many workers to their end. Returns the jobs per second.
     async fn new_jobs_per_second(&self, ledger: &str, workers: usize) -> f64 {
-        add_jobs(ledger, jobs()).await;
+        add_jobs(ledger, self.jobs).await;
         self.jobs_per_second(ledger, workers, ACTIVE).await
     }
 
@@ -219,7 +191,7 @@ impl Bench {
             let ended = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
             assert!(ended.success());
         }
-        let rate = jobs() as f64 / started.elapsed().as_secs_f64();
+        let rate = self.jobs as f64 / started.elapsed().as_secs_f64();
         if !ledger.is_empty() {
             let report = open(ledger).await.report().await.unwrap();
             assert!(report.rows().iter().all(|row| row.state == JobState::Saved), "{report}");
@@ -315,14 +287,26 @@ async fn rates(root: &Path) {
     let mut client = Vec::new();
     let scenarios = [("sqlite_1", 1), ("postgres_1", 1), ("postgres_4", 4)];
     let mut rates = scenarios.map(|_| Vec::new());
+    let mut times = scenarios.map(|_| Vec::new());
+    let mut disk = Vec::new();
     for _ in 0..rounds() {
         let bench = Bench::new(root, Duration::ZERO).await;
         client.push(bench.jobs_per_second("", 1, ACTIVE).await);
-        for ((name, workers), rates) in scenarios.iter().zip(&mut rates) {
-            let bench = Bench::new(root, Duration::ZERO).await;
+        let results = rates.iter_mut().zip(&mut times);
+        for ((name, workers), (rates, times)) in scenarios.iter().zip(results) {
+            let mut bench = Bench::new(root, Duration::ZERO).await;
             let is_file = name.starts_with("sqlite");
+            if !is_file {
+                // The start of a process counts less.
+                bench.jobs *= 4;
+            }
             let ledger = if is_file { bench.sqlite() } else { cluster().create_database() };
+            let before = cpu_time_of_children();
             rates.push(bench.new_jobs_per_second(&ledger, *workers).await);
+            times.push(cpu_time_of_children() - before);
+            if is_file {
+                disk.push(kilobytes_per_job(&ledger, bench.jobs));
+            }
         }
     }
     let ratios = |rates: &[f64], others: &[f64]| {
@@ -334,6 +318,8 @@ async fn rates(root: &Path) {
     }
     figure("batch.client.rate", "jobs/s", client);
     figure("batch.postgres.4_to_1", "ratio", ratios(&rates[2], &rates[1]));
+    figure("batch.file_per_job", "KB", disk);
+    figure("batch.postgres.4_to_1.cpu", "ratio", ratios(&times[2], &times[1]));
 }
 
 /// Measures a ledger with 100,000 old jobs, with and without a budget, against an empty one.
@@ -348,7 +334,7 @@ async fn old_ledger(root: &Path) {
             let ledger = bench.sqlite();
             add_jobs(&ledger, 1).await;
             bench.jobs_per_second(&ledger, 1, ACTIVE).await;
-            add_old_jobs(&ledger, old()).await;
+            add_old_jobs(&ledger, old());
             let opened = open(&ledger).await;
             let started = Instant::now();
             let saved = opened.report().await.unwrap().count(JobState::Saved);
@@ -370,9 +356,11 @@ async fn old_ledger(root: &Path) {
 async fn waiting(root: &Path) {
     let mut rates = Vec::new();
     for workers in [1, 4] {
-        let bench = Bench::new(root, Duration::from_secs(1)).await;
+        let mut bench = Bench::new(root, Duration::from_secs(1)).await;
+        // The start and the end of a run take a second each.
+        bench.jobs *= 4;
         let database = cluster().create_database();
-        add_jobs(&database, jobs()).await;
+        add_jobs(&database, bench.jobs).await;
         let rate = bench.jobs_per_second(&linked(&database), workers, WAITING).await;
         figure(&format!("batch.waiting_{workers}.rate"), "jobs/s", vec![rate]);
         rates.push(rate);
