@@ -188,11 +188,13 @@ const WEBHOOK: &[Row] = &[
     Row::new("Standard Webhooks / bare HMAC and JSON", "webhook.standard.against_hmac_and_json"),
 ];
 
-const CAP_REASON: &str = "Over the link, four processes use 385 of the 400 tasks that the cap \
-allows, which take 1.5 s each, so more processes would not be faster.";
+const CAP_REASON: &str = "\
+Over the link, four processes use 385 of the 400 tasks that the cap allows, which take 1.5 s each,
+so more processes would not be faster.";
 
-const COMMITS_REASON: &str = "What waits at the same time in one process shares a transaction, and \
-in four processes less waits at the same time.";
+const COMMITS_REASON: &str = "\
+What waits at the same time in one process shares a transaction, and in four processes less waits at
+the same time.";
 
 const BATCH: &[Row] = &[
     Row::new("SQLite, one worker / client alone", "batch.sqlite_1.against_client")
