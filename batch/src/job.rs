@@ -141,7 +141,8 @@ pub struct JobStatus {
     /// When the job was added.
     #[serde(serialize_with = "time::serialize")]
     pub added_at: SystemTime,
-    /// When the ledger recorded its task.
+    /// When the ledger recorded its task. Until the picture is ready, events have the clock of this
+    /// process instead.
     #[serde(serialize_with = "time::serialize_some")]
     pub submitted_at: Option<SystemTime>,
     /// When its picture became ready.

@@ -62,9 +62,9 @@ impl Gate {
             HashMap::new()
         };
         let now = database.now();
-        let turns = limits.0.iter();
-        let turns = turns.filter_map(|(scope, limit)| Some((scope.clone(), limit.turns(now)?)));
-        let turns = turns.collect();
+        let turns_of =
+            |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
+        let turns = limits.0.iter().filter_map(turns_of).collect();
         let closed = blocked.iter().cloned().collect();
         let mut gate = Self { limits, active, turns, closed };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();

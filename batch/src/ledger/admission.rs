@@ -59,7 +59,8 @@ pub(super) struct Facts {
     pub(super) job_state: Option<String>,
     /// The number of active jobs.
     active: i64,
-    stored: Limits,
+    /// The limits that hold for the submission.
+    pub(super) stored: Limits,
 }
 
 /// The facts that are not limits are the same in each row.
@@ -110,11 +111,6 @@ impl Facts {
         }
         Ok(facts)
     }
-
-    /// Counts the submission for the rates.
-    pub(super) async fn count_for_rates(&self, database: &mut Database) -> Result<(), Error> {
-        self.stored.count_for_rates(database).await
-    }
 }
 
 /// Returns what the limits allow: those of the ledger, and, for a job, those of its run.
@@ -132,8 +128,9 @@ pub(super) async fn admission(
         return Ok(refused(scope, Limit::Paused));
     }
     let now = database.now();
-    let rates = limits.iter().map(|(limit, scope)| (limit.reached_rate(now), scope));
-    if let Some((limit, scope)) = rates.filter_map(|(limit, scope)| Some((limit?, scope))).next() {
+    let mut rates = limits.iter();
+    let reached = rates.find_map(|(limit, scope)| Some((scope, limit.reached_rate(now)?)));
+    if let Some((scope, limit)) = reached {
         return Ok(refused(scope, limit));
     }
     if let Some(RunLimits { max_active, .. }) = run

@@ -84,7 +84,6 @@ impl Source {
 /// Changes nothing in a database of another program.
 fn open_file(path: &Path) -> Result<Connection, BoxError> {
     let mut connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection.busy_timeout(LONGEST_TURN)?;
     is_empty_file(&connection)?;
     let wal = "PRAGMA journal_mode = WAL";
     let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
@@ -101,6 +100,7 @@ fn open_file(path: &Path) -> Result<Connection, BoxError> {
 
 fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(LONGEST_TURN)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -200,7 +200,6 @@ async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
         return Err(no_ledger());
     }
     let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(LONGEST_TURN)?;
     if is_empty_file(&connection)? {
         return Err(no_ledger());
     }

@@ -96,7 +96,6 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4)
     (A 0, B 1, C 2, D 3, E 4, F 5)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 }
 
 impl FromRow for () {
@@ -189,8 +188,7 @@ impl Database {
             Self::Postgres(connection, now) => {
                 let lock = format!("SELECT pg_advisory_xact_lock({LOCK});");
                 let lock = if is_exclusive { &*lock } else { "" };
-                // Not the time at which it began, because it may have waited for the lock.
-                // At once, because each statement is a round trip.
+                // In one round trip. The time is that after the lock, which may take long.
                 let begin = format!("BEGIN; {lock} {CLOCK}");
                 let rows = raw_sql(&begin).fetch_all(connection).await?;
                 *now = rows.last().ok_or_else(no_row)?.try_get("now")?;

@@ -185,7 +185,7 @@ async fn intend(
     if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
-    facts.count_for_rates(database).await?;
+    facts.stored.count_for_rates(database).await?;
     let Some(ticket) = ticket else {
         return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?.id));
     };

@@ -84,10 +84,8 @@ impl fmt::Display for LimitReached {
             }
             Limit::Rate { per_minute, wait } => {
                 let seconds = wait.div_ceil(1000);
-                write!(
-                    f,
-                    "{scope} may have {per_minute} submissions a minute; try again in {seconds} s"
-                )
+                write!(f, "the rate of {scope}, {per_minute} a minute, is used up; ")?;
+                write!(f, "try again in {seconds} s")
             }
             Limit::Budget { credits, committed, price, .. } => {
                 write!(

@@ -86,10 +86,10 @@ impl Ledger {
     /// Notes in a claim that the journal has recorded this task. The time is that of this process:
     /// [`change`](Self::change) replaces it by that of the ledger.
     pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef) {
-        let (status, now) = (&mut job.status, Some(time_of(self.0.clocks.milliseconds())));
+        let (status, now) = (&mut job.status, time_of(self.0.clocks.milliseconds()));
         (status.state, status.reason) = (JobState::Submitted, None);
         (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
-        (status.submitted_at, status.changed_at) = (now, now.unwrap_or(status.changed_at));
+        (status.submitted_at, status.changed_at) = (Some(now), now);
     }
 
     /// Announces that the picture will be saved at `location`, where nothing exists. Returns

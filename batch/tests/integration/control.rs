@@ -197,7 +197,7 @@ async fn an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate(backe
     let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
     let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Rate);
-    let start = "the ledger may have 1 submissions a minute; try again in ";
+    let start = "the rate of the ledger, 1 a minute, is used up; try again in ";
     assert!(refusal.to_string().starts_with(start), "{refusal}");
     for (scope, rate) in [(Scope::EachGroup, 1), (Scope::Ledger, 0), (Scope::Ledger, 6001)] {
         let error = ledger.set_rate(scope, Some(rate)).await.unwrap_err();
