@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_pause_does_not_keep_a_foreign_ledger_waiting),
         both(a_paused_group_does_not_delay_the_others),
         both(the_budget_of_each_group_holds_for_its_jobs),
+        both(a_budget_of_any_scope_holds_for_jobs),
         both(a_group_has_at_most_as_many_active_tasks_as_its_cap),
         both(an_operation_has_at_most_as_many_active_tasks_as_its_cap),
         both(an_operation_has_at_most_as_many_submissions_a_minute_as_its_rate),
@@ -130,6 +131,19 @@ async fn the_budget_of_each_group_holds_for_its_jobs(backend: Backend) {
     for credits in [-1.0, f64::NAN] {
         let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
+    }
+}
+
+async fn a_budget_of_any_scope_holds_for_jobs(backend: Backend) {
+    let operation = Scope::Operation("gen-2-pro".to_owned());
+    let anna = Scope::Group("anna".to_owned());
+    for scope in [Scope::Ledger, operation, anna, Scope::EachGroup] {
+        let fixture = Fixture::new(backend).await;
+        let ledger = fixture.ledger().await;
+        ledger.set_budget(scope.clone(), Some(2.0 * PRICE)).await.unwrap();
+        let report = fixture.batch(&ledger).jobs(group("anna", 5)).run().await.unwrap();
+        let states = (report.count(JobState::Saved), report.count(JobState::Queued));
+        assert_eq!((states, fixture.accepted()), ((2, 3), 2), "{scope}");
     }
 }
 

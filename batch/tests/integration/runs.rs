@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Trial> {
     let tests = [
         both(all_pictures_are_saved_and_reported),
         both(every_end_of_a_job_has_a_reason),
+        both(a_picture_that_is_refused_after_its_validity_has_expired),
         both(a_file_is_never_overwritten),
         both(a_file_of_another_program_is_not_taken_for_the_picture),
         both(a_refused_key_stops_the_batch_and_bills_nothing),
@@ -88,6 +89,21 @@ async fn every_end_of_a_job_has_a_reason(backend: Backend) {
     assert_eq!(fixture.accepted(), 6);
     assert_equal(report.credits(), 4.0 * PRICE);
     assert_eq!(fixture.files(), [0, 0, 0], "pictures, descriptions, others");
+}
+
+/// The validity counts from the first run that found the picture ready.
+async fn a_picture_that_is_refused_after_its_validity_has_expired(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.simulator.faults().add("early-expiry:always").unwrap();
+    fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, JobState::Ready);
+    fixture.execute("UPDATE imagekiln.jobs SET ready_at = ready_at - 601000").await;
+    let ledger = fixture.reopen(ledger).await;
+    fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, JobState::Expired);
+    let reason = reason(&ledger, "fox").await;
+    assert!(reason.contains("has expired (403)"), "{reason}");
 }
 
 async fn a_file_is_never_overwritten(backend: Backend) {
