@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fs,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -291,6 +292,8 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
         while fixture.accepted() == 0 {
             time::sleep(Duration::from_millis(50)).await;
         }
+        // What is at the target of a cancelled job does not matter.
+        fs::write(fixture.output().join("ben-1.jpg"), "mine").unwrap();
         manager.cancel(&Filter::all()).await.unwrap()
     };
     // The worker has claimed all of them.
@@ -300,6 +303,8 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
     assert_eq!(report.count(JobState::Saved) + cancelled, 8);
     assert_eq!(fixture.accepted(), 8 - cancelled);
     assert!(cancelled >= 1);
+    let workers = "SELECT COUNT(*) FROM imagekiln.workers";
+    assert_eq!(fixture.count(workers).await, 1, "the worker took it for a lost lease");
     assert_eq!(manager.retry("ben-2").await.unwrap().state, JobState::Queued);
     assert_eq!(batch.run().await.unwrap().count(JobState::Cancelled), cancelled - 1);
 }
