@@ -112,7 +112,7 @@ impl Worker {
             Some(at) => task.ready_since(at),
             None => task,
         };
-        let _held = self.ledger.hold_poll(task.reference(), ready_at);
+        let _held = self.ledger.hold_poll(job, task.reference());
         let picture = self.wait(job, &task).await?;
         self.save(job, &task, picture).await
     }

@@ -21,7 +21,8 @@ pub(super) const COUNTED: &str = "SELECT operation, group_name, COUNT(*) FROM jo
     UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
         WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
 const ABOUT_TO_BE_ACTIVE: &str = "
-    UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs WHERE state = 'queued'
+    UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
+        WHERE state IN ('queued', 'submitting', 'submitted', 'ready') AND state = 'queued'
         AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
         GROUP BY operation, group_name";
 

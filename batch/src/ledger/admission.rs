@@ -93,7 +93,8 @@ impl Facts {
     ) -> Result<Self, Error> {
         let find = format!(
             "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
-                (SELECT state FROM jobs WHERE id = $4 AND worker = $5) AS job_state,
+                (SELECT state FROM jobs WHERE id = $4 AND worker IS NOT DISTINCT FROM $5)
+                    AS job_state,
                 {ACTIVE} AS active, limits.*
              FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
                 OR scope = 'operation' AND name = $1

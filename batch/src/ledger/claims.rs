@@ -16,6 +16,10 @@ use crate::{Error, JobState, JobStatus, Scope};
 /// contain images, and many jobs wait at the same time.
 pub(super) const SMALL: i64 = 16 * 1024;
 
+/// The states in which a job can have a worker that continues it. SQLite only uses an index of
+/// these jobs if a condition contains the same text.
+pub(super) const OPEN: &str = "state IN ('queued', 'submitting', 'submitted', 'ready')";
+
 /// A job that only this worker can change.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
@@ -25,6 +29,8 @@ pub(crate) struct Claim {
     pub(crate) status: JobStatus,
     /// The request of the job, if it was read before it is needed.
     pub(super) request: Option<String>,
+    /// The id of its submission, while this worker waits for the picture.
+    pub(super) submission: Option<String>,
 }
 
 impl Claim {
@@ -214,14 +220,14 @@ async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>,
     let claimed = format!(
         "SELECT {}, CASE WHEN j.state = 'queued' AND OCTET_LENGTH(j.request) <= {SMALL}
             THEN j.request END AS request
-         FROM {} WHERE j.worker = $1 AND j.claim = $2 ORDER BY j.priority DESC, j.id",
+         FROM {} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN} ORDER BY j.priority DESC, j.id",
         jobs::COLUMNS,
         jobs::TABLES
     );
     let rows = database.rows::<ClaimedJob>(&claimed, [worker.into(), number.into()]).await?;
     let claim = |ClaimedJob { job, request }: ClaimedJob| {
         let FoundJob { id, status, .. } = job;
-        Claim { id, worker, status, request }
+        Claim { id, worker, status, request, submission: None }
     };
     Ok(rows.into_iter().map(claim).collect())
 }
@@ -234,5 +240,28 @@ struct ClaimedJob {
 impl FromRow for ClaimedJob {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
         Ok(Self { job: FoundJob::from_row(row)?, request: row.named("request")? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A claim reads no more than it takes, however many jobs there are.
+    #[tokio::test]
+    async fn claims_use_small_indices() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let queued = format!("{CLAIMABLE} AND state = 'queued' ORDER BY priority DESC, id");
+        let of_worker = format!("worker = 2 AND claim = 3 AND {OPEN}");
+        for (condition, index) in [(queued, "jobs_to_claim"), (of_worker, "jobs_of_workers")] {
+            let explain = format!("EXPLAIN QUERY PLAN SELECT id FROM jobs WHERE {condition}");
+            let explain = async move |database: &mut Database| {
+                database.rows::<(i64, i64, i64, String)>(&explain, [1.into()]).await
+            };
+            let plan: Vec<_> = ledger.transaction(explain).await.unwrap();
+            let steps: Vec<_> = plan.iter().map(|(.., step)| step).collect();
+            assert!(matches!(steps[..], [step] if step.contains(index)), "{steps:?}");
+        }
     }
 }

@@ -238,13 +238,13 @@ impl Database {
         }
     }
 
-    /// Returns the end of a query of submissions `s` that nobody else may change until the end of
-    /// this transaction.
-    pub(super) fn for_update(&self) -> &'static str {
+    /// Returns the end of a query of `rows` that nobody else may change until the end of this
+    /// transaction.
+    pub(super) fn for_update(&self, rows: &str) -> String {
         match self {
-            Self::Sqlite(..) => "",
+            Self::Sqlite(..) => String::new(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(..) => " FOR UPDATE OF s",
+            Self::Postgres(..) => format!(" FOR UPDATE OF {rows}"),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The ledger as the journal of a client.
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     sync::{MutexGuard, PoisonError},
-    time::SystemTime,
 };
 
 use imagekiln::{
@@ -14,6 +14,7 @@ use imagekiln::{
 use super::{
     Ledger,
     admission::{Admission, Facts, admission},
+    claims::Claim,
     database::Database,
     limits::{LimitReached, RunLimits, Subject},
     records::{SubmissionRow, not_queued},
@@ -62,20 +63,28 @@ impl Journal for Ledger {
             if steps.is_empty() {
                 return Ok(());
             }
-            self.transaction(async move |database| {
-                match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
-                    Some(mut submission) => {
-                        for step in &steps {
-                            submission.advance(database, step).await?;
-                        }
-                        Ok(())
+            let known = Cell::new(self.known().remove(submission));
+            let row = self
+                .transaction(async move |database| {
+                    if let (Some(mut row), [step]) = (known.take(), &steps[..])
+                        && row.try_advance(database, step).await?
+                    {
+                        return Ok(Some(row));
                     }
-                    None if matches!(steps[..], [Step::Accepted(_)]) => Err(missing()),
-                    None => Ok(()),
-                }
-            })
-            .await?;
+                    match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
+                        Some(mut row) => {
+                            for step in &steps {
+                                row.advance(database, step).await?;
+                            }
+                            Ok(Some(row))
+                        }
+                        None if matches!(steps[..], [Step::Accepted(_)]) => Err(missing()),
+                        None => Ok(None),
+                    }
+                })
+                .await?;
             if let Step::Accepted(_) = step {
+                row.into_iter().for_each(|row| self.know(row));
                 self.log_step(submission, &Step::Settled).await;
             }
             Ok(())
@@ -105,19 +114,18 @@ pub(crate) struct HeldPoll<'l> {
 impl Drop for HeldPoll<'_> {
     fn drop(&mut self) {
         self.ledger.held_polls().remove(&self.submission);
+        self.ledger.known().remove(&self.submission);
     }
 }
 
 impl Ledger {
-    /// Holds the polls of a job's task. `ready_at` is when an earlier run found its picture ready.
-    pub(crate) fn hold_poll(
-        &self,
-        task: &TaskRef,
-        ready_at: Option<SystemTime>,
-    ) -> Option<HeldPoll<'_>> {
+    /// Holds the polls of a job's task, whose picture an earlier run may have found ready.
+    pub(crate) fn hold_poll(&self, job: &mut Claim, task: &TaskRef) -> Option<HeldPoll<'_>> {
         let submission = task.submission()?.to_owned();
+        let ready_at = job.status.ready_at;
         let poll = ready_at.map(|at| Step::Polled { status: TaskStatus::Ready, at });
         self.held_polls().insert(submission.clone(), poll);
+        job.submission = Some(submission.clone());
         Some(HeldPoll { ledger: self, submission })
     }
 
@@ -137,6 +145,17 @@ impl Ledger {
         self.0.held_polls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps the submission of a job as this process wrote it.
+    fn know(&self, row: SubmissionRow) {
+        if row.job.is_some() {
+            self.known().insert(row.record.intent().id().to_owned(), row);
+        }
+    }
+
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<String, SubmissionRow>> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Records the intent in the database, and then at the output.
     async fn record_intent(
         &self,
@@ -146,12 +165,14 @@ impl Ledger {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
         let intend = async move |database: &mut Database| intend(database, &written, limits).await;
-        let submission = self.exclusive(intend).await?.map_err(|limit| match &worker {
+        let row = self.exclusive(intend).await?.map_err(|limit| match &worker {
             Some(_) => JournalError::Refused(limit.into()),
             None => JournalError::Refused(Error::from(limit).into()),
         })?;
         let Some(worker) = worker else { return Ok(()) };
-        if let Err(error) = self.mark(&worker.marking, submission).await {
+        let id = row.id;
+        self.know(row);
+        if let Err(error) = self.mark(&worker.marking, id).await {
             self.advance(intent.id(), &Step::NotBilled).await?;
             return Err(error.into());
         }
@@ -159,8 +180,8 @@ impl Ledger {
     }
 }
 
-/// Returns the number of a submission, or the limit that does not allow it.
-type Intended = Result<i64, LimitReached>;
+/// A submission, or the limit that does not allow it.
+type Intended = Result<SubmissionRow, LimitReached>;
 
 /// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
 /// its state in the same transaction.
@@ -173,21 +194,23 @@ async fn intend(
     let ticket = Ticket::of(intent);
     #[cfg(feature = "postgres")]
     if let (Some(ticket), Some(RunLimits { max_active, budget: None, .. })) = (&ticket, limits)
-        && let Some(id) =
+        && let Some(row) =
             SubmissionRow::insert_at_once(database, intent, ticket, max_active).await?
     {
-        return Ok(Ok(id));
+        return Ok(Ok(row));
     }
     let facts = Facts::read(database, subject, intent.id(), ticket.as_ref()).await?;
-    if let Some(known) = facts.known {
-        return Ok(Ok(known));
+    if facts.known.is_some()
+        && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known).await?
+    {
+        return Ok(Ok(row));
     }
     if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
     facts.stored.count_for_rates(database).await?;
     let Some(ticket) = ticket else {
-        return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?.id));
+        return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?));
     };
     // It may have been removed.
     if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
@@ -200,7 +223,7 @@ async fn intend(
     let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
     match database.execute(submit, values).await? {
-        1 => Ok(Ok(submission.id)),
+        1 => Ok(Ok(submission)),
         _ => Err(why_not(database, worker).await?),
     }
 }

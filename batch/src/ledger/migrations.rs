@@ -27,7 +27,7 @@ pub(super) const LATER: &str = "a later version of this program wrote it";
 macro_rules! scripts {
     ($folder:literal) => {
         scripts!($folder: (1, "ledger"), (2, "order"), (3, "records"), (4, "identity"),
-            (5, "submissions"), (6, "spending"), (7, "staged"), (8, "groups"), (9, "rates"))
+            (5, "submissions"), (6, "spending"), (7, "staged"), (8, "groups"), (9, "fleet"))
     };
     ($folder:literal: $(($version:literal, $name:literal)),+) => {
         &[$(Script {
@@ -168,8 +168,8 @@ mod tests {
                  4da642b6c5607fa78eb8b43c8b13048a",
                 "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
                  3e48fa6d7bda96a8b364e23b14fbf056",
-                "8042826dc0914495143c9bf17e877242c302e2f683283b35f092d63eb17eb85c\
-                 ece379318368c9db551e8596eb4cc7e2",
+                "3ab786df5c1aeb99a3120b0fe7c8f39c539767fb818703ad63057e855a7759c3\
+                 5ae681c8ea8aa369da2c2f7999ec113f",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -192,8 +192,8 @@ mod tests {
                  0272608c5e836e5b681035607f675fdf",
                 "40cb30cfe095429e348345c81ead82b3ada206cd8ad211a91c1ee1b225e37627\
                  c2694d4d5b259c0a3734a3c967b2e981",
-                "48598c68e24304002b8804bb3b63b1ccbc0d6f229a09e6516b2c5b14c30163c9\
-                 6a9785871552f47c513c8f41801f8aba",
+                "e5e692d2d106715b5cc68e4c2ec617c01f5cf976a73875757201144e816f3874\
+                 e88266ec87d8a85f831ad90980a0acde",
             ]
         );
     }

@@ -5,6 +5,7 @@ mod active;
 mod add;
 mod admission;
 mod adopt;
+mod advance;
 mod archive;
 mod changes;
 mod claims;
@@ -50,7 +51,11 @@ pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;
 pub(crate) use self::ticket::Ticket;
 use self::{
-    connect::Source, database::Database, file::LockedFile, transaction::Queue, workers::LocalWorker,
+    connect::Source,
+    file::LockedFile,
+    records::SubmissionRow,
+    transaction::{Connection, Queue},
+    workers::LocalWorker,
 };
 #[cfg(doc)]
 use crate::JobState;
@@ -72,14 +77,16 @@ const APPLICATION_ID: i64 = 1_229_671_490;
 pub struct Ledger(Arc<Inner>);
 
 struct Inner {
-    /// One connection, because SQLite has one writer at a time. `None` after it broke.
-    database: Arc<sync::Mutex<Option<Database>>>,
+    /// One connection, because SQLite has one writer at a time.
+    database: Arc<sync::Mutex<Connection>>,
     /// The connection for transactions that wait for those of other processes, if there are any.
-    exclusive: Arc<sync::Mutex<Option<Database>>>,
+    exclusive: Arc<sync::Mutex<Connection>>,
     queue: Queue,
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
+    /// The submissions of jobs as this process last wrote them, which need not be read again.
+    known: Mutex<HashMap<String, SubmissionRow>>,
     /// The polls that are not written yet, by submission.
     held_polls: Mutex<HashMap<String, Option<Step>>>,
     /// Changes when this process adds a job or makes one claimable.
@@ -224,12 +231,18 @@ impl Ledger {
 
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
         // On a blocking thread, like every access to a file.
-        let (runtime, known) = (tokio::runtime::Handle::current(), clocks.clone());
-        let connect = move || (runtime.block_on(source.connect(&known)), source);
-        let (connected, source) = tokio::task::spawn_blocking(connect).await.map_err(|error| {
+        let (mut connection, known) = (Connection::default(), clocks.clone());
+        let connect = move || {
+            let connected = connection.block_on(async |database| {
+                source.connect(&known).await.map(|connected| *database = Some(connected))
+            });
+            (connected, source, connection)
+        };
+        let connected = tokio::task::spawn_blocking(connect).await;
+        let (connected, source, connection) = connected.map_err(|error| {
             Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
         })?;
-        let database = connected.map_err(|error| {
+        connected?.map_err(|error| {
             if connect::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
@@ -245,11 +258,12 @@ impl Ledger {
             Error::new(ErrorKind::Ledger, message).with_source(error)
         })?;
         Ok(Self(Arc::new(Inner {
-            database: Arc::new(sync::Mutex::new(Some(database))),
+            database: Arc::new(sync::Mutex::new(connection)),
             exclusive: Arc::default(),
             queue: Queue::default(),
             clocks,
             workers: Mutex::default(),
+            known: Mutex::default(),
             held_polls: Mutex::default(),
             changes: watch::Sender::new(()),
             acceptances: OnceLock::new(),
@@ -260,11 +274,13 @@ impl Ledger {
     /// Runs a pragma of SQLite on the connection of the ledger.
     #[cfg(any(test, feature = "__fuzzing"))]
     pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
-        let mut database = Arc::clone(&self.0.database).lock_owned().await;
-        let (runtime, pragma) = (tokio::runtime::Handle::current(), format!("PRAGMA {pragma}"));
-        let run = move || match &mut *database {
-            Some(database) => runtime.block_on(database.finds(&pragma, [])).map(drop),
-            None => Ok(()),
+        let mut connection = Arc::clone(&self.0.database).lock_owned().await;
+        let pragma = format!("PRAGMA {pragma}");
+        let run = move || {
+            connection.block_on(async |database| match database {
+                Some(database) => database.finds(&pragma, []).await.map(drop),
+                None => Ok(()),
+            })?
         };
         tokio::task::spawn_blocking(run).await.map_err(|error| {
             Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)

@@ -1,10 +1,6 @@
-//! The submissions of a ledger: their records, and how these change jobs.
+//! The submissions of a ledger, and their records.
 
-use imagekiln::{
-    TaskRef, TaskStatus,
-    journal::{Intent, Record, State, Step},
-};
-
+use imagekiln::journal::{Intent, Record};
 use serde_json::Value;
 
 #[cfg(feature = "postgres")]
@@ -13,16 +9,18 @@ use super::{
     database::{self, Database},
     ticket::Ticket,
 };
-use crate::{Error, ErrorKind, JobState};
+use crate::{Error, ErrorKind};
 
 /// A row of the submissions. The columns that are not here follow from the record.
 pub(super) struct SubmissionRow {
     pub(super) id: i64,
     /// The job that it was for.
-    job: Option<i64>,
+    pub(super) job: Option<i64>,
     /// Until then, in milliseconds, the worker that lost its lease may still send the request.
     pub(super) hold_until: Option<i64>,
     pub(super) record: Record,
+    /// The record as the ledger contains it.
+    pub(super) stored: String,
 }
 
 const INSERT: &str = "INSERT INTO submissions
@@ -41,7 +39,7 @@ impl SubmissionRow {
         );
         let rows = database.rows::<(i64, Option<i64>, Option<i64>, String)>(&find, values).await?;
         let read = |(id, job, hold_until, record): (_, _, _, String)| {
-            Ok(Self { id, job, hold_until, record: read(&record)? })
+            Ok(Self { id, job, hold_until, record: read(&record)?, stored: record })
         };
         rows.into_iter().map(read).collect()
     }
@@ -53,21 +51,21 @@ impl SubmissionRow {
         condition: &str,
         value: impl Into<database::Value>,
     ) -> Result<Option<Self>, Error> {
-        let condition = format!("{condition}{}", database.for_update());
+        let condition = format!("{condition}{}", database.for_update("s"));
         Ok(Self::find(database, &condition, [value.into()]).await?.pop())
     }
 
     /// Writes a submission of a job that is about to be sent, and changes the job, if the ledger
-    /// has no limits for it and fewer than `max_active` active jobs. Returns its number, or `None`
-    /// if nothing was written. Only for PostgreSQL, where all workers wait for this, and each
-    /// statement is a round trip.
+    /// has no limits for it and fewer than `max_active` active jobs. Returns `None` if nothing was
+    /// written. Only for PostgreSQL, where all workers wait for this, and each statement is a round
+    /// trip.
     #[cfg(feature = "postgres")]
     pub(super) async fn insert_at_once(
         database: &mut Database,
         intent: &Intent,
         ticket: &Ticket,
         max_active: usize,
-    ) -> Result<Option<i64>, Error> {
+    ) -> Result<Option<Self>, Error> {
         if let Database::Sqlite(..) = database {
             return Ok(None);
         }
@@ -75,7 +73,9 @@ impl SubmissionRow {
             "WITH inserted AS ({INSERT}
                 SELECT $1, $2, $3, $4, $5, $6, $7, 'open', $8
                 WHERE {ACTIVE} < $9
-                AND EXISTS (SELECT 1 FROM jobs WHERE id = $4 AND worker = $6 AND state = 'queued')
+                -- By its id: `worker = $6` could choose the index of all jobs of the worker.
+                AND EXISTS (SELECT 1 FROM jobs WHERE id = $4
+                    AND worker IS NOT DISTINCT FROM $6 AND state = 'queued')
                 AND NOT EXISTS (SELECT 1 FROM submissions WHERE intent_id = $1)
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE scope = 'ledger'
                     OR scope = 'operation' AND name = $2
@@ -83,16 +83,18 @@ impl SubmissionRow {
                 RETURNING id),
              changed AS (UPDATE jobs
                 SET state = 'submitting', submission = inserted.id, reason = NULL, changed_at = $8
-                FROM inserted WHERE jobs.id = $4 AND jobs.worker = $6 AND jobs.state = 'queued'
+                FROM inserted WHERE jobs.id = $4
+                    AND jobs.worker IS NOT DISTINCT FROM $6 AND jobs.state = 'queued'
                 RETURNING inserted.id)
              SELECT (SELECT id FROM inserted), (SELECT id FROM changed)"
         );
-        let record = Record::new(intent.clone());
-        let values = Self::values(&record, Some(ticket.job), Some(ticket), database.now())?;
+        let new = Self::new(intent, Some(ticket.job))?;
         let most = i64::try_from(max_active).unwrap_or(i64::MAX);
-        let values = values.into_iter().chain([most.into()]);
+        let values = new.values(Some(ticket), database.now()).into_iter().chain([most.into()]);
         match database.row::<(Option<i64>, Option<i64>)>(&submit, values).await? {
-            Some((inserted, changed)) if inserted == changed => Ok(inserted),
+            Some((inserted, changed)) if inserted == changed => {
+                Ok(inserted.map(|id| Self { id, ..new }))
+            }
             // It was changed during the statement. The transaction is rolled back.
             _ => Err(not_queued()),
         }
@@ -105,131 +107,32 @@ impl SubmissionRow {
         job: Option<i64>,
         ticket: Option<&Ticket>,
     ) -> Result<Self, Error> {
-        let record = Record::new(intent.clone());
-        let values = Self::values(&record, job, ticket, database.now())?;
+        let new = Self::new(intent, job)?;
+        let values = new.values(ticket, database.now());
         let insert =
             format!("{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8) RETURNING id");
-        let id = database.value(&insert, values).await?;
-        Ok(Self { id, job, hold_until: None, record })
+        Ok(Self { id: database.value(&insert, values).await?, ..new })
+    }
+
+    /// Returns a row without its number.
+    fn new(intent: &Intent, job: Option<i64>) -> Result<Self, Error> {
+        let record = Record::new(intent.clone());
+        Ok(Self { id: 0, job, hold_until: None, stored: text(&record, job)?, record })
     }
 
     /// Returns the values of [`INSERT`].
-    fn values(
-        record: &Record,
-        job: Option<i64>,
-        ticket: Option<&Ticket>,
-        now: i64,
-    ) -> Result<[database::Value; 8], Error> {
-        let intent = record.intent();
-        Ok([
+    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 8] {
+        let intent = self.record.intent();
+        [
             intent.id().into(),
             intent.operation().into(),
             intent.group().map(str::to_owned).into(),
-            job.into(),
+            self.job.into(),
             ticket.and_then(|ticket| ticket.token.clone()).into(),
             ticket.map(|ticket| ticket.worker).into(),
-            (&text(record, job)?).into(),
+            (&self.stored).into(),
             now.into(),
-        ])
-    }
-
-    /// Applies a step to the record, and changes the job to what follows from it.
-    ///
-    /// Fails with kind [`State`](ErrorKind::State) before it writes anything if the step is a task
-    /// that cannot be recorded: the record has another one, or the job was submitted again.
-    pub(super) async fn advance(
-        &mut self,
-        database: &mut Database,
-        step: &Step,
-    ) -> Result<(), Error> {
-        let before = self.record.state().clone();
-        let has_changed = self.record.advance(step);
-        let task = self.record.task();
-        if let Step::Accepted(accepted) = step
-            && task.is_none_or(|task| task.id() != accepted.id())
-        {
-            return Err(no_place());
-        }
-        if !has_changed {
-            return Ok(());
-        }
-        let now = database.now();
-        if *self.record.state() != before {
-            self.change_job(database, now).await?;
-        }
-        let write = "UPDATE submissions SET record = $1, state = $2, task_id = $3, cost = $4,
-            accepted_at = COALESCE(accepted_at, $5) WHERE id = $6";
-        let values = [
-            (&text(&self.record, self.job)?).into(),
-            self.state().into(),
-            task.map(|task| task.id().to_owned()).into(),
-            task.and_then(TaskRef::cost).into(),
-            task.map(|_| now).into(),
-            self.id.into(),
-        ];
-        database.execute(write, values).await?;
-        Ok(())
-    }
-
-    /// Returns the value of the column `state`.
-    fn state(&self) -> &'static str {
-        match self.record.state() {
-            State::Unknown => "open",
-            State::Accepted | State::Ready => "accepted",
-            State::NotBilled => "withdrawn",
-            // A person resolves a job as paid, but dismisses a submission that was not billed.
-            _ if self.record.task().is_none() && self.job.is_none() => "withdrawn",
-            _ => "settled",
-        }
-    }
-
-    /// Changes the job to match the state of the record. The worker of the job makes the other
-    /// changes: it chooses the location of a ready picture, and describes a saved one.
-    async fn change_job(&self, database: &mut Database, now: i64) -> Result<(), Error> {
-        let Some(job) = self.job else { return Ok(()) };
-        let (to, from, reason) = match self.record.state() {
-            State::NotBilled => (
-                JobState::Queued,
-                "'submitting', 'unknown'",
-                Some("an earlier submission was resolved as not billed".to_owned()),
-            ),
-            // A person may have resolved the job. If it is queued, it is not submitted again.
-            State::Accepted => {
-                let from = "'submitting', 'unknown', 'failed', 'queued', 'cancelled'";
-                (JobState::Submitted, from, None)
-            }
-            State::Failed(status) => {
-                let moderated = [TaskStatus::RequestModerated, TaskStatus::ContentModerated];
-                let is_moderated = moderated.contains(status);
-                let to = if is_moderated { JobState::Moderated } else { JobState::Failed };
-                (to, "'submitted', 'ready'", Some(format!("the task ended with status `{status}`")))
-            }
-            State::Expired => (
-                JobState::Expired,
-                "'submitted', 'ready'",
-                Some("the delivery URL was refused after the end of its validity".to_owned()),
-            ),
-            State::Settled if self.record.task().is_none() => (
-                JobState::Failed,
-                "'unknown'",
-                Some("it was billed, but its response was lost".to_owned()),
-            ),
-            _ => return Ok(()),
-        };
-        // A worker keeps a job that it works on.
-        let change = format!(
-            "UPDATE jobs SET state = $1, changed_at = $3, left_after = NULL,
-             reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,
-             submission = CASE WHEN $1 <> 'queued' THEN $4 END,
-             worker = CASE WHEN state IN ('submitting', 'submitted', 'ready') THEN worker END
-             WHERE id = $5 AND state IN ({from}) AND
-                (submission = $4 OR state IN ('queued', 'cancelled'))"
-        );
-        let values = [to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
-        match database.execute(&change, values).await? {
-            1 => Ok(()),
-            _ => Err(no_place()),
-        }
+        ]
     }
 }
 
@@ -243,7 +146,7 @@ pub(super) fn read(record: &str) -> Result<Record, Error> {
 
 /// Returns a record as the ledger stores it: without what its job contains, and without what only
 /// an open one needs. Millions of closed ones stay. Earlier versions can read it.
-fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
+pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
     let mut stored = serde_json::to_value(record).map_err(|error| {
         let message = "could not write the record of a submission";
         Error::new(ErrorKind::Ledger, message).with_source(error)
@@ -273,16 +176,14 @@ pub(super) fn not_queued() -> Error {
     Error::new(ErrorKind::State, "the job is no longer queued; nothing was sent")
 }
 
-fn no_place() -> Error {
-    let message = "the submission has another task, or its job does not wait for it; nothing was \
-                   changed";
-    Error::new(ErrorKind::State, message)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{path::PathBuf, time::SystemTime};
 
+    use imagekiln::{
+        TaskStatus,
+        journal::{State, Step},
+    };
     use serde_json::json;
 
     use super::*;

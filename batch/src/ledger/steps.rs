@@ -1,5 +1,7 @@
 //! The steps of a job by its worker.
 
+use std::cell::Cell;
+
 use imagekiln::{
     Request, TaskRef,
     journal::{Record, Step},
@@ -8,6 +10,7 @@ use rusqlite::ffi;
 
 use super::{
     Ledger,
+    advance::JobChange,
     claims::{Claim, SMALL},
     database::{Database, Value, no_row},
     jobs::{find_jobs, read_request, state_named, time_of},
@@ -72,8 +75,12 @@ impl Ledger {
     /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
-        let write =
-            async move |database: &mut Database| change.write(database, id, worker, from).await;
+        let is_saved = matches!(change, Change::Saved(_));
+        let submission = job.submission.as_deref().filter(|_| is_saved);
+        let known = Cell::new(submission.and_then(|submission| self.known().remove(submission)));
+        let write = async move |database: &mut Database| {
+            change.write(database, id, worker, from, known.take()).await
+        };
         let (state, reason, location, ready_at, changed_at, accepted_at, request) =
             self.transaction(write).await?;
         let status = &mut job.status;
@@ -134,33 +141,27 @@ pub(super) type Changed =
     (String, Option<String>, Option<String>, Option<i64>, i64, Option<i64>, Option<String>);
 
 impl Change {
-    /// If the connection broke after the commit, the job is in its new state already.
+    /// If the connection broke after the commit, the job is in its new state already. `known` is
+    /// the submission of the job as this process last wrote it.
     pub(super) async fn write(
         &self,
         database: &mut Database,
         job: i64,
         worker: Option<i64>,
         from: JobState,
+        known: Option<SubmissionRow>,
     ) -> Result<Changed, Error> {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
-            Self::Saved(picture) => {
-                picture.close_record(database, job).await?;
-                (JobState::Saved, None, Some(picture.location.clone()))
-            }
+            Self::Saved(picture) => (JobState::Saved, None, Some(picture.location.clone())),
         };
-        let change = format!(
-            "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
+        let update = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
              ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
                 ELSE ready_at END,
              changed_at = $4
-             WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)
-             RETURNING state, reason, location, ready_at, changed_at,
-                (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
-                CASE WHEN $1 = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
-        );
-        let values = [
+             WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)";
+        let values = vec![
             to.as_str().into(),
             reason.into(),
             location.into(),
@@ -169,18 +170,39 @@ impl Change {
             worker.into(),
             from.as_str().into(),
         ];
-        database.row(&change, values).await?.ok_or_else(lease_lost)
+        let returning = format!(
+            "state, reason, location, ready_at, changed_at,
+             (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
+             CASE WHEN state = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
+        );
+        let change = JobChange { update: update.to_owned(), values, returning };
+        let changed = match self {
+            Self::Saved(picture) => picture.close_record(database, job, change, known).await?,
+            _ => change.write(database).await?,
+        };
+        changed.ok_or_else(lease_lost)
     }
 }
 
 impl SavedPicture {
-    async fn close_record(&self, database: &mut Database, job: i64) -> Result<(), Error> {
+    async fn close_record(
+        &self,
+        database: &mut Database,
+        job: i64,
+        change: JobChange,
+        known: Option<SubmissionRow>,
+    ) -> Result<Option<Changed>, Error> {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
         let step = Step::Saved { path, bytes: self.bytes, sha256 };
+        if let Some(mut submission) = known
+            && let Some(changed) = submission.advance_with(database, &step, change.clone()).await?
+        {
+            return Ok(Some(changed));
+        }
         let current = "j.id = $1 AND j.submission = s.id";
         match SubmissionRow::find_one(database, current, job).await? {
-            Some(mut submission) => submission.advance(database, &step).await,
-            None => Ok(()),
+            Some(mut submission) => submission.advance_with(database, &step, change).await,
+            None => change.write(database).await,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use imagekiln::Backoff;
 use tokio::{
-    runtime::Handle,
+    runtime::{Builder, Handle, Runtime},
     sync::oneshot::{self, error::TryRecvError},
     task,
 };
@@ -29,6 +29,41 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The maximum number of pieces of work in one transaction. Other processes wait while it holds
 /// locks.
 const MOST: usize = 32;
+
+/// A connection to the database, with a runtime of its own: on that of the program, every response
+/// of a server would wake two threads.
+#[derive(Default)]
+pub(super) struct Connection {
+    /// `None` before it is needed, and after it broke.
+    database: Option<Database>,
+    runtime: Option<Runtime>,
+}
+
+impl Connection {
+    /// Runs this on the thread of the caller, which must be a blocking one.
+    pub(super) fn block_on<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Option<Database>) -> T,
+    ) -> Result<T, Error> {
+        let runtime = match &self.runtime {
+            Some(runtime) => runtime,
+            None => {
+                let runtime = Builder::new_current_thread().enable_all().build();
+                self.runtime.insert(runtime.map_err(|error| shut_down().with_source(error))?)
+            }
+        };
+        Ok(runtime.block_on(work(&mut self.database)))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // One that waits for its threads panics on the runtime of the program.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
 
 /// The work that waits for a transaction.
 #[derive(Default)]
@@ -72,27 +107,39 @@ impl Ledger {
         self.0.queue.add(Box::new(Waiting { work, is_exclusive, done: None, caller }));
         let connection = if is_exclusive { &self.0.exclusive } else { &self.0.database };
         loop {
-            let mut database = Arc::clone(connection).lock_owned().await;
+            let mut connection = tokio::select! {
+                biased;
+                done = &mut outcome => return done.unwrap_or_else(|_| Err(shut_down())),
+                connection = Arc::clone(connection).lock_owned() => connection,
+            };
             match outcome.try_recv() {
                 Ok(done) => return done,
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Closed) => return Err(shut_down()),
             }
-            let (runtime, ledger) = (Handle::current(), self.clone());
+            let (program, ledger) = (Handle::current(), self.clone());
             let run = move || {
-                let group = ledger.0.queue.take(is_exclusive, MOST);
-                runtime.block_on(ledger.run_group(&mut database, group));
-                drop(database);
+                let ran = connection.block_on(async |database| {
+                    let group = ledger.0.queue.take(is_exclusive, MOST);
+                    ledger.run_group(database, group, &program).await;
+                });
+                drop(connection);
                 // The file stays locked until here.
                 drop(ledger);
+                ran
             };
-            task::spawn_blocking(run).await.map_err(|error| shut_down().with_source(error))?;
+            task::spawn_blocking(run).await.map_err(|error| shut_down().with_source(error))??;
         }
     }
 
-    async fn run_group(&self, database: &mut Option<Database>, mut group: Vec<Box<dyn Work>>) {
-        let mut waited = Duration::ZERO;
-        let done = self.repeat(database, &mut group, &mut waited, true).await;
+    async fn run_group(
+        &self,
+        database: &mut Option<Database>,
+        mut group: Vec<Box<dyn Work>>,
+        program: &Handle,
+    ) {
+        let mut attempts = Attempts { program, waited: Duration::ZERO };
+        let done = self.repeat(database, &mut group, &mut attempts, true).await;
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
             (error, 1) => group.remove(0).report(error),
@@ -100,7 +147,7 @@ impl Ledger {
             _ => {
                 for work in group {
                     let mut alone = vec![work];
-                    let done = self.repeat(database, &mut alone, &mut waited, false).await;
+                    let done = self.repeat(database, &mut alone, &mut attempts, false).await;
                     alone.remove(0).report(done);
                 }
             }
@@ -111,7 +158,7 @@ impl Ledger {
         &self,
         database: &mut Option<Database>,
         group: &mut Vec<Box<dyn Work>>,
-        waited: &mut Duration,
+        attempts: &mut Attempts<'_>,
         grows: bool,
     ) -> Result<(), Error> {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
@@ -122,16 +169,16 @@ impl Ledger {
                 Err(error) => error,
             };
             *database = None;
-            // While the runtime shuts down, no connection works.
-            let is_shutting_down = task::spawn(async {}).await.is_err();
+            // A program that ends does not wait for the database.
+            let is_ending = attempts.program.spawn(async {}).await.is_err();
             let pause = backoff.pause();
-            if is_shutting_down || *waited + pause > OUTAGE {
+            if is_ending || attempts.waited + pause > OUTAGE {
                 return Err(error);
             }
             tracing::warn!(error = error.chain(), "the ledger is not available; trying again");
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
-            *waited += pause;
+            attempts.waited += pause;
         }
     }
 
@@ -169,6 +216,13 @@ impl Ledger {
         ended?;
         Ok(())
     }
+}
+
+/// The attempts to run a group.
+struct Attempts<'a> {
+    /// The runtime of the program.
+    program: &'a Handle,
+    waited: Duration,
 }
 
 impl Queue {

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Ledger, connect::Source, database::Database, identity::Marking, limits::RunLimits};
+use super::{
+    Ledger, claims::OPEN, connect::Source, database::Database, identity::Marking, limits::RunLimits,
+};
 use crate::{Error, ErrorKind};
 
 /// How long a request may be on its way after the lease of its worker has expired. The worker may
@@ -84,6 +86,7 @@ impl Ledger {
         })
         .await?;
         self.set_local(worker, None);
+        self.known().clear();
         self.0.changes.send_replace(());
         Ok(())
     }
@@ -167,15 +170,18 @@ async fn end(
     hold_until: Option<i64>,
 ) -> Result<(), Error> {
     let now = database.now();
-    let hold = "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
-        (SELECT submission FROM jobs WHERE worker = $2 AND state = 'submitting')";
-    database.execute(hold, [hold_until.into(), worker.into()]).await?;
-    let unknown = "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $2, worker = NULL
-        WHERE worker = $3 AND state = 'submitting'";
-    database.execute(unknown, [reason.into(), now.into(), worker.into()]).await?;
-    let free = "UPDATE jobs SET worker = NULL
-        WHERE worker = $1 AND state IN ('queued', 'submitted', 'ready')";
-    database.execute(free, [worker.into()]).await?;
+    let hold = format!(
+        "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
+        (SELECT submission FROM jobs WHERE worker = $2 AND {OPEN} AND state = 'submitting')"
+    );
+    database.execute(&hold, [hold_until.into(), worker.into()]).await?;
+    let unknown = format!(
+        "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $2, worker = NULL
+        WHERE worker = $3 AND {OPEN} AND state = 'submitting'"
+    );
+    database.execute(&unknown, [reason.into(), now.into(), worker.into()]).await?;
+    let free = format!("UPDATE jobs SET worker = NULL WHERE worker = $1 AND {OPEN}");
+    database.execute(&free, [worker.into()]).await?;
     let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
     database.execute(ended, [now.into(), worker.into()]).await?;
     Ok(())

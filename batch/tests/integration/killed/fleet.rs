@@ -204,7 +204,7 @@ impl Fleet {
     /// early. Returns `false` if all processes ended anyway.
     async fn reach(&mut self, kill: u64) -> bool {
         let Sizes { jobs, kills, .. } = self.scenario.sizes;
-        let rest = jobs / 10 + 2 * self.scenario.sizes.max_active() as u64;
+        let rest = jobs / 10 + 4 * self.scenario.sizes.max_active() as u64;
         let accepted = (kill + 1) * jobs.saturating_sub(rest) / (kills + 1);
         let reached = self.scenario.reach(accepted, &mut self.processes);
         observe("accepted jobs", reached).await

@@ -25,7 +25,7 @@ impl Sizes {
     /// Few jobs and a random seed, unless the environment sets others.
     pub fn of_fleet() -> Self {
         Self {
-            jobs: variable(JOBS).unwrap_or(40),
+            jobs: variable(JOBS).unwrap_or(60),
             kills: variable(KILLS).unwrap_or(3),
             processes: variable(PROCESSES).unwrap_or(4),
             server_kills: variable(SERVER_KILLS).unwrap_or(1),
@@ -37,7 +37,7 @@ impl Sizes {
     pub fn of_one_process() -> Self {
         let fleet = Self::of_fleet();
         let part = |name, number, divisor| variable(name).map_or(number, |set| set / divisor);
-        Self { jobs: part(JOBS, fleet.jobs, 10), kills: part(KILLS, fleet.kills, 4), ..fleet }
+        Self { jobs: part(JOBS, 40, 10), kills: part(KILLS, fleet.kills, 4), ..fleet }
     }
 
     /// The cap on active tasks.

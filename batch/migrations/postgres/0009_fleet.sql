@@ -1,0 +1,16 @@
+-- Rates of submissions, which worker submitted a job, and smaller indices of jobs to claim.
+
+-- Submissions per minute.
+ALTER TABLE limits ADD COLUMN rate BIGINT;
+-- When the rate allows the next submission if each one waits for its turn.
+ALTER TABLE limits ADD COLUMN next_at BIGINT;
+
+-- Not that of the record, which is as small as possible.
+ALTER TABLE submissions ADD COLUMN worker BIGINT;
+
+-- Most jobs are saved, and every change of a job writes to each index that contains it.
+DROP INDEX jobs_to_claim;
+DROP INDEX jobs_by_claim;
+CREATE INDEX jobs_to_claim ON jobs (state, priority DESC, id) WHERE worker IS NULL;
+CREATE INDEX jobs_of_workers ON jobs (worker, claim)
+    WHERE state IN ('queued', 'submitting', 'submitted', 'ready');
