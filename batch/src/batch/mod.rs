@@ -84,6 +84,7 @@ struct Settings {
     workers: usize,
     lease: Duration,
     waits_for_jobs: bool,
+    archive_after: Option<Duration>,
     /// Whether a run may submit jobs.
     submits: bool,
     /// Webhooks of a job go to this URL, with the token of the submission as the last part of its
@@ -113,6 +114,7 @@ impl Batch {
                 workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
+                archive_after: None,
                 submits: true,
                 callback_url: None,
                 // As long as a run waits for a task whose response arrived.
@@ -207,6 +209,13 @@ impl Batch {
         self
     }
 
+    /// Makes runs [archive](Ledger::archive) jobs that ended at least `age` ago: at the start, and
+    /// every minute. By default, they stay in the ledger. The report of a run does not count them.
+    pub fn archive_after(mut self, age: Duration) -> Self {
+        self.settings.archive_after = Some(age);
+        self
+    }
+
     /// Makes the next run submit jobs although the ledger may not know everything that was paid
     /// for; see [`Foreign`](ErrorKind::Foreign). Jobs that another ledger has paid for are paid for
     /// again.
@@ -291,7 +300,11 @@ impl Batch {
         let output = self.open_output().await?;
         let checked = self.ledger.check_output(&output).await;
         self.settings.submits = checked.is_ok();
-        let ended = self.run_workers(&output).await;
+        let archiving = self.ledger.clone().archive_regularly(self.settings.archive_after);
+        let ended = tokio::select! {
+            ended = self.run_workers(&output) => ended,
+            never = archiving => match never {},
+        };
         self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.report().await
     }

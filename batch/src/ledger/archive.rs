@@ -1,6 +1,8 @@
 //! Lets jobs that ended leave the ledger.
 
-use std::time::Duration;
+use std::{convert::Infallible, future, time::Duration};
+
+use tokio::time;
 
 use super::{
     Ledger,
@@ -14,6 +16,9 @@ use crate::{Error, JobState};
 
 /// The number of jobs that leave at once. Workers write in between.
 const CHUNK: i64 = 200;
+
+/// How often a run lets jobs leave.
+const PAUSE: Duration = Duration::from_secs(60);
 
 type Ended = (i64, String, i64, String, String, String, Option<String>);
 
@@ -44,6 +49,18 @@ impl Ledger {
             }
         }
     }
+
+    /// [Archives](Self::archive) the jobs that ended at least `age` ago, if there is one, until the
+    /// future is dropped.
+    pub(crate) async fn archive_regularly(self, age: Option<Duration>) -> Infallible {
+        let Some(age) = age else { return future::pending().await };
+        loop {
+            if let Err(error) = self.archive(age).await {
+                tracing::warn!(error = error.chain(), "jobs that ended stay in the ledger");
+            }
+            time::sleep(PAUSE).await;
+        }
+    }
 }
 
 /// Returns the number of jobs that left. If this runs again after its commit, others leave.
@@ -52,8 +69,9 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let states = [&[JobState::Saved], ENDED].concat();
     let find = format!(
         "SELECT id, name, number, target, request, state, location FROM jobs
-         WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2",
-        state_in(&states)
+         WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
+        state_in(&states),
+        database.for_update("jobs SKIP LOCKED")
     );
     let ended: Vec<Ended> = database.rows(&find, [(now - age).into(), CHUNK.into()]).await?;
     if ended.is_empty() {

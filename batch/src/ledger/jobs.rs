@@ -1,7 +1,7 @@
 //! Reads the status of jobs.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     iter,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -102,6 +102,22 @@ impl Ledger {
             Ok((job.status, request))
         });
         pairs.collect()
+    }
+
+    /// Returns the names of the jobs that are not [`Queued`](JobState::Queued), and of those that
+    /// were [archived](Self::archive): a run that adds them again does not submit them.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn names_of_submitted(&self) -> Result<HashSet<String>, Error> {
+        const NAMES: &str = "SELECT name FROM jobs WHERE state <> 'queued'
+            UNION ALL SELECT name FROM archived_jobs";
+        self.transaction(async |database| {
+            let names = database.rows::<(String,)>(NAMES, []).await?;
+            Ok(names.into_iter().map(|(name,)| name).collect())
+        })
+        .await
     }
 
     /// Returns the number and the cost of all jobs by state and operation.

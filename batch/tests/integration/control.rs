@@ -1,7 +1,7 @@
 //! Groups, limits and other changes while workers run.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     sync::{Arc, Mutex},
     time::Duration,
@@ -34,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         both(jobs_with_a_higher_priority_are_submitted_first),
         both(a_job_that_is_not_submitted_can_be_cancelled),
         both(a_job_that_left_the_ledger_is_not_paid_again),
+        both(jobs_leave_the_ledger_while_a_batch_runs),
         both(the_spending_agrees_with_the_account),
         both(a_watch_sees_what_another_process_changes),
         both(a_job_keeps_the_values_of_the_program),
@@ -332,6 +333,22 @@ async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
     let spending = ledger.spending().await.unwrap();
     assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
     assert_eq!(ledger.jobs().await.unwrap()[0].number, 3);
+}
+
+async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let run = async |jobs: [Job; 1], age: Duration| {
+        fixture.batch(&ledger).jobs(jobs).archive_after(age).run().await.unwrap();
+        ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect::<Vec<_>>()
+    };
+    assert_eq!(run([job("one", "a fox")], Duration::from_secs(3600)).await, ["one"]);
+    let left = run([job("two", "a wolf")], Duration::ZERO).await;
+    assert!(!left.contains(&"one".to_owned()), "{left:?}");
+    let submitted = ledger.names_of_submitted().await.unwrap();
+    assert_eq!(submitted, HashSet::from(["one".to_owned(), "two".to_owned()]));
+    ledger.add([job("three", "an owl")]).await.unwrap();
+    assert_eq!(ledger.names_of_submitted().await.unwrap(), submitted);
 }
 
 async fn the_spending_agrees_with_the_account(backend: Backend) {

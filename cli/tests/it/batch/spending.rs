@@ -37,7 +37,9 @@ fn archived_jobs_leave_and_are_not_paid_again() {
     assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
     assert_eq!(batch(&bench, &["spending"]).ok().text(), spending);
-    run(&bench, &prompts, &[]).ok();
+    let plan = run(&bench, &prompts, &["--dry-run", "--json"]).ok().json();
+    assert_eq!((&plan["jobs"], &plan["submitted_before"]), (&json!(0), &json!(2)));
+    run(&bench, &prompts, &["--archive-after", "1d"]).ok();
     assert_eq!(bench.simulator.counts().accepted, 2);
     for words in [&["archive"][..], &["archive", "--older-than", "soon"]] {
         batch(&bench, words).fails(2);

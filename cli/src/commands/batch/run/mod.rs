@@ -11,6 +11,7 @@ mod webhooks;
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
+    time::Duration,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -18,7 +19,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use self::{drive::drive, resume::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
 use crate::{
-    args::{model, value::credits},
+    args::{
+        model,
+        value::{credits, duration},
+    },
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
@@ -50,7 +54,7 @@ pub fn command(chosen: &'static Operation) -> Command {
     arguments::of_model(command, chosen, &options)
 }
 
-fn options() -> [Arg; 8] {
+fn options() -> [Arg; 9] {
     let option = |name: &'static str| Arg::new(name).long(name).help_heading("Run");
     let count = |name| option(name).value_name("N").value_parser(value_parser!(u16).range(1..));
     [
@@ -67,6 +71,10 @@ fn options() -> [Arg; 8] {
             .value_parser(credits)
             .help("The price of a job, for --budget and --dry-run, until the ledger contains one"),
         count("workers").help("The number of workers in this process [default: 1]"),
+        option("archive-after")
+            .value_name("DURATION")
+            .value_parser(duration)
+            .help("Archive jobs this long after they ended, such as 30d; see `kiln batch archive`"),
         option("pay-again").action(ArgAction::SetTrue).help(
             "Submit jobs although another ledger has paid for pictures of --output, or this one \
              was copied or has lost submissions",
@@ -215,6 +223,9 @@ fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Ba
     if let Some(credits) = matches.get_one::<f64>("price") {
         batch = batch.price(*credits);
     }
+    if let Some(age) = matches.get_one::<Duration>("archive-after") {
+        batch = batch.archive_after(*age);
+    }
     if matches.get_flag("pay-again") {
         batch = batch.pay_again();
     }
@@ -245,7 +256,7 @@ async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failu
 struct Known {
     /// The prices by model.
     prices: BTreeMap<String, f64>,
-    /// The names of the jobs that are not queued.
+    /// The names of the jobs that would not be submitted.
     submitted: HashSet<String>,
 }
 
@@ -254,8 +265,7 @@ impl Known {
     async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
         let Some(place) = place else { return Ok(Self::default()) };
         let Some(ledger) = place.open_to_read(process).await? else { return Ok(Self::default()) };
-        let jobs = ledger.jobs().await?.into_iter().filter(|job| job.state != JobState::Queued);
-        let submitted = jobs.map(|job| job.name).collect();
+        let submitted = ledger.names_of_submitted().await?;
         Ok(Self { prices: ledger.prices().await?, submitted })
     }
 }

@@ -55,14 +55,14 @@ impl Resume<'_> {
 
     /// The given options that do not describe jobs.
     fn options(&self) -> Vec<(String, String)> {
-        let limits =
-            ["max-active", "budget", "price", "workers", METRICS].map(|name| (name.into(), name));
+        let own = ["max-active", "budget", "price", "workers", "archive-after", METRICS];
+        let own = own.map(|name| (name.into(), name));
         let webhooks: Vec<_> = webhooks::args().collect();
         let webhooks =
             webhooks.iter().filter_map(|arg| Some((arg.get_id().clone(), arg.get_long()?)));
         let is_given =
             |id: &Id| self.matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        let given = limits.into_iter().chain(webhooks).filter(|(id, _)| is_given(id));
+        let given = own.into_iter().chain(webhooks).filter(|(id, _)| is_given(id));
         given
             .flat_map(|(id, flag)| {
                 let values = self.matches.get_raw(id.as_str()).into_iter().flatten();
