@@ -14,7 +14,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::Requirement;
+use crate::{Requirement, bench::is_bench};
 
 /// A PostgreSQL server that tests can start.
 pub const POSTGRES: Requirement = Requirement {
@@ -68,9 +68,11 @@ impl Cluster {
             .arg(&data)
             .output();
         assert_success(initdb);
+        // Tests kill the server, but not the machine.
+        let fsync = if is_bench() { "on" } else { "off" };
         let settings = format!(
             "listen_addresses = ''\nunix_socket_directories = '{sockets}'\nmax_connections = 200\n\
-             fsync = off\n"
+             fsync = {fsync}\n"
         );
         let file = data.join("postgresql.conf");
         fs::write(&file, fs::read_to_string(&file).unwrap() + &settings).unwrap();

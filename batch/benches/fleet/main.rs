@@ -21,7 +21,7 @@ use imagekiln_testbed::{
 use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
 
-use self::measures::{cpu_time_of_children, kilobytes_per_job, linked};
+use self::measures::{cpu_time_of_children, flushes_per_second, kilobytes_per_job, linked};
 
 const ACTIVE: usize = 24;
 
@@ -309,6 +309,8 @@ async fn rates(root: &Path) {
             }
         }
     }
+    let flushes = if is_bench() { 10_000 } else { 1 };
+    figure("batch.disk", "flushes/s", vec![flushes_per_second(root, flushes)]);
     let ratios = |rates: &[f64], others: &[f64]| {
         rates.iter().zip(others).map(|(rate, other)| rate / other).collect::<Vec<_>>()
     };

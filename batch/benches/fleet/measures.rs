@@ -4,13 +4,15 @@ use std::{
     fs,
     io::{self, Read as _, Write as _},
     net::{Shutdown, TcpListener},
-    os::unix::net::UnixStream,
+    os::unix::{fs::FileExt as _, net::UnixStream},
+    path::Path,
     thread,
     time::Duration,
 };
 
 use rusqlite::Connection;
 use sqlx::postgres::PgConnectOptions;
+use tokio::time::Instant;
 
 /// Returns the URL of a PostgreSQL database over a link that delays every request by 1 ms.
 pub fn linked(database: &str) -> String {
@@ -47,6 +49,17 @@ pub fn kilobytes_per_job(ledger: &str, jobs: usize) -> f64 {
     let connection = Connection::open(ledger).unwrap();
     let stored: f64 = connection.query_row(stored, [], |row| row.get(0)).unwrap();
     (fs::metadata(ledger).unwrap().len() as f64 - stored) / jobs as f64 / 1000.0
+}
+
+/// Returns how often a disk can flush a page in a second.
+pub fn flushes_per_second(directory: &Path, rounds: u32) -> f64 {
+    let file = tempfile::tempfile_in(directory).unwrap();
+    let started = Instant::now();
+    for _ in 0..rounds {
+        file.write_all_at(&[7; 8192], 0).unwrap();
+        file.sync_data().unwrap();
+    }
+    f64::from(rounds) / started.elapsed().as_secs_f64()
 }
 
 /// Returns the CPU time of the child processes that ended.

@@ -197,6 +197,7 @@ What waits at the same time in one process shares a transaction, and in four pro
 the same time.";
 
 const BATCH: &[Row] = &[
+    Row::new("flushes of the disk per second", "batch.disk"),
     Row::new("SQLite, one worker / client alone", "batch.sqlite_1.against_client")
         .aim(AtLeast(0.4)),
     Row::new("PostgreSQL, one worker / client alone", "batch.postgres_1.against_client")
