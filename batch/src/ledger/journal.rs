@@ -145,9 +145,10 @@ impl Ledger {
         self.0.held_polls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the submission of a job as this process wrote it.
+    /// Keeps the submission of a job as this process wrote it, if reading it again would take a
+    /// round trip.
     fn know(&self, row: SubmissionRow) {
-        if row.job.is_some() {
+        if row.job.is_some() && self.0.source.is_shared() {
             self.known().insert(row.record.intent().id().to_owned(), row);
         }
     }
