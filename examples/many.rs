@@ -12,8 +12,7 @@ use tokio::task::JoinSet;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let journal = Directory::open_keeping("foxes-journal", 1000)?;
-    let client =
-        ClientBuilder::from_env()?.max_active_tasks(24).journal(journal.clone()).build()?;
+    let client = ClientBuilder::from_env()?.max_active(24).journal(journal.clone()).build()?;
     std::fs::create_dir_all("foxes")?;
     let mut saving = JoinSet::new();
 

@@ -99,7 +99,7 @@ impl Client {
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
-    /// [`max_active_tasks`](crate::ClientBuilder::max_active_tasks) tasks are active.
+    /// [`max_active`](crate::ClientBuilder::max_active) tasks are active.
     ///
     /// # Errors
     ///

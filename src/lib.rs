@@ -39,7 +39,7 @@
 //! | generate a picture from text | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
 //! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
 //! | fill a masked area, erase, expand | [`GenPro10Fill`](types::GenPro10Fill), [`GenToolsEraseV1`](types::GenToolsEraseV1), [`GenPro10Expand`](types::GenPro10Expand) | [inpaint](guide::inpaint) |
-//! | make many pictures, and survive a crash | [`ClientBuilder::max_active_tasks`], [`journal`] | [many](guide::many) |
+//! | make many pictures, and survive a crash | [`ClientBuilder::max_active`], [`journal`] | [many](guide::many) |
 //! | receive webhooks | `webhook::Receiver`, `webhook::Verifier` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |

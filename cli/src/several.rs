@@ -42,7 +42,7 @@ pub async fn make(
     seeing: &Seeing,
     interrupts: &Interrupts,
 ) -> Result<(), Failure> {
-    let limit = context.settings.max_active_tasks().unwrap_or(MAX_ACTIVE).into();
+    let limit = context.settings.max_active().unwrap_or(MAX_ACTIVE).into();
     let session = Arc::new(session);
     let seeds: Vec<Option<i64>> = planned.iter().map(|planned| planned.seed).collect();
     let mut tally = Tally { all: planned.len(), ..Tally::default() };

@@ -81,7 +81,7 @@ async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     let charged = world.charged_ids();
     let mut running = JoinSet::new();
     for (number, process) in processes.iter().enumerate() {
-        let client = world.client_of(process).max_active_tasks(3).submit_deadline(SLOT_DEADLINE);
+        let client = world.client_of(process).max_active(3).submit_deadline(SLOT_DEADLINE);
         let own = wanted.iter().enumerate().filter(|(at, _)| at % count == number);
         let own: Vec<Wanted> = own.map(|(_, wanted)| wanted.clone()).collect();
         let (pictures, journal) = (world.path("pictures"), world.path("journal"));

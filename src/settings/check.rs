@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl ClientBuilder {
     pub(super) fn check_limits(&self) -> Result<(), Error> {
-        if self.tasks.max_concurrent_polls == 0 || self.tasks.max_active_tasks == Some(0) {
+        if self.tasks.max_concurrent_polls == 0 || self.tasks.max_active == Some(0) {
             return Err(invalid_setting("a limit of 0 polls or 0 tasks would block all requests")
                 .with_advice("set it to 1 or more"));
         }

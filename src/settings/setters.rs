@@ -117,8 +117,8 @@ impl ClientBuilder {
     /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
     /// tasks without an active wait. [`Client::try_submit`](crate::Client::try_submit) does not
     /// wait.
-    pub fn max_active_tasks(mut self, tasks: usize) -> Self {
-        self.tasks.max_active_tasks = Some(tasks);
+    pub fn max_active(mut self, tasks: usize) -> Self {
+        self.tasks.max_active = Some(tasks);
         self
     }
 

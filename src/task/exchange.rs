@@ -165,7 +165,7 @@ impl Submission {
             });
         }
         let function =
-            (meaning.kind == ErrorKind::RateLimited).then_some("ClientBuilder::max_active_tasks");
+            (meaning.kind == ErrorKind::RateLimited).then_some("ClientBuilder::max_active");
         let error = error
             .with_advice(format!("nothing was billed; {}", meaning.advice))
             .with_function(function);

@@ -120,7 +120,7 @@ pub(crate) struct TaskSettings {
     /// Whether requests are validated against the contract.
     pub(crate) validation: bool,
     pub(crate) max_concurrent_polls: usize,
-    pub(crate) max_active_tasks: Option<usize>,
+    pub(crate) max_active: Option<usize>,
     pub(crate) submit_deadline: Option<Duration>,
     pub(crate) poll_deadline: Duration,
     pub(crate) webhook: WebhookDefaults,
@@ -132,7 +132,7 @@ impl Default for TaskSettings {
         Self {
             validation: true,
             max_concurrent_polls: 64,
-            max_active_tasks: None,
+            max_active: None,
             submit_deadline: None,
             poll_deadline: Duration::from_secs(30),
             webhook: WebhookDefaults::default(),
@@ -161,7 +161,7 @@ impl Shared {
             service,
             downloads,
             polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
-            slots: settings.max_active_tasks.map(Slots::new),
+            slots: settings.max_active.map(Slots::new),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
             waits: Arc::default(),

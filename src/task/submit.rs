@@ -149,7 +149,7 @@ fn no_slot(limit: Duration) -> Error {
     let message = format!("no slot became free within {} s", limit.as_secs_f32());
     Error::new(ErrorKind::Deadline, message)
         .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
-        .with_function("ClientBuilder::max_active_tasks")
+        .with_function("ClientBuilder::max_active")
 }
 
 fn deadline_passed(limit: Duration) -> Error {
@@ -363,7 +363,7 @@ impl Shared {
                 "all slots are held by tasks that cannot be polled",
             )
             .with_advice("nothing was sent; fix the cause, or allow more active tasks")
-            .with_function("ClientBuilder::max_active_tasks")
+            .with_function("ClientBuilder::max_active")
             .with_source(error)),
             _ => Ok(()),
         }

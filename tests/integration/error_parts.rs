@@ -61,7 +61,7 @@ fn errors_about_settings_name_their_variables() {
     assert_eq!(setting(base().regional_base_url("x")), Some(REGIONAL_BASE_URL_VARIABLE));
     assert_eq!(setting(base().model_prefix("a/b")), Some(MODEL_PREFIX_VARIABLE));
     assert_eq!(setting(base().webhook_url("x")), Some(WEBHOOK_URL_VARIABLE));
-    assert_eq!(setting(base().max_active_tasks(0)), None);
+    assert_eq!(setting(base().max_active(0)), None);
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ fn settings() -> Vec<(&'static str, Error)> {
             error(complete().regional_base_url("https://a.example.com/?key=SECRET")),
         ),
         ("a prefix with a slash", error(complete().model_prefix("a/b"))),
-        ("a limit of 0 tasks", error(complete().max_active_tasks(0))),
+        ("a limit of 0 tasks", error(complete().max_active(0))),
         ("a timeout of 0", error(complete().silence_timeout(Duration::ZERO))),
     ]
 }

@@ -167,7 +167,7 @@ async fn a_submission_continues_after_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn the_deadline_includes_the_wait_for_a_slot() {
     let service = ScriptedServer::start().await;
-    let client = builder(&service).max_active_tasks(1).submit_deadline(seconds(5)).build().unwrap();
+    let client = builder(&service).max_active(1).submit_deadline(seconds(5)).build().unwrap();
     service.reply(accepted(&service, "t1")).otherwise(|_| samples::status("Pending"));
     let _task = client.submit(fox()).await.unwrap();
 

@@ -21,7 +21,7 @@ use std::{
 pub use self::file::of_text;
 use self::{
     file::File,
-    names::{DEADLINE, MAX_ACTIVE_TASKS, MODEL, Name, OUTPUT, SIZE},
+    names::{DEADLINE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
     profile::Profile,
     stored::Stored,
 };
@@ -167,8 +167,8 @@ impl Settings {
     }
 
     /// The default of `--max-active` for a batch.
-    pub fn max_active_tasks(&self) -> Option<u16> {
-        self.text(&MAX_ACTIVE_TASKS)?.parse().ok()
+    pub fn max_active(&self) -> Option<u16> {
+        self.text(&MAX_ACTIVE)?.parse().ok()
     }
 
     /// Sets the size, if the model has one and the request does not set it.

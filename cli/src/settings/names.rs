@@ -51,12 +51,8 @@ pub const DEADLINE: Name = Name {
     check: |text| value::duration(text).map(drop),
     ..text("deadline")
 };
-pub const MAX_ACTIVE_TASKS: Name = Name {
-    flag: Some("--max-active"),
-    default: "24",
-    check: check_count,
-    ..text("max_active_tasks")
-};
+pub const MAX_ACTIVE: Name =
+    Name { flag: Some("--max-active"), default: "24", check: check_count, ..text("max_active") };
 
 /// All settings, in the order in which they are listed.
 pub const NAMES: [&Name; 11] = [
@@ -67,7 +63,7 @@ pub const NAMES: [&Name; 11] = [
     &OUTPUT,
     &SIZE,
     &DEADLINE,
-    &MAX_ACTIVE_TASKS,
+    &MAX_ACTIVE,
     &WEBHOOK_URL,
     &POLLING_HOSTS,
     &DELIVERY_HOSTS,

@@ -51,7 +51,7 @@ const VALUES: [Values; 11] = [
     ("output", "one.png", "two.png", None, None),
     ("size", "64x64", "128x64", None, None),
     ("deadline", "1m", "2m", None, Some(["--deadline", "3s"])),
-    ("max_active_tasks", "1", "2", None, None),
+    ("max_active", "1", "2", None, None),
     (
         "webhook_url",
         "http://127.0.0.1/1",
@@ -138,7 +138,7 @@ const DAMAGED: [&str; 18] = [
     "size = \"large\"",
     "deadline = \"soon\"",
     "deadline = true",
-    "max_active_tasks = 0",
+    "max_active = 0",
     "base_url = \" \"",
     "allow_polling_hosts = \"one.example\"",
     "allow_delivery_hosts = [1]",

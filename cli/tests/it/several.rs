@@ -139,7 +139,7 @@ fn a_dry_run_lists_the_pictures() {
 fn two_of_five_active() -> (Bench, Running) {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
-    bench.place.configure("max_active_tasks = 2\n");
+    bench.place.configure("max_active = 2\n");
     let words = with(&["generate", "a fox", "--seed", "1..5", "-o", "fox-{seed}.{ext}"]);
     let mut run = Running::start(&mut bench.kiln(&words));
     run.until("submitted task");
@@ -251,7 +251,7 @@ fn a_refused_submission_ends_the_command() {
     let poor = "organizations = [{ name = 'Default', credits = 7 }]";
     let bench =
         Bench::with(Config { ready_after: Duration::ZERO, ..Config::from_toml(poor).unwrap() });
-    bench.place.configure("max_active_tasks = 1\n");
+    bench.place.configure("max_active = 1\n");
     let made = bench.run(&with(&["generate", "a fox", "-n", "5", "-o", "."])).fails(11);
     assert_eq!(made.text().lines().count(), 2, "{}", made.stderr);
     assert!(made.stderr.contains("picture 3: error: "), "{}", made.stderr);

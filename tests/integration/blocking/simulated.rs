@@ -67,7 +67,7 @@ fn updates_are_an_iterator_that_ends() {
 #[test]
 fn a_client_is_used_from_several_threads() {
     let simulator = simulator();
-    let client = builder(&simulator).max_active_tasks(3).build_blocking().unwrap();
+    let client = builder(&simulator).max_active(3).build_blocking().unwrap();
 
     let threads: Vec<_> = (0..6)
         .map(|seed| {

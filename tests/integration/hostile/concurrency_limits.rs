@@ -14,7 +14,7 @@ use crate::support::{
 use imagekiln::{Client, ErrorKind, Task, WaitOptions};
 
 fn one_task_at_a_time(service: &ScriptedServer) -> Client {
-    samples::builder(service).max_active_tasks(1).build().unwrap()
+    samples::builder(service).max_active(1).build().unwrap()
 }
 
 fn submit_concurrently(client: &Client) -> JoinHandle<Task> {

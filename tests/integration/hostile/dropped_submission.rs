@@ -113,7 +113,7 @@ async fn a_task_that_the_caller_received_is_not_drained() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_submission_frees_its_slot_when_its_task_is_final() {
     let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).max_active_tasks(1).build().unwrap();
+    let client = samples::builder(&service).max_active(1).build().unwrap();
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
     assert!(time::timeout(seconds(5), client.submit(fox())).await.is_err());

@@ -15,7 +15,7 @@ use crate::support::{
 use imagekiln::{Billing, Client, ErrorKind, Region, TaskRef};
 
 fn with_slots(service: &ScriptedServer, slots: usize) -> Client {
-    samples::builder(service).max_active_tasks(slots).build().unwrap()
+    samples::builder(service).max_active(slots).build().unwrap()
 }
 
 /// Accepts submissions with new ids, and responds to polls with `Ready`.

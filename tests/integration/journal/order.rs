@@ -142,7 +142,7 @@ async fn an_acceptance_is_recorded_after_the_caller_is_gone() {
 async fn a_task_that_the_journal_could_not_record_is_drained() {
     let service = ScriptedServer::start().await;
     let journal = ControlledJournal::failing(Write::Accept);
-    let client = samples::builder(&service).journal(journal).max_active_tasks(1).build().unwrap();
+    let client = samples::builder(&service).journal(journal).max_active(1).build().unwrap();
     let (response, rest) = Reply::nothing().in_pieces();
     service.reply(response);
     assert!(tokio::time::timeout(samples::seconds(5), client.submit(fox())).await.is_err());

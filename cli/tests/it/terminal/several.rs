@@ -10,7 +10,7 @@ const FOXES: [&str; 6] = ["generate", "a red fox", "--seed=1..3", "-s=64x64", "-
 
 /// A command that works on two of three tasks.
 fn started(bench: &Bench) -> Terminal {
-    bench.place.configure("max_active_tasks = 2");
+    bench.place.configure("max_active = 2");
     let mut terminal = Terminal::start(bench.kiln(&FOXES));
     terminal.until("0 of 3 saved, 2 active");
     terminal.until_it("two tasks", |terminal| terminal.text().matches("submitted").count() == 2);

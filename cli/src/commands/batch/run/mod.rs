@@ -214,7 +214,7 @@ async fn open(
 
 fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Batch {
     let jobs = matches.get_one::<u16>("max-active").copied();
-    if let Some(jobs) = jobs.or_else(|| context.settings.max_active_tasks()) {
+    if let Some(jobs) = jobs.or_else(|| context.settings.max_active()) {
         batch = batch.max_active(jobs.into());
     }
     if let Some(credits) = matches.get_one::<f64>("budget") {
