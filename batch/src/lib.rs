@@ -36,7 +36,7 @@ mod template;
 mod time;
 
 #[cfg(feature = "ledger")]
-pub use self::batch::{Advanced, Batch, Dispatcher, Events};
+pub use self::batch::{Advanced, Batch, Dispatcher};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
 pub use self::error::{Error, ErrorKind};

@@ -99,7 +99,7 @@ impl Batch {
             client: self.client.clone(),
             ledger: self.ledger.clone(),
             output: output.clone(),
-            sinks: self.sinks.clone(),
+            on_change: self.on_change.clone(),
             unrecorded: self.unrecorded.clone(),
             settings: self.settings.clone(),
             receivers: Arc::downgrade(&self.receivers),

@@ -1,7 +1,6 @@
 //! Runs the jobs of a ledger.
 
 mod dispatch;
-mod events;
 mod fleet;
 mod pause;
 mod resolve;
@@ -20,9 +19,7 @@ use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 use imagekiln::{Client, ClientBuilder};
 
 pub use self::dispatch::{Advanced, Dispatcher};
-pub use self::events::Events;
 use self::{
-    events::Sinks,
     fleet::Fleet,
     unrecorded::{Unrecorded, first},
 };
@@ -36,6 +33,9 @@ use crate::{
 const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
 
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The function to call with the new status of a job.
+type OnChange = Arc<dyn Fn(&JobStatus) + Send + Sync>;
 
 /// Submits the jobs of a ledger, waits for their pictures, and saves them.
 ///
@@ -66,7 +66,7 @@ pub struct Batch {
     ledger: Ledger,
     jobs: Vec<Job>,
     output: PathBuf,
-    sinks: Sinks,
+    on_change: OnChange,
     settings: Settings,
     stop: Option<Signal>,
     pays_again: bool,
@@ -108,7 +108,7 @@ impl Batch {
             ledger,
             jobs: Vec::new(),
             output: PathBuf::from("."),
-            sinks: Sinks::default(),
+            on_change: Arc::new(|_| {}),
             settings: Settings {
                 limits: RunLimits { max_active: 24, budget: None, price: None },
                 workers: 1,
@@ -232,21 +232,13 @@ impl Batch {
     }
 
     /// Sets a function to call with the new status of a job, after it was written to the ledger. It
-    /// must not block.
+    /// must not block: to do more, it sends a copy to a channel.
     ///
     /// It is not called for [`Submitting`](crate::JobState::Submitting), or for changes by other
     /// workers.
     pub fn on_change(mut self, call: impl Fn(&JobStatus) + Send + Sync + 'static) -> Self {
-        self.sinks.call = Some(Arc::new(call));
+        self.on_change = Arc::new(call);
         self
-    }
-
-    /// Returns a stream of the same statuses that [`on_change`](Self::on_change) passes to its
-    /// function. It ends when the batch is dropped.
-    ///
-    /// The stream holds the statuses until they are read.
-    pub fn events(&mut self) -> Events {
-        self.sinks.stream()
     }
 
     /// Returns the client of the batch, for example to receive webhooks.

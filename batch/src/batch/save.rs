@@ -140,7 +140,7 @@ impl Worker {
         let was_ready = job.status.state == JobState::Ready;
         let is_ready = self.ledger.set_ready(job, location.output.location(&location.key)).await?;
         if is_ready && !was_ready {
-            self.sinks.changed(&job.status);
+            (self.on_change)(&job.status);
         }
         Ok(is_ready)
     }
@@ -160,7 +160,7 @@ impl Worker {
         let provenance = Provenance { job: &job.status, request: &request, picture: saved };
         location.output.write_beside(&location.key, &provenance.to_json()?).await?;
         self.ledger.change(job, Change::Saved(saved.clone())).await?;
-        self.sinks.changed(&job.status);
+        (self.on_change)(&job.status);
         Ok(())
     }
 

@@ -26,7 +26,7 @@ impl Worker {
         match self.client.submit_for(request, origin).await {
             Ok(task) => {
                 self.ledger.note_submitted(job, task.reference());
-                self.sinks.changed(&job.status);
+                (self.on_change)(&job.status);
                 Ok(task)
             }
             Err(error) => self.submission_failed(job, error).await,
@@ -154,7 +154,7 @@ impl Worker {
                 let task = record.and_then(|record| self.client.task_of_record(&record));
                 let task = task.ok_or(lost)?;
                 self.ledger.refresh(job).await?;
-                self.sinks.changed(&job.status);
+                (self.on_change)(&job.status);
                 Ok(task)
             }
             Err(error) => {

@@ -11,7 +11,7 @@ use tokio::{
     time,
 };
 
-use super::{Settings, events::Sinks, unrecorded::Unrecorded};
+use super::{OnChange, Settings, unrecorded::Unrecorded};
 use crate::{
     Error, ErrorKind, JobState, Ledger,
     ledger::{Change, Claim, LimitReached, Marking},
@@ -31,7 +31,7 @@ pub(super) struct Worker {
     pub(super) client: Client,
     pub(super) ledger: Ledger,
     pub(super) output: Output,
-    pub(super) sinks: Sinks,
+    pub(super) on_change: OnChange,
     pub(super) unrecorded: Unrecorded,
     pub(super) settings: Settings,
     /// Shared by the batch and its receivers of webhooks.
@@ -163,7 +163,7 @@ impl Worker {
     ) -> Result<(), Error> {
         let change = Change::State(state, reason.map(str::to_owned));
         self.ledger.change(job, change).await?;
-        self.sinks.changed(&job.status);
+        (self.on_change)(&job.status);
         Ok(())
     }
 }

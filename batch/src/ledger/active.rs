@@ -20,6 +20,7 @@ pub(super) const COUNTED: &str = "SELECT operation, group_name, COUNT(*) FROM jo
         GROUP BY operation, group_name
     UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
         WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
+
 /// With the condition of an index; see [`OPEN`](super::claims::OPEN).
 const ABOUT_TO_BE_ACTIVE: &str = "
     UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs

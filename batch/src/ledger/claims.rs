@@ -178,11 +178,7 @@ async fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, 
     while wanted > 0 && !gate.is_closed() {
         let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
         let mut values: Vec<Value> = vec![demand.worker.into(), limit.into()];
-        let find = format!(
-            "SELECT id, operation, group_name FROM jobs
-             WHERE {CLAIMABLE} AND state = 'queued'{} ORDER BY priority DESC, id LIMIT $2",
-            gate.condition(&mut values)
-        );
+        let find = find_queued(&gate.condition(&mut values));
         let found = database.rows::<(i64, String, Option<String>)>(&find, values).await?;
         let mut admitted = Vec::new();
         for (id, operation, group) in &found {
@@ -195,6 +191,14 @@ async fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, 
         wanted = if found.len() < wanted { 0 } else { wanted - admitted.len() };
     }
     Ok(gate.is_limiting())
+}
+
+/// Returns the query of queued jobs to claim that also meet a condition.
+fn find_queued(condition: &str) -> String {
+    format!(
+        "SELECT id, operation, group_name FROM jobs
+         WHERE {CLAIMABLE} AND state = 'queued'{condition} ORDER BY priority DESC, id LIMIT $2"
+    )
 }
 
 /// Makes these jobs those of the worker, unless another one has taken over its jobs.
@@ -217,19 +221,24 @@ async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
-    let claimed = format!(
-        "SELECT {}, CASE WHEN j.state = 'queued' AND OCTET_LENGTH(j.request) <= {SMALL}
-            THEN j.request END AS request
-         FROM {} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN} ORDER BY j.priority DESC, j.id",
-        jobs::COLUMNS,
-        jobs::TABLES
-    );
-    let rows = database.rows::<ClaimedJob>(&claimed, [worker.into(), number.into()]).await?;
+    let values = [worker.into(), number.into()];
+    let rows = database.rows::<ClaimedJob>(&find_claimed(), values).await?;
     let claim = |ClaimedJob { job, request }: ClaimedJob| {
         let FoundJob { id, status, .. } = job;
         Claim { id, worker, status, request, submission: None }
     };
     Ok(rows.into_iter().map(claim).collect())
+}
+
+/// Returns the query of the jobs of a claim.
+fn find_claimed() -> String {
+    format!(
+        "SELECT {}, CASE WHEN j.state = 'queued' AND OCTET_LENGTH(j.request) <= {SMALL}
+            THEN j.request END AS request
+         FROM {} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN} ORDER BY j.priority DESC, j.id",
+        jobs::COLUMNS,
+        jobs::TABLES
+    )
 }
 
 struct ClaimedJob {
@@ -247,21 +256,52 @@ impl FromRow for ClaimedJob {
 mod tests {
     use super::*;
 
+    /// Returns how the database runs a query.
+    async fn plan(database: &mut Database, query: &str) -> String {
+        let values = [1.into(), 8.into()];
+        let steps: Vec<String> = match database {
+            Database::Sqlite(..) => {
+                let explain = format!("EXPLAIN QUERY PLAN {query}");
+                let rows = database.rows::<(i64, i64, i64, String)>(&explain, values).await;
+                rows.unwrap().into_iter().map(|(.., step)| step).collect()
+            }
+            #[cfg(feature = "postgres")]
+            Database::Postgres(..) => {
+                // As in a table with many jobs.
+                database.execute("SET LOCAL enable_seqscan TO off", []).await.unwrap();
+                let rows = database.rows::<(String,)>(&format!("EXPLAIN {query}"), values).await;
+                rows.unwrap().into_iter().map(|(step,)| step).collect()
+            }
+        };
+        steps.join("\n")
+    }
+
     /// A claim reads no more than it takes, however many jobs there are.
+    async fn check_plans(ledger: Ledger) {
+        let check = async |database: &mut Database| {
+            let queued = plan(database, &find_queued("")).await;
+            assert!(queued.contains("jobs_to_claim"), "{queued}");
+            assert!(!queued.contains("Sort") && !queued.contains("TEMP B-TREE"), "{queued}");
+            let claimed = plan(database, &find_claimed()).await;
+            assert!(claimed.contains("jobs_of_workers"), "{claimed}");
+            Ok(())
+        };
+        ledger.transaction(check).await.unwrap();
+    }
+
     #[tokio::test]
-    async fn claims_use_small_indices() {
+    async fn claims_in_a_file_use_small_indices() {
         let directory = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let queued = format!("{CLAIMABLE} AND state = 'queued' ORDER BY priority DESC, id");
-        let of_worker = format!("worker = 2 AND claim = 3 AND {OPEN}");
-        for (condition, index) in [(queued, "jobs_to_claim"), (of_worker, "jobs_of_workers")] {
-            let explain = format!("EXPLAIN QUERY PLAN SELECT id FROM jobs WHERE {condition}");
-            let explain = async move |database: &mut Database| {
-                database.rows::<(i64, i64, i64, String)>(&explain, [1.into()]).await
-            };
-            let plan: Vec<_> = ledger.transaction(explain).await.unwrap();
-            let steps: Vec<_> = plan.iter().map(|(.., step)| step).collect();
-            assert!(matches!(steps[..], [step] if step.contains(index)), "{steps:?}");
+        check_plans(Ledger::open(directory.path().join("ledger.db")).await.unwrap()).await;
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn claims_on_a_server_use_small_indices() {
+        use imagekiln_testbed::postgres::{POSTGRES, cluster};
+        if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
+            return;
         }
+        check_plans(Ledger::connect(&cluster().create_database()).await.unwrap()).await;
     }
 }

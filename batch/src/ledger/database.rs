@@ -240,6 +240,7 @@ impl Database {
 
     /// Returns the end of a query of `rows` that nobody else may change until the end of this
     /// transaction.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) fn for_update(&self, rows: &str) -> String {
         match self {
             Self::Sqlite(..) => String::new(),

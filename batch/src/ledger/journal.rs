@@ -63,6 +63,7 @@ impl Journal for Ledger {
             if steps.is_empty() {
                 return Ok(());
             }
+            // Not for a second run, which reads what the first one wrote.
             let known = Cell::new(self.known().remove(submission));
             let row = self
                 .transaction(async move |database| {

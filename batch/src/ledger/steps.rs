@@ -75,9 +75,17 @@ impl Ledger {
     /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
-        let is_saved = matches!(change, Change::Saved(_));
-        let submission = job.submission.as_deref().filter(|_| is_saved);
-        let known = Cell::new(submission.and_then(|submission| self.known().remove(submission)));
+        let known = match (&change, &job.submission) {
+            (Change::Saved(_), Some(submission)) => self.known().remove(submission),
+            (Change::State(..), _) => {
+                // Nobody may ever write it again.
+                self.known().retain(|_, row| row.job != Some(id));
+                None
+            }
+            _ => None,
+        };
+        // Not for a second run, which reads what the first one wrote.
+        let known = Cell::new(known);
         let write = async move |database: &mut Database| {
             change.write(database, id, worker, from, known.take()).await
         };

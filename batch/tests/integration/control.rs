@@ -1,7 +1,7 @@
 //! Groups, limits and other changes while workers run.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs,
     sync::{Arc, Mutex},
     time::Duration,
@@ -33,8 +33,6 @@ pub fn tests() -> Vec<Trial> {
         both(a_submission_needs_a_group_that_limits_can_name),
         both(jobs_with_a_higher_priority_are_submitted_first),
         both(a_job_that_is_not_submitted_can_be_cancelled),
-        both(a_job_that_left_the_ledger_is_not_paid_again),
-        both(jobs_leave_the_ledger_while_a_batch_runs),
         both(the_spending_agrees_with_the_account),
         both(a_watch_sees_what_another_process_changes),
         both(a_job_keeps_the_values_of_the_program),
@@ -308,47 +306,6 @@ async fn a_job_that_is_not_submitted_can_be_cancelled(backend: Backend) {
     assert_eq!(fixture.count(workers).await, 1, "the worker took it for a lost lease");
     assert_eq!(manager.retry("ben-2").await.unwrap().state, JobState::Queued);
     assert_eq!(batch.run().await.unwrap().count(JobState::Cancelled), cancelled - 1);
-}
-
-async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let jobs = [job("good", "a fox"), job("bad", "a [[content-moderated]] fox")];
-    let run = async || fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
-    let before = run().await;
-    assert_eq!((before.count(JobState::Saved), before.count(JobState::Moderated)), (1, 1));
-    ledger.add([job("later", "a wolf")]).await.unwrap();
-    assert_eq!(ledger.archive(Duration::from_secs(3600)).await.unwrap(), 0);
-    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 2);
-    let left: Vec<_> = ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect();
-    assert_eq!(left, ["later"]);
-    ledger.cancel(&Filter::all()).await.unwrap();
-    // The next process adds the same jobs.
-    let ledger = fixture.reopen(ledger).await;
-    let report = fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
-    assert_eq!(report.rows().len(), 1, "{report}");
-    assert_eq!(fixture.accepted(), 2);
-    let error = ledger.add([job("good", "another fox")]).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Job);
-    let spending = ledger.spending().await.unwrap();
-    assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
-    assert_eq!(ledger.jobs().await.unwrap()[0].number, 3);
-}
-
-async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let run = async |jobs: [Job; 1], age: Duration| {
-        fixture.batch(&ledger).jobs(jobs).archive_after(age).run().await.unwrap();
-        ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect::<Vec<_>>()
-    };
-    assert_eq!(run([job("one", "a fox")], Duration::from_secs(3600)).await, ["one"]);
-    let left = run([job("two", "a wolf")], Duration::ZERO).await;
-    assert!(!left.contains(&"one".to_owned()), "{left:?}");
-    let submitted = ledger.names_of_submitted().await.unwrap();
-    assert_eq!(submitted, HashSet::from(["one".to_owned(), "two".to_owned()]));
-    ledger.add([job("three", "an owl")]).await.unwrap();
-    assert_eq!(ledger.names_of_submitted().await.unwrap(), submitted);
 }
 
 async fn the_spending_agrees_with_the_account(backend: Backend) {

@@ -1,6 +1,7 @@
 //! The ledger and the batch over real HTTP, against the simulator, on SQLite and on PostgreSQL.
 
 mod acceptances;
+mod archive;
 mod budget;
 mod commits;
 mod control;
@@ -26,6 +27,7 @@ fn main() {
     }
     let tests = [
         acceptances::tests(),
+        archive::tests(),
         budget::tests(),
         commits::tests(),
         control::tests(),

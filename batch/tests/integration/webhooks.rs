@@ -1,6 +1,13 @@
 //! Webhooks of jobs, each with its own token.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::Router;
 use imagekiln::webhook::{Event, Verifier};
@@ -45,11 +52,16 @@ async fn receiving_batch(fixture: &Fixture, ledger: &Ledger) -> Batch {
     batch.callback_url(url)
 }
 
-/// Makes a batch run until so many jobs are saved.
-fn until_saved(batch: Batch, count: usize) -> Batch {
+/// Makes a batch run until so many jobs are saved, and call this function with each change.
+fn until_saved(
+    batch: Batch,
+    count: usize,
+    call: impl Fn(&JobStatus) + Send + Sync + 'static,
+) -> Batch {
     let all_saved = Arc::new(Notify::new());
     let (is_saved, left) = (Arc::clone(&all_saved), std::sync::Mutex::new(count));
     let on_change = move |job: &JobStatus| {
+        call(job);
         let mut left = left.lock().unwrap();
         *left -= usize::from(job.state == JobState::Saved);
         if *left == 0 {
@@ -69,16 +81,15 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
         job("forged", "a fox [[reply-lost]] [[webhook-forged]] [[webhook-duplicate]]"),
         job("fine", "a fox"),
     ];
-    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 5).jobs(jobs);
-    let mut events = batch.events();
+    let unknown = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&unknown);
+    let count = move |job: &JobStatus| {
+        counted.fetch_add(usize::from(job.state == JobState::Unknown), Ordering::Relaxed);
+    };
+    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 5, count).jobs(jobs);
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (5, 5));
-    drop(batch);
-    let mut unknown = 0;
-    while let Some(event) = events.next().await {
-        unknown += usize::from(event.state == JobState::Unknown);
-    }
-    assert_eq!(unknown, 4);
+    assert_eq!(unknown.load(Ordering::Relaxed), 4);
     for job in ledger.jobs().await.unwrap() {
         assert!(is_picture(job.location.unwrap()));
     }
@@ -168,7 +179,7 @@ async fn a_response_completes_what_its_webhook_found(backend: Backend) {
     let ledger = fixture.ledger().await;
     // The webhook arrives after a second.
     let slow = job("slow", "a fox [[slow-headers=9]]");
-    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 1).jobs([slow]);
+    let mut batch = until_saved(receiving_batch(&fixture, &ledger).await, 1, |_| {}).jobs([slow]);
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
     assert_equal(report.credits(), PRICE);

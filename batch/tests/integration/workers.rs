@@ -5,7 +5,14 @@ use std::{sync::Arc, time::Duration};
 use imagekiln_batch::{Batch, ErrorKind, JobState, JobStatus, Ledger, Report, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
-use tokio::{sync::Notify, task::JoinSet, time};
+use tokio::{
+    sync::{
+        Notify,
+        mpsc::{UnboundedReceiver, unbounded_channel},
+    },
+    task::JoinSet,
+    time,
+};
 
 use crate::support::{
     Backend, Fixture, PRICE, assert_equal, both, is_picture, job, jobs, reason, state,
@@ -22,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_worker_that_lost_its_lease_saves_no_second_picture),
         both(a_stopped_run_ends_its_active_jobs),
         both(a_batch_waits_for_more_jobs),
-        both(events_follow_each_job),
+        both(changes_follow_each_job),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -209,32 +216,37 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let mut batch = fixture.batch(&ledger).wait_for_jobs().stop_when(async {
+    let batch = fixture.batch(&ledger).wait_for_jobs().stop_when(async {
         let _ = stopped.await;
     });
-    let mut events = batch.events();
+    let (mut batch, mut changes) = with_changes(batch);
     let run = tokio::spawn(async move { batch.resume().await });
     for number in 0..3 {
         ledger.add([job(&format!("{number}"), "a fox")]).await.unwrap();
-        while events.next().await.unwrap().state != JobState::Saved {}
+        while changes.recv().await.unwrap().state != JobState::Saved {}
     }
     stop.send(()).unwrap();
     assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 3);
 }
 
-async fn events_follow_each_job(backend: Backend) {
+/// Returns a batch, and the changes of its jobs.
+fn with_changes(batch: Batch) -> (Batch, UnboundedReceiver<JobStatus>) {
+    let (sender, changes) = unbounded_channel();
+    (batch.on_change(move |job| drop(sender.send(job.clone()))), changes)
+}
+
+async fn changes_follow_each_job(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    let mut batch = fixture.batch(&ledger).jobs(jobs(1));
-    let mut events = batch.events();
+    let (mut batch, mut changes) = with_changes(fixture.batch(&ledger).jobs(jobs(1)));
     batch.run().await.unwrap();
     let status = ledger.job("0").await.unwrap().unwrap();
     drop(batch);
     let mut states = Vec::new();
-    while let Some(event) = events.next().await {
-        assert_eq!((&event.name, event.number), (&status.name, 1));
-        assert_eq!((&event.task_id, event.credits), (&status.task_id, status.credits));
-        states.push(event.state);
+    while let Some(job) = changes.recv().await {
+        assert_eq!((&job.name, job.number), (&status.name, 1));
+        assert_eq!((&job.task_id, job.credits), (&status.task_id, status.credits));
+        states.push(job.state);
     }
     assert_eq!(states, [JobState::Submitted, JobState::Ready, JobState::Saved]);
 }

@@ -48,14 +48,16 @@ pub struct Ended {
 
 /// Runs until no job can continue, and prints the report.
 pub async fn drive(
-    mut batch: Batch,
+    batch: Batch,
     interrupts: &Interrupts,
     resume: &Resume<'_>,
 ) -> Result<Ended, Failure> {
     let context = resume.context;
     let ledger = batch.ledger().clone();
     let client = batch.client().clone();
-    let mut events = batch.events();
+    let (sender, mut changes) = mpsc::unbounded_channel();
+    // Fails only if nobody shows the progress any more.
+    let mut batch = batch.on_change(move |job| drop(sender.send(job.clone())));
     let mut progress = Progress::new(&context.output, &ledger.report().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
     let mut paused = BTreeSet::new();
@@ -70,7 +72,7 @@ pub async fn drive(
                     is_stopping = true;
                     context.output.stopping();
                 }
-                Some(job) = events.next() => progress.changed(&job),
+                Some(job) = changes.recv() => progress.changed(&job),
                 Some(look) = looks.recv() => {
                     if let Some(report) = look.report {
                         progress.count(&report);
@@ -85,7 +87,7 @@ pub async fn drive(
     drop((batch, looks));
     let (error, unrecorded) = match outcome {
         Some(outcome) => {
-            while let Some(job) = events.next().await {
+            while let Some(job) = changes.recv().await {
                 progress.changed(&job);
             }
             let error = outcome.err();

@@ -1,0 +1,78 @@
+//! Jobs that ended leave the ledger.
+
+use std::{collections::HashSet, time::Duration};
+
+use imagekiln_batch::{ErrorKind, Filter, Job, JobState};
+use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
+use sqlx::{Connection as _, Executor as _, PgConnection};
+use tokio::time;
+
+use crate::support::{Backend, Fixture, assert_equal, both, job, state};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_job_that_left_the_ledger_is_not_paid_again),
+        both(jobs_leave_the_ledger_while_a_batch_runs),
+    ];
+    let name = name_of(&a_job_that_is_retried_at_the_moment_does_not_leave);
+    let run = a_job_that_is_retried_at_the_moment_does_not_leave;
+    let retried = test(name, &[POSTGRES], Runtime::CurrentThread, run);
+    tests.into_iter().flatten().chain([retried]).collect()
+}
+
+async fn a_job_that_left_the_ledger_is_not_paid_again(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let jobs = [job("good", "a fox"), job("bad", "a [[content-moderated]] fox")];
+    let run = async || fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
+    let before = run().await;
+    assert_eq!((before.count(JobState::Saved), before.count(JobState::Moderated)), (1, 1));
+    ledger.add([job("later", "a wolf")]).await.unwrap();
+    assert_eq!(ledger.archive(Duration::from_secs(3600)).await.unwrap(), 0);
+    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 2);
+    let left: Vec<_> = ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect();
+    assert_eq!(left, ["later"]);
+    ledger.cancel(&Filter::all()).await.unwrap();
+    // The next process adds the same jobs.
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).jobs(jobs.clone()).run().await.unwrap();
+    assert_eq!(report.rows().len(), 1, "{report}");
+    assert_eq!(fixture.accepted(), 2);
+    let error = ledger.add([job("good", "another fox")]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Job);
+    let spending = ledger.spending().await.unwrap();
+    assert_equal(spending.iter().map(|row| row.credits).sum(), fixture.charged());
+    assert_eq!(ledger.jobs().await.unwrap()[0].number, 3);
+}
+
+/// Another process has changed the job, and has not committed that yet.
+async fn a_job_that_is_retried_at_the_moment_does_not_leave() {
+    let fixture = Fixture::new(Backend::Postgres).await;
+    let ledger = fixture.ledger().await;
+    let bad = [job("bad", "a [[content-moderated]] fox")];
+    fixture.batch(&ledger).jobs(bad).run().await.unwrap();
+    let mut other = PgConnection::connect(&fixture.ledger_name()).await.unwrap();
+    let mut retry = other.begin().await.unwrap();
+    let queue = "UPDATE imagekiln.jobs SET state = 'queued', submission = NULL, reason = NULL";
+    retry.execute(queue).await.unwrap();
+    let archived = time::timeout(Duration::from_secs(30), ledger.archive(Duration::ZERO)).await;
+    assert_eq!(archived.expect("it waits for the other process").unwrap(), 0);
+    retry.commit().await.unwrap();
+    assert_eq!(state(&ledger, "bad").await, JobState::Queued);
+}
+
+async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let run = async |jobs: [Job; 1], age: Duration| {
+        fixture.batch(&ledger).jobs(jobs).archive_after(age).run().await.unwrap();
+        ledger.jobs().await.unwrap().into_iter().map(|job| job.name).collect::<Vec<_>>()
+    };
+    assert_eq!(run([job("one", "a fox")], Duration::from_secs(3600)).await, ["one"]);
+    let left = run([job("two", "a wolf")], Duration::ZERO).await;
+    assert!(!left.contains(&"one".to_owned()), "{left:?}");
+    let submitted = ledger.names_of_submitted().await.unwrap();
+    assert_eq!(submitted, HashSet::from(["one".to_owned(), "two".to_owned()]));
+    ledger.add([job("three", "an owl")]).await.unwrap();
+    assert_eq!(ledger.names_of_submitted().await.unwrap(), submitted);
+}
