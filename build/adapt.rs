@@ -55,7 +55,7 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
     }
     for name in &contract.responses.schemas {
         // The SDK reads the alternatives itself.
-        if originals[name].get("oneOf").is_none() {
+        if ["anyOf", "oneOf"].iter().all(|choice| originals[name].get(choice).is_none()) {
             schemas.insert(name.clone(), open(&originals[name]));
         }
     }

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use super::{
     document::DocumentNode,
     fault::Fault,
-    field::Field,
+    field::{Field, Kind},
     fit, frame,
-    name::{camel_case, is_camel_case, is_snake_case, snake_case},
+    name::{camel_case, is_camel_case, is_field_name, is_snake_case, snake_case},
+    need::{self, Need},
     request,
     response::Responses,
 };
@@ -30,6 +31,10 @@ pub struct Operation {
     pub migrate_to: Vec<String>,
     pub regional: bool,
     pub max_reference_images: Option<u64>,
+    /// The largest image that the service takes as it is, in megapixels.
+    pub max_input_megapixels: Option<u64>,
+    /// The size to which it scales larger ones. Without it, they are refused.
+    pub scaled_to_megapixels: Option<u64>,
     /// The fields that the service refuses.
     pub not_accepted: Vec<String>,
     pub not_shown: Vec<String>,
@@ -43,7 +48,11 @@ pub struct Submission {
     /// The name in `components.schemas`. Operations may share a schema.
     pub schema: String,
     pub path_parameters: Vec<PathParameter>,
+    /// What the operation does with images (`x-kind`).
+    pub kind: String,
     pub fields: Vec<Field>,
+    /// What it needs, although the fields are optional.
+    pub needs: Vec<Need>,
     /// Whether the schema says that there are fields which are not shown
     /// (`additionalProperties`).
     pub is_open: bool,
@@ -105,12 +114,22 @@ fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Oper
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
     let id = place.need("operationId")?;
     let expected = snake_case(name);
-    if id.string()? != expected || !is_snake_case(&expected) {
+    if id.string()? != expected {
         return Err(id.fault(format!("expected `{expected}`, like the path")));
+    }
+    if !is_snake_case(&expected) {
+        return Err(id.fault(format!("`{expected}` is not a valid name in Rust")));
     }
     let submission = match method {
         "post" => Some(read_submission(name, place)?),
-        "get" => None,
+        "get" => {
+            for parameter in place.elements_of("parameters")? {
+                if parameter.need("name")?.value != "id" {
+                    return Err(parameter.fault("the SDK polls with the parameter `id` only"));
+                }
+            }
+            None
+        }
         other => {
             return Err(
                 place.fault(format!("`{other}` is not supported: use post to submit, get to poll"))
@@ -127,8 +146,8 @@ fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Oper
         let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
         not_shown.extend(further);
     }
-    let max_references = place.get("x-max-reference-images");
-    Ok(Operation {
+    let count = |keyword: &str| place.get(keyword).map(|count| count.count()).transpose();
+    let operation = Operation {
         id: expected,
         path: path.to_owned(),
         name: name.to_owned(),
@@ -137,11 +156,53 @@ fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Oper
         deprecated: place.flag("deprecated")?,
         migrate_to: place.get("x-migrate-to").map_or(Ok(Vec::new()), |list| list.strings())?,
         regional: place.get("x-region").is_some(),
-        max_reference_images: max_references.map(|count| count.count()).transpose()?,
+        max_reference_images: count("x-max-reference-images")?,
+        max_input_megapixels: count("x-max-input-megapixels")?,
+        scaled_to_megapixels: count("x-scaled-to-megapixels")?,
         not_accepted: place.get("x-not-accepted").map_or(Ok(Vec::new()), |list| list.strings())?,
         not_shown,
         submission,
-    })
+    };
+    check_uses(place, &operation)?;
+    Ok(operation)
+}
+
+/// Every fact about the images and fields of an operation has a field that it can be about.
+fn check_uses(place: &DocumentNode, operation: &Operation) -> Result<(), Fault> {
+    let submission = operation.submission.as_ref();
+    let fields = submission.map_or(&[][..], |submission| &submission.fields);
+    let is_open = submission.is_some_and(|submission| submission.is_open);
+    let is_image = |field: &&Field| matches!(field.kind, Kind::Image { mask_of: None, .. });
+    let images = fields.iter().filter(is_image).count();
+    for keyword in ["x-kind", "x-needs", "x-not-accepted", "x-max-reference-images"] {
+        if let (Some(fact), None) = (place.get(keyword), submission) {
+            return Err(fact.fault("only a submission can have this"));
+        }
+    }
+    if let Some(most) = operation.max_reference_images
+        && most != images as u64
+        && !(is_open && images == 0)
+    {
+        let message = format!("the request has {images} image fields, not {most}");
+        return Err(place.need("x-max-reference-images")?.fault(message));
+    }
+    if let Some(most) = place.get("x-max-input-megapixels")
+        && images == 0
+        && !is_open
+    {
+        return Err(most.fault("the request has no image field"));
+    }
+    if let (Some(scaled), None) =
+        (place.get("x-scaled-to-megapixels"), operation.max_input_megapixels)
+    {
+        return Err(scaled.fault("`x-max-input-megapixels` is missing: which images are scaled?"));
+    }
+    for name in place.elements_of("x-not-accepted")? {
+        if fields.iter().any(|field| name.value == field.name.as_str()) {
+            return Err(name.fault("the request has a field with this name"));
+        }
+    }
+    Ok(())
 }
 
 fn read_not_shown(place: &DocumentNode) -> Result<Vec<String>, Fault> {
@@ -166,6 +227,9 @@ fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault
             return Err(schema.fault(format!("`{name}` is not a valid name of a Rust type")));
         }
     }
+    if let Some(nullable) = target.get("nullable") {
+        return Err(nullable.fault("a body cannot be null"));
+    }
     let fields = request::read_fields(&target, schema_name)?;
     check_callback(place, &fields)?;
     let example = json_body(place)?.need("example")?;
@@ -177,12 +241,15 @@ fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault
         .iter()
         .map(|one| read_path_parameter(one, &fields))
         .collect::<Result<_, _>>()?;
+    let is_open = target.get("additionalProperties").is_some();
     Ok(Submission {
+        kind: place.need("x-kind")?.string()?.to_owned(),
+        needs: need::read(place, &fields, is_open)?,
         type_name,
         schema: schema_name.to_owned(),
         path_parameters,
         fields,
-        is_open: target.get("additionalProperties").is_some(),
+        is_open,
         example: example.object()?.clone(),
     })
 }
@@ -203,7 +270,7 @@ fn read_path_parameter(place: &DocumentNode, fields: &[Field]) -> Result<PathPar
         return Err(location.fault("the parameters of a submission must be path parameters"));
     }
     let name = place.need("name")?;
-    if !is_snake_case(name.string()?) {
+    if !is_snake_case(name.string()?) || !is_field_name(name.string()?) {
         return Err(name.fault("the name of a path parameter must be in snake case"));
     }
     // Both become members of the type of the request.

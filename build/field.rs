@@ -53,6 +53,13 @@ pub struct Object {
     pub fields: Vec<Field>,
 }
 
+/// Reads a ratio of width to height, such as `16:9`.
+pub fn ratio(text: &str) -> Option<(u32, u32)> {
+    let (width, height) = text.split_once(':')?;
+    let sides = (width.parse().ok()?, height.parse().ok()?);
+    (sides.0 > 0 && sides.1 > 0).then_some(sides)
+}
+
 pub enum Encodings {
     Base64,
     Base64OrUrl,

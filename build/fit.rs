@@ -1,8 +1,10 @@
 //! Checks that the examples and the defaults in the document fit their fields.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+use imagesize::ImageSize;
 use serde_json::{Map, Value};
 
-use super::field::{Field, Kind};
+use super::field::{Encodings, Field, Kind, ratio};
 
 /// Checks the body of an example. Returns the problem, and its pointer within the body.
 pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (String, String)> {
@@ -16,8 +18,29 @@ pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (Stri
             }
             None => {}
         }
+        if let Kind::Image { mask_of: Some(image), same_size: true, .. } = &field.kind {
+            let size = |name: &str| body.get(name)?.as_str().and_then(|text| size(text).ok());
+            let sizes = (size(&field.name), size(image));
+            if let (Some(mask), Some(image)) = sizes
+                && mask != image
+            {
+                let problem = "the mask and its image have different sizes".to_owned();
+                return Err((format!("/{}", field.name), problem));
+            }
+        }
     }
     Ok(())
+}
+
+fn is_url(text: &str) -> bool {
+    let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
+}
+
+/// Returns the size of an image in base64.
+fn size(text: &str) -> Result<ImageSize, String> {
+    let bytes = STANDARD.decode(text).map_err(|error| format!("expected base64: {error}"))?;
+    imagesize::blob_size(&bytes).map_err(|error| format!("expected an image: {error}"))
 }
 
 /// Checks a value of the field. Returns the problem.
@@ -55,6 +78,28 @@ pub fn fit(field: &Field, value: &Value) -> Result<(), String> {
         (Kind::Object(object), Value::Object(members)) => fit_body(&object.fields, members)
             .map_err(|(place, problem)| format!("{place}: {problem}")),
         (Kind::Object(_), _) => expected("an object"),
+        (
+            Kind::Image { encodings: Encodings::Base64OrUrl | Encodings::NotShown, .. },
+            Value::String(text),
+        ) if is_url(text) => Ok(()),
+        (Kind::Image { max_megapixels, .. }, Value::String(text)) => {
+            let pixels = size(text).map(|size| (size.width * size.height) as f64)?;
+            let most = max_megapixels.unwrap_or(f64::INFINITY) * 1e6;
+            if pixels <= most { Ok(()) } else { Err(format!("more than {most} pixels")) }
+        }
+        (Kind::AspectRatio { narrowest, widest }, Value::String(text)) => {
+            let (width, height) = ratio(text).ok_or("expected a ratio such as `16:9`")?;
+            let is_at_most = |(w, h): (u32, u32), (other_w, other_h): (u32, u32)| {
+                u64::from(w) * u64::from(other_h) <= u64::from(other_w) * u64::from(h)
+            };
+            let sides = (width, height);
+            if is_at_most(*narrowest, sides) && is_at_most(sides, *widest) {
+                Ok(())
+            } else {
+                Err(format!("{text} is outside the limits"))
+            }
+        }
+        (Kind::Address, Value::String(text)) if !is_url(text) => expected("a URL"),
         (_, Value::String(text)) => {
             let length = text.chars().count() as u64;
             let fits = field.limits.min_length.is_none_or(|least| length >= least)

@@ -13,8 +13,15 @@ pub struct Limits {
     pub max_items: Option<u64>,
 }
 
+/// The format of an integer without limits.
+pub const INT64: &str = "int64";
+
 /// Reads the limits in a schema whose keywords are known.
 pub fn read(place: &DocumentNode) -> Result<Limits, Fault> {
+    // The bounds of a 64-bit integer are its type, not limits of its value.
+    if place.value["format"] == INT64 {
+        return Ok(Limits::default());
+    }
     let number = |key: &str| place.get(key).map(|limit| limit.number()).transpose();
     let count = |key: &str| place.get(key).map(|limit| limit.count()).transpose();
     let limits = Limits {

@@ -17,6 +17,7 @@ mod fit;
 mod frame;
 mod limits;
 mod name;
+mod need;
 mod parse;
 mod patch;
 mod request;
@@ -48,7 +49,7 @@ pub fn generate(document: &str, options: &Options) -> Result<String, Fault> {
     contract.check_complete(&document)?;
     let adapted = adapt::adapt(&document, &contract, &types);
     let mut file = client::generate(&adapted, &contract, &types, options)?;
-    file.items.extend(emit::items(&contract, &types)?);
+    file.items.extend(emit::items(&contract, &types, options)?);
     Ok(prettyplease::unparse(&file))
 }
 

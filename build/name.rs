@@ -21,9 +21,12 @@ pub fn is_snake_case(name: &str) -> bool {
     is_lowercase(name) && is_identifier(name)
 }
 
-/// Whether this can be the name of a field. A keyword of Rust can, see [`member_name`].
+/// Whether this can be the name of a field. A keyword of Rust can, see [`member_name`]. progenitor
+/// removes other underscores than those between two words.
 pub fn is_field_name(name: &str) -> bool {
-    is_lowercase(name) && is_identifier(&member_name(name))
+    is_lowercase(name)
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.split('_').all(|word| !word.is_empty())
 }
 
 /// Returns the name of the member for a field: for example `type_` for `type`, like progenitor.
@@ -41,6 +44,12 @@ pub fn is_word(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Whether progenitor may use one name for the members of both fields of a response.
+pub fn have_one_member(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.replace('_', "").to_lowercase();
+    letters(one) == letters(other)
+}
+
 /// Whether this can be the name of a type or a variant.
 pub fn is_camel_case(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -49,5 +58,6 @@ pub fn is_camel_case(name: &str) -> bool {
 }
 
 fn is_identifier(name: &str) -> bool {
-    syn::parse_str::<syn::Ident>(name).is_ok()
+    // A keyword since the edition of 2024, which `syn` does not know.
+    name != "gen" && syn::parse_str::<syn::Ident>(name).is_ok()
 }

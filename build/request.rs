@@ -4,9 +4,10 @@ use super::{
     choice,
     document::DocumentNode,
     fault::Fault,
-    field::{Encodings, Field, Kind, Object},
+    field::{Encodings, Field, Kind, Object, ratio},
     fit::fit,
-    frame, limits,
+    frame,
+    limits::{self, INT64},
     name::{camel_case, is_camel_case, is_field_name, member_name},
 };
 
@@ -205,15 +206,23 @@ fn read_object(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     }))
 }
 
-/// Clients in other languages would use 32 bits for an integer without a limit.
+/// An integer without limits has those of 64 bits: clients in other languages would use 32 bits
+/// without the format, and validators don't know the format.
 fn read_integer(place: &DocumentNode) -> Result<Kind, Fault> {
-    let is_limited = place.get("minimum").is_some() || place.get("maximum").is_some();
+    let bound = |key: &str| place.get(key).map(|bound| bound.value.as_i64());
+    let bounds = (bound("minimum"), bound("maximum"));
     match place.get("format") {
-        Some(format) if format.string()? != "int64" => Err(format.fault("expected `int64`")),
-        Some(format) if is_limited => {
-            Err(format.fault("remove the format: the limits define the range"))
+        Some(format) if format.string()? != INT64 => Err(format.fault("expected `int64`")),
+        Some(format) if bounds != (Some(Some(i64::MIN)), Some(Some(i64::MAX))) => {
+            let (least, most) = (i64::MIN, i64::MAX);
+            Err(format.fault(format!(
+                "an integer with this format needs `minimum: {least}` and `maximum: {most}`; \
+                 remove the format if it has other limits"
+            )))
         }
-        None if !is_limited => Err(place.fault("an integer without limits needs `format: int64`")),
+        None if bounds == (None, None) => {
+            Err(place.fault("an integer without limits needs `format: int64` and its bounds"))
+        }
         _ => Ok(Kind::Integer),
     }
 }
@@ -277,14 +286,7 @@ fn read_image(place: &DocumentNode, encodings: &DocumentNode) -> Result<Kind, Fa
 }
 
 fn read_ratio(place: &DocumentNode) -> Result<(u32, u32), Fault> {
-    let sides = place
-        .string()?
-        .split_once(':')
-        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-    match sides {
-        Some((width, height)) if width > 0 && height > 0 => Ok((width, height)),
-        _ => Err(place.fault("expected a ratio such as `16:9`")),
-    }
+    ratio(place.string()?).ok_or_else(|| place.fault("expected a ratio such as `16:9`"))
 }
 
 /// The keywords beside `allOf`, which is the only form of a reference with a description.

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::{
+    choice::variant,
     document::DocumentNode,
     fault::Fault,
     frame,
-    name::{is_camel_case, is_word},
+    name::{have_one_member, is_camel_case, is_word},
 };
 
 /// The schemas of the responses, and the facts about tasks in them.
@@ -15,13 +16,26 @@ use super::{
 pub struct Responses {
     /// The names of the schemas.
     pub schemas: BTreeSet<String>,
-    pub success_statuses: Vec<String>,
-    pub failure_statuses: Vec<String>,
+    /// The final statuses of a task.
+    pub statuses: Vec<Status>,
+    pub status_description: String,
     /// How long a delivery URL is valid, in seconds.
     pub delivery_validity: u64,
     /// The schemas that are being read.
     open: Vec<String>,
 }
+
+/// A final status of a task.
+pub struct Status {
+    pub name: String,
+    pub is_success: bool,
+}
+
+/// The schema with the statuses, and the name of its type.
+pub const STATUS: &str = "TaskStatus";
+
+/// The variant of its type for all other statuses.
+pub const IN_PROGRESS: &str = "InProgress";
 
 const OBJECT: [&str; 7] = [
     "type",
@@ -32,6 +46,9 @@ const OBJECT: [&str; 7] = [
     "x-not-shown",
     "x-correction",
 ];
+
+/// The member of each type for the fields that the contract does not list.
+const EXTRA: &str = "extra";
 
 const FIELD: [&str; 5] = ["type", "nullable", "description", "x-not-shown", "x-correction"];
 
@@ -59,7 +76,7 @@ impl Responses {
         if self.delivery_validity == 0 {
             return Err(schemas.fault("no field of a response has `x-valid-seconds`"));
         }
-        if self.success_statuses.is_empty() {
+        if self.statuses.is_empty() {
             return Err(schemas.fault("no schema of a response has `x-success`"));
         }
         Ok(())
@@ -79,38 +96,31 @@ impl Responses {
             return Ok(());
         }
         self.open.push(name.to_owned());
-        let read = self.read_schema(&target);
+        let read = self.read_schema(name, &target);
         self.open.pop();
         read
     }
 
-    fn read_schema(&mut self, target: &DocumentNode) -> Result<(), Fault> {
+    fn read_schema(&mut self, name: &str, target: &DocumentNode) -> Result<(), Fault> {
         target.need("description")?.text()?;
         frame::check_notes(target)?;
-        if let Some(alternatives) = target.get("oneOf") {
-            return self.read_alternatives(target, &alternatives.distinct_elements()?);
+        if let Some(responses) = target.get("anyOf") {
+            let known = ["description", "anyOf", "x-not-shown", "x-correction"];
+            frame::known(target, "a choice of responses", known.into_iter())?;
+            let responses = responses.distinct_elements()?;
+            return responses.iter().try_for_each(|one| self.read_reference(one));
+        }
+        if let Some(types) = target.get("oneOf") {
+            let known = ["description", "oneOf"];
+            frame::known(target, "a choice of types", known.into_iter())?;
+            return types.distinct_elements()?.iter().try_for_each(read_scalar);
         }
         let declared = target.need("type")?;
         match declared.string()? {
             "object" => self.read_object(target),
-            "string" => self.read_statuses(target),
+            "string" => self.read_statuses(name, target),
             _ => Err(declared.fault("expected `object`, or `string` with `x-extensible-enum`")),
         }
-    }
-
-    /// Reads a choice of responses, which are references, or of types.
-    fn read_alternatives(
-        &mut self,
-        target: &DocumentNode,
-        alternatives: &[DocumentNode],
-    ) -> Result<(), Fault> {
-        if alternatives.iter().any(|one| one.get("$ref").is_some()) {
-            let known = ["description", "oneOf", "x-not-shown", "x-correction"];
-            frame::known(target, "a choice of responses", known.into_iter())?;
-            return alternatives.iter().try_for_each(|one| self.read_reference(one));
-        }
-        frame::known(target, "a choice of types", ["description", "oneOf"].into_iter())?;
-        alternatives.iter().try_for_each(read_scalar)
     }
 
     fn read_object(&mut self, place: &DocumentNode) -> Result<(), Fault> {
@@ -127,10 +137,18 @@ impl Responses {
         if properties.members()?.is_empty() {
             return Err(properties.fault("this object is empty"));
         }
+        let mut names = vec![EXTRA];
         for (name, field) in properties.members()? {
             if !is_word(name) {
                 return Err(field.fault(format!("`{name}` cannot be the name of a field")));
             }
+            if let Some(other) = names.iter().find(|other| have_one_member(name, other)) {
+                return Err(field.fault(match *other {
+                    EXTRA => format!("`{name}` would have the member for unlisted fields"),
+                    other => format!("`{name}` would have the same member as `{other}`"),
+                }));
+            }
+            names.push(name);
             field.need("description")?.text()?;
             self.read_field(&field)?;
         }
@@ -158,9 +176,13 @@ impl Responses {
         }
         let declared = place.need("type")?;
         match declared.string()? {
-            "integer" | "number" => {
+            "integer" => {
+                known("an integer in a response", &["format"])?;
+                read_format(place, &["int64"])
+            }
+            "number" => {
                 known("a number in a response", &["format"])?;
-                read_format(place, &["int64", "double"])
+                read_format(place, &["double"])
             }
             "boolean" => known("a boolean in a response", &[]),
             "string" => self.read_text(place),
@@ -193,7 +215,10 @@ impl Responses {
         read_format(place, &["date", "date-time", "uri", "uuid"])
     }
 
-    fn read_statuses(&mut self, place: &DocumentNode) -> Result<(), Fault> {
+    fn read_statuses(&mut self, name: &str, place: &DocumentNode) -> Result<(), Fault> {
+        if name != STATUS {
+            return Err(place.fault(format!("expected the name `{STATUS}`")));
+        }
         let known = ["type", "description", "x-extensible-enum", "x-success", "x-not-shown"];
         frame::known(place, "the schema of a status", known.into_iter())?;
         let listed = place.need("x-extensible-enum")?;
@@ -206,17 +231,20 @@ impl Responses {
                 return Err(element.fault("this status is not in `x-extensible-enum`"));
             }
         }
+        self.status_description = place.need("description")?.text()?.to_owned();
+        let mut names = vec![IN_PROGRESS.to_owned()];
         for element in listed.elements()? {
             let status = element.text()?.to_owned();
-            let known = [&self.success_statuses, &self.failure_statuses];
-            if known.iter().any(|statuses| statuses.contains(&status)) {
-                return Err(element.fault("this status occurs twice"));
+            let name = variant(&status);
+            if !is_camel_case(&name) || names.contains(&name) {
+                return Err(element.fault(format!(
+                    "the status `{status}` cannot be an enum variant: `{name}` is not a name or \
+                     is already used"
+                )));
             }
-            if success.contains(&status) {
-                self.success_statuses.push(status);
-            } else {
-                self.failure_statuses.push(status);
-            }
+            names.push(name);
+            let is_success = success.contains(&status);
+            self.statuses.push(Status { name: status, is_success });
         }
         Ok(())
     }

@@ -23,6 +23,50 @@ pub struct Types<'a> {
     lists: Vec<(&'a str, &'a str)>,
 }
 
+/// Names that the generated code uses for something else: those of Rust's prelude, and of the
+/// hand-written types of fields.
+const RESERVED: [&str; 39] = [
+    "Address",
+    "AsMut",
+    "AsRef",
+    "AspectRatio",
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Hash",
+    "ImageInput",
+    "Into",
+    "IntoIterator",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Some",
+    "String",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Vec",
+    "WebhookSecret",
+];
+
 /// Collects the types of all requests. No two types may have the same name.
 pub fn collect<'a>(
     operations: &'a [Operation],
@@ -30,7 +74,7 @@ pub fn collect<'a>(
 ) -> Result<Types<'a>, Fault> {
     let mut types = Types::default();
     for name in &responses.schemas {
-        types.names.insert(name, format!("/components/schemas/{name}"));
+        types.add_name(name, format!("/components/schemas/{name}"))?;
     }
     for operation in operations {
         let Some(submission) = &operation.submission else { continue };
@@ -47,6 +91,9 @@ pub fn collect<'a>(
 
 impl<'a> Types<'a> {
     fn add_name(&mut self, name: &'a str, place: String) -> Result<(), Fault> {
+        if RESERVED.contains(&name) {
+            return Err(Fault::new(place, format!("the name `{name}` is reserved")));
+        }
         match self.names.insert(name, place.clone()) {
             Some(other) => {
                 Err(Fault::new(place, format!("its type would be named `{name}`, like {other}")))

@@ -94,8 +94,8 @@ pub mod webhook;
 
 pub use self::client::{Client, Unfinished};
 pub use self::contract::{
-    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, Request, Submit,
-    find_operation, operations,
+    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
+    PathParameter, Request, Submit, find_operation, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and responses, made from the contract: one request type for each

@@ -182,11 +182,11 @@ fn record_outcome(span: &Span, outcome: Result<&TaskStatus, &Error>) -> &'static
 
 fn name_of(status: &TaskStatus) -> &'static str {
     match status {
-        TaskStatus::Ready => "ready",
-        TaskStatus::Error => "task_failed",
         TaskStatus::RequestModerated | TaskStatus::ContentModerated => "moderated",
         TaskStatus::TaskNotFound => "task_not_found",
-        TaskStatus::InProgress(_) => "in_progress",
+        status if status.is_failure() => "task_failed",
+        status if status.is_success() => "ready",
+        _ => "in_progress",
     }
 }
 

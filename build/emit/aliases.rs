@@ -5,20 +5,21 @@ use super::super::{
     field::{Field, Kind},
 };
 
-/// Parts of operation names, and the words that users search for.
+/// The kinds of operations, and the words that users search for.
 const WORDS: &[(&str, &[&str])] = &[
     ("canny", &["edges", "controlnet", "structural conditioning"]),
     ("deblur", &["sharpen", "restore", "upscale", "enhance"]),
     ("depth", &["depth map", "controlnet", "structural conditioning"]),
-    ("draft", &["preview"]),
     ("erase", &["remove object", "object removal", "cleanup"]),
     ("expand", &["outpaint", "outpainting", "uncrop", "extend"]),
     ("fill", &["inpaint", "inpainting", "masked edit"]),
-    ("finetune", &["lora", "fine-tune", "custom model"]),
-    ("outpainting", &["outpaint", "expand", "uncrop", "extend"]),
+    ("outpaint", &["outpaint", "expand", "uncrop", "extend"]),
+    ("try-on", &["try-on", "virtual try-on", "garment", "clothes"]),
     ("video", &["text-to-video", "image-to-video", "t2v", "i2v", "animate"]),
-    ("vto", &["try-on", "virtual try-on", "garment", "clothes"]),
 ];
+
+/// The words for operations of fine-tuned models, which have this in their names.
+const FINETUNED: (&str, &[&str]) = ("finetune", &["lora", "fine-tune", "custom model"]);
 
 pub fn aliases(operation: &Operation, submission: &Submission) -> Vec<String> {
     let mut aliases = Vec::new();
@@ -31,8 +32,11 @@ pub fn aliases(operation: &Operation, submission: &Submission) -> Vec<String> {
         }
     };
     add(&[&operation.name, &operation.path, &operation.id]);
-    let matching = WORDS.iter().filter(|(part, _)| operation.name.contains(part));
+    let matching = WORDS.iter().filter(|(kind, _)| submission.kind == *kind);
     matching.for_each(|(_, words)| add(words));
+    if operation.name.contains(FINETUNED.0) {
+        add(FINETUNED.1);
+    }
     let is_image = |field: &Field| matches!(field.kind, Kind::Image { .. });
     let has = |name: &str| submission.fields.iter().any(|field| field.name == name);
     if has("prompt") && !has("image") {

@@ -56,7 +56,9 @@ pub fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
         match &field.kind {
             Kind::Secret => Some(quote!(visitor.secret(#name, (&self.#member).into());)),
             kind => {
-                is_visited(kind).then(|| quote!(self.#member.visit(&place.name(#name), visitor);))
+                // Not a method call, because a field may have the name of the method.
+                is_visited(kind)
+                    .then(|| quote!(Typed::visit(&mut self.#member, &place.name(#name), visitor);))
             }
         }
     });
@@ -67,6 +69,8 @@ pub fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
                 place: &crate::contract::Place,
                 visitor: &mut dyn crate::contract::Visitor,
             ) {
+                use crate::contract::Typed;
+
                 #(#visits)*
                 visitor.extra(place, &mut self.extra);
             }

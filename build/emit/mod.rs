@@ -28,7 +28,11 @@ use super::{
 };
 
 /// Generates the items at the end of the file.
-pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault> {
+pub fn items(
+    contract: &Contract,
+    types: &Types,
+    options: &Options,
+) -> Result<Vec<syn::Item>, Fault> {
     let table = table::table(contract);
     let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
         let submission = operation.submission.as_ref()?;
@@ -37,7 +41,7 @@ pub fn items(contract: &Contract, types: &Types) -> Result<Vec<syn::Item>, Fault
         Some(quote!(#request #conversions))
     });
     let objects = types.objects.iter().map(|object| object::methods(object));
-    let responses = responses::constants(&contract.responses);
+    let responses = responses::facts(&contract.responses, options);
     parse(quote! {
         #table
         #responses

@@ -52,13 +52,13 @@ fn common_methods() -> TokenStream {
         /// Validates the request like [`Request::validate`](crate::Request::validate), with its
         /// errors.
         pub fn validate(&self) -> Result<(), crate::Error> {
-            crate::Submit::into_request(self.clone()).validate()
+            crate::Submit::into_request(Clone::clone(self)).validate()
         }
 
         /// Serializes the request like [`Request::to_json`](crate::Request::to_json), with its
         /// errors.
         pub fn to_json(&self) -> Result<String, crate::Error> {
-            crate::Submit::into_request(self.clone()).to_json()
+            crate::Submit::into_request(Clone::clone(self)).to_json()
         }
 
         /// Reads a request like [`Request::from_json`](crate::Request::from_json), with its

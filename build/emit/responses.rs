@@ -1,4 +1,4 @@
-//! Generates the readers of response types, and constants for the statuses of tasks.
+//! Generates the readers of response types, and what responses say about tasks.
 //!
 //! A reader works field by field, so that a field with an unexpected type is kept and does not
 //! affect the others.
@@ -6,9 +6,13 @@
 use std::collections::HashSet;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 
-use super::super::response::Responses;
+use super::super::{
+    Options,
+    choice::variant,
+    response::{IN_PROGRESS, Responses, STATUS},
+};
 
 /// Generates the reader of a type that progenitor generated. `objects` are the names of the types
 /// that have readers.
@@ -78,17 +82,66 @@ fn renamed(field: &syn::Field) -> Option<String> {
     renamed
 }
 
-/// Generates the statuses of tasks, and the validity of delivery URLs.
-pub fn constants(responses: &Responses) -> TokenStream {
-    let Responses { success_statuses, failure_statuses, delivery_validity, .. } = responses;
+/// Generates the enum of the statuses of tasks, and the validity of delivery URLs.
+pub fn facts(responses: &Responses, options: &Options) -> TokenStream {
+    let Responses { statuses, status_description, delivery_validity, .. } = responses;
+    let in_progress = format_ident!("{IN_PROGRESS}");
+    let name = format_ident!("{STATUS}");
+    let texts: Vec<_> = statuses.iter().map(|status| &status.name).collect();
+    let variants: Vec<_> =
+        statuses.iter().map(|status| format_ident!("{}", variant(&status.name))).collect();
+    let documentation = statuses.iter().map(|status| {
+        let end = if status.is_success { "the task succeeded" } else { "the task failed" };
+        format!("`{}`: {end}.", status.name)
+    });
+    let is_success = statuses.iter().map(|status| status.is_success);
+    let derive = options.json_schema.then(|| {
+        quote! {
+            #[derive(schemars::JsonSchema)]
+            #[schemars(with = "String")]
+        }
+    });
     quote! {
-        /// The statuses of a task that succeeded.
-        #[cfg(test)]
-        pub(crate) const SUCCESS_STATUSES: &[&str] = &[#(#success_statuses),*];
+        #[doc = #status_description]
+        ///
+        /// The client [logs](crate::guide::transport#logs) each status that the contract does not
+        /// list once.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #derive
+        #[non_exhaustive]
+        pub enum #name {
+            #(#[doc = #documentation] #variants,)*
+            /// Any other value, kept verbatim: the task is still in progress.
+            #in_progress(String),
+        }
 
-        /// The statuses of a task that failed.
-        #[cfg(test)]
-        pub(crate) const FAILURE_STATUSES: &[&str] = &[#(#failure_statuses),*];
+        impl #name {
+            /// Returns the status as the service writes it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    #(Self::#variants => #texts,)*
+                    Self::#in_progress(status) => status,
+                }
+            }
+
+            /// Returns `true` if the status is a success, and `false` if it is a failure. `None` if
+            /// the task is still in progress.
+            pub(crate) fn success(&self) -> Option<bool> {
+                match self {
+                    #(Self::#variants => Some(#is_success),)*
+                    Self::#in_progress(_) => None,
+                }
+            }
+        }
+
+        impl From<&str> for #name {
+            fn from(status: &str) -> Self {
+                match status {
+                    #(#texts => Self::#variants,)*
+                    other => Self::#in_progress(other.to_owned()),
+                }
+            }
+        }
 
         /// How long a delivery URL is valid, in seconds.
         pub(crate) const DELIVERY_VALIDITY_SECONDS: u64 = #delivery_validity;

@@ -11,6 +11,8 @@ use super::{
         contract::{Contract, Operation, PathParameter},
         field::{Encodings, Field, Kind},
         limits::Limits,
+        name::camel_case,
+        need::{Need, What},
         words,
     },
     option,
@@ -42,7 +44,14 @@ impl Shared {
         let Operation { id, path, name, summary, description, .. } = operation;
         let Operation { deprecated, regional, not_accepted, not_shown, .. } = operation;
         let max_reference_images = option(operation.max_reference_images);
+        let max_input_megapixels = option(operation.max_input_megapixels);
+        let scaled_to_megapixels = option(operation.scaled_to_megapixels);
         let submission = operation.submission.as_ref();
+        let kind = option(submission.map(|submission| {
+            let kind = format_ident!("{}", camel_case(&submission.kind));
+            quote!(crate::OperationKind::#kind)
+        }));
+        let needs = submission.iter().flat_map(|submission| &submission.needs).map(need);
         let submits = submission.is_some();
         let all_fields_shown = submission.is_none_or(|submission| !submission.is_open);
         let parameters = submission.iter().flat_map(|s| &s.path_parameters).map(|p| {
@@ -72,9 +81,13 @@ impl Shared {
                 summary: #summary,
                 description: #description,
                 submits: #submits,
+                kind: #kind,
+                needs: &[#(#needs),*],
                 deprecated: #deprecated,
                 regional: #regional,
                 max_reference_images: #max_reference_images,
+                max_input_megapixels: #max_input_megapixels,
+                scaled_to_megapixels: #scaled_to_megapixels,
                 not_accepted: &[#(#not_accepted),*],
                 path_parameters: &[#(#parameters),*],
                 fields: &[#(#fields),*],
@@ -168,6 +181,18 @@ impl Shared {
             Kind::Json => quote!(crate::FieldKind::Json),
         }
     }
+}
+
+fn need(need: &Need) -> TokenStream {
+    let why = &need.why;
+    let what = match &need.what {
+        What::AnyOf(fields, image) => {
+            let image = option(image.as_ref());
+            quote!(crate::NeedKind::AnyOf { fields: &[#(#fields),*], unless_alpha_in: #image })
+        }
+        What::Images(count) => quote!(crate::NeedKind::Images { count: #count }),
+    };
+    quote!(crate::Need { kind: #what, why: #why })
 }
 
 /// Generates the limits that are set.

@@ -68,7 +68,7 @@ fn check_tags(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Resul
     Ok(())
 }
 
-/// Each region needs one server.
+/// Each region needs one server, and each server's region an operation.
 fn check_servers(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
     for server in root.elements_of("servers")? {
@@ -76,6 +76,12 @@ fn check_servers(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Re
         ensure(seen.insert(region), &server, "another server has the same region")?;
     }
     ensure(seen.contains(&None), &root.need("servers")?, "a server without `x-region` is missing")?;
+    for server in root.elements_of("servers")? {
+        let Some(region) = server.get("x-region") else { continue };
+        let mut regions = operations.iter().filter_map(|(_, operation)| operation.get("x-region"));
+        let is_used = regions.any(|used| used.value == region.value);
+        ensure(is_used, &region, "no operation is in this region")?;
+    }
     for (_, operation) in operations {
         let Some(region) = operation.get("x-region") else { continue };
         let region = region.string()?;
@@ -191,15 +197,15 @@ fn check_links(root: &DocumentNode, operations: &[(&str, DocumentNode)]) -> Resu
     Ok(())
 }
 
-/// Every component is referred to.
+/// Every component is used by an operation, directly or through others.
 pub fn check_components(root: &DocumentNode) -> Result<(), Fault> {
     let mut targets = Vec::new();
-    collect_references(root, &mut targets)?;
+    collect_references(&root.need("paths")?, &mut targets)?;
     let components = root.need("components")?;
     for group in ["responses", "schemas"] {
         for (_, component) in components.members_of(group)? {
             let is_used = targets.iter().any(|target| target.is(&component));
-            ensure(is_used, &component, "nothing refers to this component")?;
+            ensure(is_used, &component, "no operation uses this component")?;
         }
     }
     Ok(())
@@ -216,6 +222,7 @@ fn collect_references<'a>(
                 && !targets.iter().any(|known| known.is(&target))
             {
                 targets.push(target);
+                collect_references(&target, targets)?;
             }
             place.members()?.iter().try_for_each(|(_, member)| collect_references(member, targets))
         }

@@ -78,7 +78,11 @@ static OPERATION: Kind = Kind {
         optional("deprecated", True),
         optional("x-migrate-to", TEXTS),
         optional("x-region", OneOf(&[REGIONAL])),
+        optional("x-kind", OneOf(&OPERATION_KINDS)),
+        optional("x-needs", List(&Object(&NEED))),
         optional("x-max-reference-images", Count),
+        optional("x-max-input-megapixels", Count),
+        optional("x-scaled-to-megapixels", Count),
         optional("x-not-accepted", TEXTS),
         optional("x-not-shown", TEXTS),
         optional("x-correction", CORRECTIONS),
@@ -86,6 +90,23 @@ static OPERATION: Kind = Kind {
         optional("requestBody", Object(&REQUEST_BODY)),
         required("responses", RESPONSES),
         optional("callbacks", Object(&CALLBACKS)),
+    ],
+};
+
+/// What an operation does with the images of a request. The variants of `OperationKind` have the
+/// same names.
+const OPERATION_KINDS: [&str; 11] = [
+    "create", "fill", "expand", "depth", "canny", "deblur", "erase", "try-on", "outpaint", "video",
+    "finetune",
+];
+
+static NEED: Kind = Kind {
+    name: "a need",
+    keywords: &[
+        optional("any-of", TEXTS),
+        optional("unless-alpha-in", Text),
+        optional("images", Count),
+        required("why", Text),
     ],
 };
 

@@ -11,7 +11,8 @@ mod validate;
 
 pub(crate) use self::images::{Images, Place, field_of};
 pub use self::operation::{
-    Field, FieldKind, ImageEncodings, Limits, Operation, PathParameter, find_operation, operations,
+    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
+    PathParameter, find_operation, operations,
 };
 pub(crate) use self::outline::{replaced, shown_url};
 pub(crate) use self::request::WebhookDefaults;

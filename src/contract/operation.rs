@@ -21,12 +21,23 @@ pub struct Operation {
     pub description: &'static str,
     /// Whether the operation creates a task. `false` for polling (`get_result`).
     pub submits: bool,
+    /// What a submission does with images. `None` for polling.
+    pub kind: Option<OperationKind>,
+    /// What a submission needs, although the contract leaves its fields optional. The SDK does not
+    /// check it: the interface does not show which fields are required.
+    pub needs: &'static [Need],
     /// Whether the operation is deprecated. Deprecated operations still work.
     pub deprecated: bool,
     /// Whether the operation is served from the regional base URL.
     pub regional: bool,
     /// The maximum number of reference images, if the contract defines it.
     pub max_reference_images: Option<u64>,
+    /// The largest image that the service takes as it is, in megapixels, if the contract defines
+    /// it.
+    pub max_input_megapixels: Option<u64>,
+    /// The size to which the service scales larger images, in megapixels. It refuses them if this
+    /// is `None`.
+    pub scaled_to_megapixels: Option<u64>,
     /// The fields that the service refuses for this operation.
     pub(crate) not_accepted: &'static [&'static str],
     /// The path parameters, such as `base_model`.
@@ -40,6 +51,64 @@ pub struct Operation {
     pub not_shown: &'static [&'static str],
     /// The body of the example request in the contract, as JSON.
     pub(crate) example_json: Option<&'static str>,
+}
+
+/// What a submission does with images (`x-kind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperationKind {
+    /// Makes a picture from text, from references, or from an image prompt.
+    Create,
+    /// Repaints the masked part of an image.
+    Fill,
+    /// Adds pixels to the sides of an image.
+    Expand,
+    /// Follows the depth of a control image.
+    Depth,
+    /// Follows the edges of a control image.
+    Canny,
+    /// Sharpens an image.
+    Deblur,
+    /// Removes the masked content from an image.
+    Erase,
+    /// Shows a person with garments.
+    TryOn,
+    /// Extends an image to a size.
+    Outpaint,
+    /// Makes a video.
+    Video,
+    /// Trains a model. Part of the deprecated finetuning API.
+    Finetune,
+}
+
+/// What a submission needs, and why (`x-needs`).
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Need {
+    /// What it needs.
+    pub kind: NeedKind,
+    /// Why, as a part of a sentence: `a person and a garment`.
+    pub why: &'static str,
+}
+
+/// What a submission needs.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NeedKind {
+    /// At least one of these fields.
+    #[non_exhaustive]
+    AnyOf {
+        /// The names of the fields.
+        fields: &'static [&'static str],
+        /// The image field whose alpha channel replaces them.
+        unless_alpha_in: Option<&'static str>,
+    },
+    /// Images, in any fields.
+    #[non_exhaustive]
+    Images {
+        /// How many, at least.
+        count: u64,
+    },
 }
 
 /// A path parameter of an operation. Path parameters are always required.

@@ -319,21 +319,20 @@ impl Record {
     }
 
     fn polled(&mut self, status: &TaskStatus, at: SystemTime) {
-        match status {
-            TaskStatus::InProgress(_) => self.not_found_at = None,
-            TaskStatus::Ready => {
-                self.not_found_at = None;
+        // The poll may have gone to a part of the service that does not know the task yet.
+        if *status == TaskStatus::TaskNotFound {
+            self.not_found_at = first(self.not_found_at, at);
+            if has_passed(self.not_found_at, NOT_FOUND_PROOF, at) {
+                self.state = State::Failed(status.clone());
+            }
+        } else if status.is_failure() {
+            self.state = State::Failed(status.clone());
+        } else {
+            self.not_found_at = None;
+            if status.is_success() {
                 self.ready_at = first(self.ready_at, at);
                 self.state = State::Ready;
             }
-            // The poll may have gone to a part of the service that does not know the task yet.
-            TaskStatus::TaskNotFound => {
-                self.not_found_at = first(self.not_found_at, at);
-                if has_passed(self.not_found_at, NOT_FOUND_PROOF, at) {
-                    self.state = State::Failed(status.clone());
-                }
-            }
-            failure => self.state = State::Failed(failure.clone()),
         }
     }
 }

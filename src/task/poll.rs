@@ -200,10 +200,10 @@ impl Task {
             shared.drift.report(findings.with_type_of(response.document.as_ref()));
         }
         let (status, response) = (status?, read?);
-        if status != TaskStatus::Ready {
+        if !status.is_success() {
             return Some(Update { status, response, picture: None });
         }
-        // `Ready` without a usable delivery URL is not a success. A later poll may return one.
+        // A success without a usable delivery URL is not a success. A later poll may return one.
         let address = sample.and_then(delivery_url)?;
         let source = Arc::clone(shared);
         let picture = Picture::new(source, TaskRef::clone(task), address, at, self.ready_since);

@@ -14,7 +14,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    interface, process,
+    contract, interface, names, process,
     repository::{self, CONTRACT},
 };
 
@@ -63,7 +63,18 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     print!("changed files:\n{changed}");
     let count = changed.lines().count();
     println!("{count} files changed, at most {MOST_FILES} may");
-    let is_right = regenerated.is_ok() && count <= MOST_FILES;
+    println!("compiling a contract with odd names ...");
+    let contract = contract::parse(&read(&root.join(CONTRACT))?)?;
+    let (document, _) = names::document(&contract, &repository::read(names::PATH)?)?;
+    write(&copy.join(CONTRACT), &document)?;
+    let compiled = process::succeed(
+        process::cargo(&copy, &["check", "--package", "imagekiln", "--all-features"])
+            .env("CARGO_TARGET_DIR", &build),
+    );
+    if let Err(error) = &compiled {
+        println!("{error:#}");
+    }
+    let is_right = regenerated.is_ok() && compiled.is_ok() && count <= MOST_FILES;
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -97,8 +108,7 @@ fn add_endpoints(copy: &Path) -> Result<()> {
     let path = copy.join(CONTRACT);
     let mut document: Value = serde_json::from_str(&read(&path)?)?;
     merge(&mut document, serde_json::from_str(&read(&additions.join(CONTRACT))?)?);
-    let text = serde_json::to_string_pretty(&document)? + "\n";
-    fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+    write(&path, &document)?;
     for list in EXTENDED_LISTS {
         append(&copy.join(interface::FOLDER).join(list), &read(&additions.join(list))?)?;
     }
@@ -115,6 +125,11 @@ fn merge(value: &mut Value, additions: Value) {
         }
         (value, addition) => *value = addition,
     }
+}
+
+fn write(path: &Path, document: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(document)? + "\n";
+    fs::write(path, text).with_context(|| format!("could not write {}", path.display()))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -135,7 +150,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{check, contract, interface::Lists, outline};
+    use crate::{check, interface::Lists, outline};
 
     /// The command itself compiles and tests a whole copy, which takes minutes.
     #[test]

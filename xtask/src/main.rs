@@ -17,6 +17,7 @@ mod interface;
 mod kill_test;
 #[cfg(test)]
 mod mutations;
+mod names;
 mod outline;
 mod process;
 mod public_api;

@@ -1,16 +1,18 @@
 //! The outline of the generated code: types with their fields and constructors, and the table of
 //! operations with every limit. It shows how a change of the contract affects users of the crate.
+//! The texts of the document follow, so that no change of it is unseen.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use quote::ToTokens;
+use serde_json::Value;
 use syn::{
     Expr, ExprStruct, Fields, FnArg, ImplItem, Item, Visibility,
     visit_mut::{self, VisitMut},
 };
 
-use crate::contract;
+use crate::contract::{self, joined};
 
 /// The path of the outline in the repository.
 pub const PATH: &str = "xtask/outline.txt";
@@ -33,7 +35,52 @@ pub fn of_document(document: &str) -> Result<String> {
     for operation in table.into_iter().flat_map(elements) {
         outline += &format!("\n{}", described_operation(operation));
     }
+    outline += "\nTexts, with their places\n";
+    outline += &texts(&contract::parse(document)?);
     Ok(outline)
+}
+
+/// The texts of a document: a line for each, with its places.
+pub fn texts(document: &Value) -> String {
+    let mut texts = BTreeMap::new();
+    collect_texts(document, &mut Vec::new(), &mut texts);
+    let lines = texts
+        .iter()
+        .map(|((keyword, text), places)| format!("  {keyword} {text}: {}\n", places.join(" ")));
+    lines.collect()
+}
+
+/// The keywords of texts, and of what neither the types nor the lists have.
+const TEXTS: [&str; 9] =
+    ["description", "example", "name", "schema", "summary", "tags", "title", "url", "x-needs"];
+
+/// Collects the places of each text, as JSON pointers. Callbacks are all equal.
+fn collect_texts(
+    value: &Value,
+    steps: &mut Vec<String>,
+    found: &mut BTreeMap<(String, String), Vec<String>>,
+) {
+    let members: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
+        }
+        _ => return,
+    };
+    // A field can have the name of a keyword.
+    let has_keywords = steps.last().is_some_and(|step| step != "properties");
+    for (key, member) in members {
+        if has_keywords && TEXTS.contains(&key.as_str()) {
+            let places = found.entry((key, member.to_string())).or_default();
+            if places.is_empty() || !steps.iter().any(|step| step == "callbacks") {
+                places.push(steps.iter().fold(String::new(), |place, step| joined(&place, step)));
+            }
+        } else {
+            steps.push(key);
+            collect_texts(member, steps, found);
+            steps.pop();
+        }
+    }
 }
 
 /// The types in the code generated from a document.
@@ -88,6 +135,11 @@ impl Types {
                 Item::Mod(module) if module.ident == "types" => {
                     let items = module.content.iter().flat_map(|(_, items)| items);
                     items.for_each(|item| types.add(item));
+                }
+                Item::Enum(_) => types.add(item),
+                Item::Const(item) if matches!(item.vis, Visibility::Restricted(_)) => {
+                    let line = format!("  {}\n", spelled(&item.expr));
+                    types.lines.insert(format!("const {}", item.ident), vec![line]);
                 }
                 Item::Impl(block) if block.trait_.is_none() => types.add_methods(block),
                 _ => {}
@@ -175,10 +227,30 @@ fn described_operation(operation: &ExprStruct) -> String {
             heading += &format!(", {flag}");
         }
     }
-    if let Some(count) = text("max_reference_images").strip_prefix("Some(") {
-        heading += &format!(", {} reference images", count.trim_end_matches("u64)"));
+    if let Some(kind) = text("kind").strip_prefix("Some(OperationKind::") {
+        heading += &format!(", {}", kind.trim_end_matches(')'));
+    }
+    for (name, meaning) in [
+        ("max_reference_images", "reference images"),
+        ("max_input_megapixels", "megapixels of an image"),
+        ("scaled_to_megapixels", "megapixels of a scaled image"),
+    ] {
+        if let Some(count) = text(name).strip_prefix("Some(") {
+            heading += &format!(", {} {meaning}", count.trim_end_matches("u64)"));
+        }
     }
     let mut lines = format!("{heading}\n");
+    for need in member(operation, "needs").into_iter().flat_map(elements) {
+        let text = |name: &str| member(need, name).map(spelled).unwrap_or_default();
+        lines += &format!(
+            "  needs {}: {}\n",
+            text("kind").replace("NeedKind::", ""),
+            unquoted(&text("why"))
+        );
+    }
+    if !member(operation, "not_accepted").is_none_or(is_empty_list) {
+        lines += &format!("  not accepted: {}\n", text("not_accepted"));
+    }
     let parameters = member(operation, "path_parameters").into_iter().flat_map(elements);
     for parameter in parameters {
         let text = |name: &str| member(parameter, name).map(spelled).unwrap_or_default();
@@ -240,6 +312,10 @@ fn member<'a>(value: &'a ExprStruct, name: &str) -> Option<&'a Expr> {
 
 fn unquoted(text: &str) -> &str {
     text.trim_matches('"')
+}
+
+fn is_empty_list(list: &Expr) -> bool {
+    spelled(list) == "&[]"
 }
 
 /// Whether a value is a default. Most kinds have few properties, and listing all would hide those.

@@ -57,6 +57,9 @@ pub fn operations<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
         let row = Row::at(
             operation,
             [
+                ("kind", cell(texts_of(&operation, "x-kind"), "x-kind")),
+                ("needs", cell(needs(&operation)?, "x-needs")),
+                ("input_megapixels", cell(megapixels(&operation), "x-max-input-megapixels")),
                 ("deprecated", cell(yes_no(operation.flag("deprecated")?), "deprecated")),
                 ("regional", cell(yes_no(operation.get("x-region").is_some()), "x-region")),
                 (
@@ -119,7 +122,7 @@ fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
     let response = responses.need("200")?.resolved()?;
     let schema = response.need("content")?.need("application/json")?.need("schema")?;
     let target = schema.resolved()?;
-    let alternatives_of = target.elements_of("oneOf")?;
+    let alternatives_of = target.elements_of("anyOf")?;
     let names = if alternatives_of.is_empty() {
         vec![name_of(&schema)]
     } else {
@@ -127,6 +130,36 @@ fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
     };
     let place = if alternatives_of.is_empty() { schema } else { target };
     Ok(Cell { text: alternatives(names), place: Some(place) })
+}
+
+fn texts_of(operation: &DocumentNode, keyword: &str) -> String {
+    operation.value[keyword].as_str().unwrap_or(NOTHING).to_owned()
+}
+
+/// The needs: `2 images`, `prompt/image_prompt`, or `mask unless alpha in image`.
+fn needs(operation: &DocumentNode) -> Result<String, Fault> {
+    let mut needs = Vec::new();
+    for need in operation.elements_of("x-needs")? {
+        let mut text =
+            need.get("any-of").map_or(Ok(Vec::new()), |names| names.strings())?.join("/");
+        if let Some(count) = need.get("images") {
+            text += &format!("{} images", count.value);
+        }
+        if let Some(image) = need.get("unless-alpha-in") {
+            text += &format!(" unless alpha in {}", image.string()?);
+        }
+        needs.push(text);
+    }
+    Ok(alternatives(needs))
+}
+
+/// The largest image, and the size to which larger ones are scaled: `2, scaled to 1`.
+fn megapixels(operation: &DocumentNode) -> String {
+    let text = value(operation.get("x-max-input-megapixels").as_ref());
+    match operation.get("x-scaled-to-megapixels") {
+        Some(scaled) => format!("{text}, scaled to {}", scaled.value),
+        None => text,
+    }
 }
 
 fn migrations(root: &DocumentNode, operation: &DocumentNode) -> Result<String, Fault> {

@@ -27,6 +27,7 @@ pub fn operations(list: &str) -> Result<Facts<'static>> {
         cells.insert("success", &success);
         cells.insert("open", if has_hidden_fields(&cells) { "yes" } else { "no" });
         cells.remove("not_shown");
+        cells.remove("without");
         let place = format!("{} {}", cells["method"], cells["path"]);
         facts.insert(place, row(&cells, ["method", "path"])?);
     }
@@ -45,7 +46,9 @@ pub fn fields(operations: &str, list: &str) -> Result<Facts<'static>> {
         facts.insert(place, row);
     }
     for operation in table(operations)?.iter().filter(|cells| has_hidden_fields(cells)) {
-        for cells in rows.iter().filter(|cells| cells["path"] == COMMON) {
+        let is_without = |name: &str| operation["without"].split('|').any(|other| other == name);
+        let common = rows.iter().filter(|cells| cells["path"] == COMMON);
+        for cells in common.filter(|cells| !is_without(cells["field"])) {
             let (place, row) = field(operation["path"], cells)?;
             // The endpoint's own row takes precedence.
             facts.entry(place).or_insert(row);
@@ -101,9 +104,11 @@ fn normalized(column: &str, cell: &str) -> Result<String> {
         // `OutputFormat` is a string with the values in the column `enum`.
         ("type", "OutputFormat") => "string".to_owned(),
         ("required", NOT_SHOWN) => "no".to_owned(),
-        ("enum" | "not_accepted" | "parameters" | "success" | "statuses" | "migrate_to", _) => {
-            alternatives(cell.split('|').map(str::to_owned).collect())
-        }
+        (
+            "enum" | "needs" | "not_accepted" | "parameters" | "success" | "statuses"
+            | "migrate_to",
+            _,
+        ) => alternatives(cell.split('|').map(str::to_owned).collect()),
         (
             "default" | "value" | "minimum" | "maximum" | "multiple_of" | "min_length"
             | "max_length",

@@ -75,7 +75,10 @@ fn row<'a>(
     schema: &Schema<'a>,
     is_required: bool,
 ) -> Result<Row<'a>, Fault> {
-    let text = |keyword: &str| value(schema.get(keyword));
+    // The bounds of a format are not facts of the interface.
+    let has_format =
+        |keyword: &str| ["minimum", "maximum"].contains(&keyword) && schema.contains_key("format");
+    let text = |keyword: &str| value(schema.get(keyword).filter(|_| !has_format(keyword)));
     let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
     let values = match schema.get("enum") {
         Some(list) => {

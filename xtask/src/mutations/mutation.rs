@@ -13,6 +13,7 @@ pub enum Action {
     Duplicate,
     Change,
     WrongType,
+    Add,
 }
 
 /// One change of the document.
@@ -162,6 +163,7 @@ impl fmt::Display for Action {
             Self::Duplicate => "duplicate",
             Self::Change => "change",
             Self::WrongType => "give another type to",
+            Self::Add => "add",
         })
     }
 }
@@ -211,6 +213,9 @@ impl<'a> Walk<'a> {
             }
             _ => return,
         };
+        if HOLDERS_OF_NAMES.iter().any(|holder| pointer.ends_with(&format!("/{holder}"))) {
+            self.add_keywords(value, pointer);
+        }
         for (key, child) in children {
             self.mutate(&key, child, pointer, value.is_object());
             let visited = (key.clone(), child);
@@ -221,6 +226,31 @@ impl<'a> Walk<'a> {
             // The body of an example is not a part of the document's structure.
             if key != "example" {
                 self.visit(child, &joined(pointer, &key));
+            }
+        }
+    }
+
+    /// Adds to each object in `holder` the keywords that only others in it have.
+    fn add_keywords(&mut self, objects: &'a Value, holder: &str) {
+        let objects = || objects.as_object().into_iter().flatten();
+        let keywords =
+            || objects().flat_map(|(_, object)| object.as_object().into_iter().flatten());
+        for (name, object) in objects() {
+            let mut added = Vec::new();
+            for (keyword, value) in keywords() {
+                if object.is_object() && object.get(keyword).is_none() && !added.contains(&keyword)
+                {
+                    added.push(keyword);
+                    self.found.push(Mutation {
+                        action: Action::Add,
+                        pointer: joined(&joined(holder, name), keyword),
+                        holder: joined(holder, name),
+                        key: keyword.clone(),
+                        targets: Vec::new(),
+                        value: Some(value.clone()),
+                        names: names(keyword, value, &joined(holder, name)),
+                    });
+                }
             }
         }
     }
@@ -292,7 +322,10 @@ fn changed(document: &Value, key: &str, value: &Value) -> Vec<Value> {
         Value::String(text) => vec![misspelt(text).into()],
         Value::Bool(flag) => vec![(!flag).into()],
         Value::Number(number) => match number.as_i64() {
-            Some(number) => vec![(number + 1).into(), (number - 1).into()],
+            Some(number) => {
+                let others = [number.checked_add(1), number.checked_sub(1)];
+                others.into_iter().flatten().map(Value::from).collect()
+            }
             None => number.as_f64().map(|number| (number + 0.5).into()).into_iter().collect(),
         },
         _ => Vec::new(),
