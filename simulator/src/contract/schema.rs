@@ -4,11 +4,12 @@ use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 use url::Url;
 
+use super::integer::{INT64, Int64};
+
 /// Keywords that are the same in both, and whose values are not schemas.
-const SAME: [&str; 15] = [
+const SAME: [&str; 14] = [
     "type",
     "enum",
-    "format",
     "pattern",
     "minimum",
     "maximum",
@@ -24,7 +25,7 @@ const SAME: [&str; 15] = [
 ];
 
 /// Keywords that the translation handles separately.
-const TRANSLATED: [&str; 3] = ["nullable", "exclusiveMinimum", "exclusiveMaximum"];
+const TRANSLATED: [&str; 4] = ["format", "nullable", "exclusiveMinimum", "exclusiveMaximum"];
 
 /// Keywords that a JSON Schema validator does not check: notes, and the rules that
 /// [`Fields`](super::Fields) has.
@@ -54,7 +55,8 @@ const UNCHECKED: [&str; 18] = [
 ///
 /// # Errors
 ///
-/// The schema is not valid, or it or a component has a keyword that the simulator does not support.
+/// The schema is not valid, or it or a component has a keyword or a format that the simulator does
+/// not support.
 pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
     let mut root = translate(schema)?;
     let schemas = document.pointer("/components/schemas").unwrap_or(&Value::Null);
@@ -65,8 +67,8 @@ pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> 
     jsonschema::options()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
-        .should_ignore_unknown_formats(true)
         .with_format("uri", is_uri)
+        .with_keyword(INT64, |_, _, _| Ok(Box::new(Int64)))
         .build(&root)
         .map_err(|error| error.to_string())
 }
@@ -97,7 +99,7 @@ fn translate(schema: &Value) -> Result<Value, String> {
     if let Some(reference) = schema.get("$ref") {
         return Ok(json!({ "$ref": reference }));
     }
-    let mut translated = Map::new();
+    let mut translated = translate_format(schema)?;
     for (keyword, value) in schema {
         let value = match keyword.as_str() {
             same if SAME.contains(&same) => value.clone(),
@@ -108,12 +110,7 @@ fn translate(schema: &Value) -> Result<Value, String> {
             }
             other if TRANSLATED.contains(&other) || UNCHECKED.contains(&other) => continue,
             // A rule that is not enforced would let a client's mistake pass.
-            other => {
-                return Err(format!(
-                    "unsupported keyword `{other}` in a schema: add support for it to the \
-                     simulator, or remove it"
-                ));
-            }
+            other => return Err(unsupported("keyword", other)),
         };
         translated.insert(keyword.clone(), value);
     }
@@ -138,6 +135,30 @@ fn translate(schema: &Value) -> Result<Value, String> {
         return Ok(Value::Object(own));
     }
     Ok(Value::Object(translated))
+}
+
+/// The keywords that check the format of a schema.
+fn translate_format(schema: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let Some(format) = schema.get("format") else { return Ok(Map::new()) };
+    match format.as_str().unwrap_or_default() {
+        // Every number of JSON is one.
+        "double" => Ok(Map::new()),
+        INT64 => Ok(Map::from_iter([
+            (INT64.to_owned(), true.into()),
+            ("minimum".to_owned(), i64::MIN.into()),
+            ("maximum".to_owned(), i64::MAX.into()),
+        ])),
+        "date" | "date-time" | "uri" | "uuid" => {
+            Ok(Map::from_iter([("format".to_owned(), format.clone())]))
+        }
+        other => Err(unsupported("format", other)),
+    }
+}
+
+fn unsupported(what: &str, name: &str) -> String {
+    format!(
+        "unsupported {what} `{name}` in a schema: add support for it to the simulator, or remove it"
+    )
 }
 
 /// Translates named schemas. An error has the name.
@@ -220,15 +241,61 @@ mod tests {
     }
 
     #[test]
-    fn an_unsupported_keyword_is_an_error_with_its_place_at_any_depth() {
+    fn int64_has_bounds_unless_the_schema_has_its_own() {
+        let schema = json!({ "type": "integer", "format": "int64", "nullable": true });
+        let positive = json!({ "type": "integer", "format": "int64", "minimum": 1 });
+        for (number, is_int64, is_positive) in [
+            (json!(i64::MIN), true, false),
+            (json!(-9.2e18), true, false),
+            (json!(0), true, false),
+            (json!(i64::MAX), true, true),
+            (json!(i64::MIN as f64), false, false),
+            (json!(-1e30), false, false),
+            (json!(i64::MAX as u64 + 1), false, false),
+            (json!(1e19), false, false),
+        ] {
+            assert_eq!(accepts(schema.clone(), number.clone()), is_int64, "{number}");
+            assert_eq!(accepts(positive.clone(), number.clone()), is_positive, "{number}");
+        }
+    }
+
+    #[test]
+    fn formats_of_responses_are_checked() {
+        for (format, right, wrong) in [
+            ("date", json!("2026-11-26"), json!("26.11.2026")),
+            ("date-time", json!("2026-11-26T12:00:00Z"), json!("2026-11-26")),
+            ("uuid", json!("3f2a8c1e-0000-4000-8000-000000000000"), json!("3f2a")),
+            ("double", json!(0.5), json!("0.5")),
+        ] {
+            let kind = if format == "double" { "number" } else { "string" };
+            let schema = json!({ "type": kind, "format": format });
+            assert!(accepts(schema.clone(), right), "{format}");
+            assert!(!accepts(schema, wrong), "{format}");
+        }
+    }
+
+    #[test]
+    fn every_extension_in_the_list_is_in_the_document() {
+        for keyword in UNCHECKED.iter().filter(|keyword| keyword.starts_with("x-")) {
+            assert!(crate::contract::DOCUMENT.contains(&format!("\"{keyword}\":")), "{keyword}");
+        }
+    }
+
+    #[test]
+    fn an_unsupported_keyword_or_format_is_an_error_with_its_place_at_any_depth() {
         let wide = json!({ "type": "integer", "x-even-only": true });
-        for (schema, place) in [
-            (json!({ "type": "object", "patternProperties": {} }), ""),
-            (json!({ "properties": { "width": wide } }), "`width`: "),
-            (json!({ "allOf": [{ "items": { "properties": { "side": wide } } }] }), "`side`: "),
+        let short = json!({ "type": "integer", "format": "int32" });
+        for (schema, start) in [
+            (json!({ "type": "object", "patternProperties": {} }), "unsupported keyword `"),
+            (json!({ "properties": { "width": wide } }), "`width`: unsupported keyword `"),
+            (
+                json!({ "allOf": [{ "items": { "properties": { "side": wide } } }] }),
+                "`side`: unsupported keyword `",
+            ),
+            (json!({ "properties": { "side": short } }), "`side`: unsupported format `int32` in"),
         ] {
             let error = validator(&json!({}), &schema).unwrap_err();
-            assert!(error.starts_with(&format!("{place}unsupported keyword `")), "{error}");
+            assert!(error.starts_with(start), "{error}");
         }
         let document = json!({ "components": { "schemas": { "Size": wide } } });
         let error = validator(&document, &json!({ "type": "object" })).unwrap_err();

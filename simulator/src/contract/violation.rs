@@ -112,6 +112,7 @@ fn translate(error: &jsonschema::ValidationError<'_>) -> Vec<Violation> {
         Kind::Type { .. } => wrong_type(error),
         Kind::Enum { options } => ("enum", format!("Input should be {}", alternatives(options))),
         Kind::Minimum { limit } => integer::too_small(limit),
+        Kind::Custom { keyword, .. } if keyword == integer::INT64 => integer::too_small(i64::MIN),
         Kind::ExclusiveMinimum { limit } => {
             ("greater_than", format!("Input should be greater than {limit}"))
         }

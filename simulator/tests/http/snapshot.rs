@@ -95,7 +95,7 @@ async fn prepared() -> Bench {
     let ready = json!({
         "prompt": "a fox [[html:2x]] [[unknown-status]]", "input_image": png(64, 64),
         "width": 64, "height": 64,
-        "seed": 18446744073709551615u64, "webhook_secret": "s3cret",
+        "seed": i64::MAX, "webhook_secret": "s3cret",
         "webhook_url": "http://127.0.0.1:9/hook?token=hidden", "colour": "red",
     });
     let ready = bench.submit("/v1/gen-2-pro", &ready).await;

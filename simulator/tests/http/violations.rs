@@ -92,6 +92,38 @@ async fn each_invalid_field_has_its_location_and_type() {
 }
 
 #[tokio::test]
+async fn seeds_are_integers_of_64_bits() {
+    let bench = Bench::new().await;
+    let too_small = "Input should be greater than or equal to -9223372036854775808";
+    let too_large = "Input should be less than or equal to 9223372036854775807";
+    for (seed, msg) in [
+        ("9223372036854775807", None),
+        ("-9223372036854775808", None),
+        ("-7.0", None),
+        ("9223372036854775808", Some(too_large)),
+        ("1000000000000000000000000000000", Some(too_large)),
+        ("1e19", Some(too_large)),
+        ("-9223372036854775809", Some(too_small)),
+        ("-1e30", Some(too_small)),
+    ] {
+        for (path, required) in [("gen-2-pro", r#""prompt": "x", "#), ("gen-tools/vto-v1", "")] {
+            let charged = bench.sim.counts().charged;
+            let body = format!(r#"{{ {required}"seed": {seed} }}"#);
+            let response = bench.post_bytes(&format!("/v1/{path}"), body).await;
+            let Some(msg) = msg else {
+                assert_eq!(response.status, 200, "{path} {seed}: {response:?}");
+                continue;
+            };
+            assert_eq!(response.status, 422, "{path} {seed}");
+            let detail = &response.json()["detail"];
+            assert_eq!(detail[0]["loc"], json!(["body", "seed"]));
+            assert_eq!((&detail[0]["msg"], &detail[1]), (&json!(msg), &Value::Null), "{seed}");
+            assert_eq!(bench.sim.counts().charged, charged);
+        }
+    }
+}
+
+#[tokio::test]
 async fn each_invalid_image_has_its_location_and_type() {
     let square = png(64, 64);
     let truncated = &square[..square.len() / 8 * 4];

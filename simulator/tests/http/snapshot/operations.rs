@@ -25,7 +25,9 @@ async fn tasks_of_every_operation_are_restored() {
             assert_eq!(response.status, 200, "{response:?}");
         }
     }
-    let document = first.snapshot().await;
+    let mut document = first.snapshot().await;
+    // Earlier simulators accepted larger seeds than those of the contract.
+    document["tasks"]["kept"][0]["picture"]["seed"] = json!(u64::MAX.to_string());
     let second = Bench::restored(config(), &document).await;
     assert_eq!(second.snapshot().await, document);
     let views = |bench: &Bench| {
