@@ -255,6 +255,11 @@ impl Config {
     pub(crate) fn time_of(&self, operation: &str) -> Duration {
         pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
     }
+
+    /// The number of pixels in an area.
+    pub(crate) fn pixels(&self, megapixels: f64) -> u64 {
+        (megapixels * self.pixels_per_megapixel as f64) as u64
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub(crate) mod integer;
 mod names;
 mod paths;
 mod schema;
+mod submission;
 mod violation;
 
 use std::{
@@ -22,6 +23,7 @@ pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
 pub use self::schema::validator as schema_validator;
+pub(crate) use self::submission::{Need, OperationKind, Submission};
 pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation, of_schema};
 
 use crate::error::StartError;
@@ -59,26 +61,15 @@ pub(crate) struct Operation {
     pub(crate) id: String,
     method: Method,
     path: Template,
-    pub(crate) kind: Kind,
+    pub(crate) action: Action,
 }
 
-pub(crate) enum Kind {
+/// What a request to an operation does.
+pub(crate) enum Action {
     /// Returns the status of the task in the query parameter `id`.
     Poll,
     /// Creates a task.
     Submit(Arc<Submission>),
-}
-
-/// The rules of a submission's body and response.
-pub(crate) struct Submission {
-    pub(crate) validator: Validator,
-    pub(crate) fields: Fields,
-    /// Whether the contract lists all fields. Otherwise the service may have others.
-    pub(crate) is_complete: bool,
-    /// The maximum number of reference images, if the interface names one.
-    pub(crate) max_reference_images: Option<usize>,
-    /// The fields that the interface says are not accepted.
-    pub(crate) not_accepted: Vec<String>,
 }
 
 impl Contract {
@@ -114,7 +105,7 @@ impl Contract {
                     id: operation["operationId"].as_str().unwrap_or(&place).to_owned(),
                     path: Template::parse(path, |name| parameter(document, operation, name))
                         .map_err(|problem| StartError::contract(&place, problem))?,
-                    kind: Kind::read(document, operation, &method)
+                    action: Action::read(document, operation, &method)
                         .map_err(|problem| StartError::contract(&place, problem))?,
                     method,
                 });
@@ -157,15 +148,10 @@ impl Contract {
     }
 }
 
-impl Kind {
+impl Action {
     fn read(document: &Value, operation: &Value, method: &Method) -> Result<Self, String> {
         if method == Method::POST {
-            let content = &schema::resolve(document, &operation["requestBody"])["content"];
-            let body = content
-                .get("application/json")
-                .and_then(|media| media.get("schema"))
-                .ok_or("the operation has no application/json request body")?;
-            return Ok(Self::Submit(Arc::new(Submission::read(document, operation, body)?)));
+            return Ok(Self::Submit(Arc::new(Submission::read(document, operation)?)));
         }
         let has_id = operation["parameters"]
             .as_array()
@@ -178,20 +164,6 @@ impl Kind {
         }
         Err("the operation is neither a POST with a body nor a GET with the query parameter `id`"
             .to_owned())
-    }
-}
-
-impl Submission {
-    fn read(document: &Value, operation: &Value, body: &Value) -> Result<Self, String> {
-        let most = operation["x-max-reference-images"].as_u64();
-        let not_accepted = operation["x-not-accepted"].as_array().into_iter().flatten();
-        Ok(Self {
-            validator: schema::validator(document, body)?,
-            fields: Fields::of(document, body),
-            is_complete: schema::resolve(document, body)["additionalProperties"] != true,
-            max_reference_images: most.and_then(|most| usize::try_from(most).ok()),
-            not_accepted: not_accepted.filter_map(Value::as_str).map(str::to_owned).collect(),
-        })
     }
 }
 
@@ -261,6 +233,37 @@ mod tests {
         document["paths"]["/v1/task"] = json!({ "delete": { "operationId": "delete_task" } });
         let error = Contract::read(&document).err().unwrap().to_string();
         assert!(error.contains("DELETE /v1/task"), "{error}");
+    }
+
+    #[test]
+    fn an_operation_with_invalid_rules_is_named() {
+        let need = |need: Value| json!([{ "any-of": ["prompt"], "why": "it is painted" }, need]);
+        for (keyword, value, problem) in [
+            ("x-kind", json!(null), "missing field `x-kind`"),
+            ("x-kind", json!("collage"), "x-kind: unknown variant `collage`, expected one of"),
+            ("x-max-reference-images", json!(-1), "x-max-reference-images: invalid value"),
+            ("x-needs", need(json!({ "images": 1 })), "x-needs[1]: expected `any-of` or `images`"),
+            ("x-needs", need(json!({ "any-of": [], "why": "" })), "x-needs: `any-of` is empty"),
+            ("x-needs", need(json!({ "any-of": ["x"], "why": "" })), "x-needs: `x` is not a field"),
+        ] {
+            let mut document = document();
+            let operation = document["paths"]["/v1/gen-dev"]["post"].as_object_mut().unwrap();
+            operation.remove(keyword);
+            operation.extend((!value.is_null()).then(|| (keyword.to_owned(), value)));
+            let error = Contract::read(&document).err().unwrap().to_string();
+            let expected = format!("cannot serve the contract: POST /v1/gen-dev: {problem}");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn operations_that_take_a_finetune_are_found_by_their_fields_and_needs() {
+        let contract = Contract::built_in().unwrap();
+        for Operation { id, action, .. } in contract.operations() {
+            if let Action::Submit(submission) = action {
+                assert_eq!(submission.takes_finetune(), id.ends_with("_finetuned"), "{id}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 
-use super::{Contract, Found, Kind, Operation};
+use super::{Action, Contract, Found, Operation, Submission};
 use crate::values::nearest;
 
 const VERSION: &str = "/v1/";
@@ -15,7 +15,7 @@ impl Contract {
                 let beginning = format!("{VERSION}{beginning}");
                 self.submissions().any(|operation| operation.path.can_start_with(&beginning))
             }
-            None => self.submission_id(pattern).is_some(),
+            None => self.submission(pattern).is_some(),
         };
         if known {
             return Ok(());
@@ -28,18 +28,18 @@ impl Contract {
         Err(format!("`{pattern}` matches no operation: did you mean `{meant}{star}`?"))
     }
 
-    /// The id of a submission's operation, named without `/v1/`.
-    pub(crate) fn submission_id(&self, name: &str) -> Option<&str> {
-        match self.find(&Method::POST, &format!("{VERSION}{name}")) {
-            Found::Operation(operation) if matches!(operation.kind, Kind::Submit(_)) => {
-                Some(&operation.id)
-            }
-            _ => None,
-        }
+    /// The id and the rules of a submission's operation, named without `/v1/`.
+    pub(crate) fn submission(&self, name: &str) -> Option<(&str, &Submission)> {
+        let found = self.find(&Method::POST, &format!("{VERSION}{name}"));
+        let Found::Operation(Operation { id, action: Action::Submit(submission), .. }) = found
+        else {
+            return None;
+        };
+        Some((id, submission))
     }
 
     fn submissions(&self) -> impl Iterator<Item = &Operation> {
-        self.operations().filter(|operation| matches!(operation.kind, Kind::Submit(_)))
+        self.operations().filter(|operation| matches!(operation.action, Action::Submit(_)))
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{delivery, endpoint::Endpoint, poll, rejection::Rejection, submit};
 use crate::{
-    contract::{Found, Kind, neutral_path},
+    contract::{Action, Found, neutral_path},
     http::{body, response},
     journal::RequestRecord,
 };
@@ -74,9 +74,9 @@ async fn dispatch(
     record.operation = Some(path.trim_start_matches("/v1/").to_owned());
     let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
     record.set_project(&project);
-    match &operation.kind {
-        Kind::Poll => poll::poll(endpoint, &project, head, record).await,
-        Kind::Submit(submission) => {
+    match &operation.action {
+        Action::Poll => poll::poll(endpoint, &project, head, record).await,
+        Action::Submit(submission) => {
             let name = path.trim_start_matches("/v1/");
             if !state.records().accounts.admits(&project, name) {
                 return Err(Rejection::Forbidden("The project has no access to this endpoint"));

@@ -5,10 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::{
-    contract::{Violation, integer},
-    media::paint::OperationKind,
-};
+use crate::contract::{OperationKind, Violation, integer};
 
 /// The maximum side of a webp, in pixels.
 const MAX_SIDE: i64 = 16383;

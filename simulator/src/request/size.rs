@@ -4,78 +4,74 @@ use serde_json::Value;
 
 use crate::{
     config::Config,
-    contract::{AspectRatio, Fields, Step, Violation, integer},
+    contract::{AspectRatio, OperationKind, Step, Submission, Violation, integer},
     media::{
         images::{Image, Inline, Input},
-        paint::{OperationKind, person},
-        video,
+        paint::person,
     },
     request::open_fields,
 };
 
 /// The default, if neither the request nor an image determines the size.
-const DEFAULT_SIDE: u32 = 1024;
+const DEFAULT: (u64, u64) = (1024, 1024);
 
 /// The maximum frame size of the video endpoint, according to the contract.
-const VIDEO: (u32, u32) = (1920, 1088);
+const VIDEO: (u64, u64) = (1920, 1088);
 
 /// Sides computed from an aspect ratio are multiples of this.
 const STEP: f64 = 16.0;
 
-/// The maximum size in megapixels of a picture of outpainting, and of an image for the second
-/// try-on model.
-const MAX_MEGAPIXELS: u64 = 4;
-
-/// The maximum size in megapixels of a person that the first try-on model does not downscale.
-const MAX_PERSON_MEGAPIXELS: u64 = 2;
+/// The maximum size in megapixels of a picture of outpainting.
+const MAX_OUTPAINTED: f64 = 4.0;
 
 /// The size of the picture in pixels, or the violations.
 pub(crate) fn of_request(
     config: &Config,
-    operation: &str,
-    fields: &Fields,
+    submission: &Submission,
     body: &Value,
     inputs: &[Input],
 ) -> Result<(u32, u32), Vec<Violation>> {
-    let kind = OperationKind::of(operation);
-    let violations = open_fields::check(kind, body);
+    let kind = submission.rules.kind;
+    let query = SizeQuery { config, submission, body, inputs };
+    let mut violations = open_fields::check(kind, body);
+    violations.extend(query.oversized_inputs());
     if !violations.is_empty() {
         return Err(violations);
     }
-    let query = SizeQuery { megapixel: config.pixels_per_megapixel, fields, body, inputs };
-    let default = (DEFAULT_SIDE.into(), DEFAULT_SIDE.into());
     let size = match kind {
         // These follow their image; without one, the size can be set.
         OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
-            query.followed().or_else(|| query.sides()).unwrap_or(default)
+            query.followed().or_else(|| query.sides()).unwrap_or(DEFAULT)
         }
-        OperationKind::TryOn if operation.ends_with("-v1") => query
-            .person()
-            .map(|size| query.downscaled(size))
-            .or_else(|| query.sides())
-            .unwrap_or(default),
-        OperationKind::TryOn => {
-            query.within_four_megapixels()?;
-            query.person().or_else(|| query.sides()).unwrap_or(default)
-        }
+        OperationKind::TryOn => query.person().or_else(|| query.sides()).unwrap_or(DEFAULT),
         OperationKind::Expand => query.expanded(),
         OperationKind::Outpaint => query.outpainted()?,
-        OperationKind::Create if video::is_made_by(operation) => query
+        OperationKind::Video => query
             .sides()
             .or_else(|| query.video())
             .or_else(|| query.source_frame())
-            .unwrap_or((VIDEO.0.into(), VIDEO.1.into())),
-        OperationKind::Create | OperationKind::Canny | OperationKind::Depth => query
+            .unwrap_or(VIDEO),
+        OperationKind::Create
+        | OperationKind::Canny
+        | OperationKind::Depth
+        | OperationKind::Finetune => query
             .sides()
             .or_else(|| query.aspect_ratio())
             .or_else(|| query.followed())
-            .unwrap_or(default),
+            .unwrap_or(DEFAULT),
     };
     check(config, size)
 }
 
 fn stepped(length: f64) -> u64 {
     ((length / STEP).round() * STEP) as u64
+}
+
+/// Scales an area down to at most this many pixels.
+fn scaled_down((width, height): (u64, u64), pixels: u64) -> (u64, u64) {
+    let scale = (pixels as f64 / width.saturating_mul(height) as f64).sqrt().min(1.0);
+    let side = |length: u64| ((length as f64 * scale) as u64).max(1);
+    (side(width), side(height))
 }
 
 fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
@@ -103,30 +99,18 @@ fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec
 }
 
 struct SizeQuery<'a> {
-    /// The pixels in a megapixel.
-    megapixel: u64,
-    fields: &'a Fields,
+    config: &'a Config,
+    submission: &'a Submission,
     body: &'a Value,
     inputs: &'a [Input],
 }
 
 impl SizeQuery<'_> {
-    /// Scales down to about a megapixel if the area is over two.
-    fn downscaled(&self, (width, height): (u64, u64)) -> (u64, u64) {
-        let pixels = width.saturating_mul(height);
-        if pixels <= MAX_PERSON_MEGAPIXELS * self.megapixel {
-            return (width, height);
-        }
-        let scale = (self.megapixel as f64 / pixels as f64).sqrt();
-        let side = |length: u64| ((length as f64 * scale).round() as u64).max(1);
-        (side(width), side(height))
-    }
-
     /// The size of the image, extended on its four sides.
     fn expanded(&self) -> (u64, u64) {
         let [left, right, top, bottom] =
             ["left", "right", "top", "bottom"].map(|side| self.integer(side).unwrap_or(0));
-        let (width, height) = self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let (width, height) = self.followed().unwrap_or(DEFAULT);
         (
             width.saturating_add(left).saturating_add(right),
             height.saturating_add(top).saturating_add(bottom),
@@ -136,9 +120,9 @@ impl SizeQuery<'_> {
     /// `width` and `height`, or those of the reference, which must overlap the picture.
     fn outpainted(&self) -> Result<(u64, u64), Vec<Violation>> {
         let reference = self.followed();
-        let size = self.sides().or(reference).unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let size = self.sides().or(reference).unwrap_or(DEFAULT);
         let (width, height) = size;
-        let most = MAX_MEGAPIXELS * self.megapixel;
+        let most = self.config.pixels(MAX_OUTPAINTED);
         if width.saturating_mul(height) > most {
             let problem = format!(
                 "a picture of {width} x {height} pixels exceeds the limit of {most} pixels"
@@ -164,28 +148,38 @@ impl SizeQuery<'_> {
         if violations.is_empty() { Ok(size) } else { Err(violations) }
     }
 
-    fn within_four_megapixels(&self) -> Result<(), Vec<Violation>> {
-        let most = MAX_MEGAPIXELS * self.megapixel;
-        let violations: Vec<_> = self
-            .inputs
-            .iter()
-            .filter_map(|input| {
-                let Image::Inline(image) = &input.image else { return None };
-                let problem = format!(
-                    "the image of {} x {} pixels exceeds the limit of {most} pixels",
-                    image.width, image.height
-                );
-                let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
-                let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
-                (image.pixels() > most).then(|| Violation::value(loc, problem))
-            })
-            .collect();
-        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    /// The maximum area of an image, in pixels.
+    fn max_input(&self) -> u64 {
+        let most = self.submission.rules.max_input_megapixels;
+        self.config.pixels(most.unwrap_or(f64::INFINITY))
     }
 
-    /// The size of the person's image for a try-on.
+    /// The violations of images over the maximum. None if they are scaled down.
+    fn oversized_inputs(&self) -> Vec<Violation> {
+        let most = self.max_input();
+        let is_scaled = self.submission.rules.scaled_to_megapixels.is_some();
+        let violation = |input: &Input| {
+            let Image::Inline(image) = &input.image else { return None };
+            let problem = format!(
+                "the image of {} x {} pixels exceeds the limit of {most} pixels",
+                image.width, image.height
+            );
+            let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
+            let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
+            (!is_scaled && image.pixels() > most).then(|| Violation::value(loc, problem))
+        };
+        self.inputs.iter().filter_map(violation).collect()
+    }
+
+    /// The size of the person's image for a try-on, scaled down if it is over the maximum.
     fn person(&self) -> Option<(u64, u64)> {
-        person(self.inputs).and_then(size_of)
+        let size = person(self.inputs).and_then(size_of)?;
+        Some(match self.submission.rules.scaled_to_megapixels {
+            Some(to) if size.0.saturating_mul(size.1) > self.max_input() => {
+                scaled_down(size, self.config.pixels(to))
+            }
+            _ => size,
+        })
     }
 
     /// `width` and `height`. If one is missing, it is taken from the followed image or the default.
@@ -194,8 +188,7 @@ impl SizeQuery<'_> {
         if width.is_none() && height.is_none() {
             return None;
         }
-        let (other_width, other_height) =
-            self.followed().unwrap_or((DEFAULT_SIDE.into(), DEFAULT_SIDE.into()));
+        let (other_width, other_height) = self.followed().unwrap_or(DEFAULT);
         Some((width.unwrap_or(other_width), height.unwrap_or(other_height)))
     }
 
@@ -203,14 +196,14 @@ impl SizeQuery<'_> {
     /// has the field.
     fn aspect_ratio(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let area = f64::from(DEFAULT_SIDE) * f64::from(DEFAULT_SIDE);
+        let area = (DEFAULT.0 * DEFAULT.1) as f64;
         Some((stepped((area * ratio).sqrt()), stepped((area / ratio).sqrt())))
     }
 
     /// The largest frame in the shape of `aspect_ratio`, if there is one: 1920 x 1088 for 16:9.
     fn video(&self) -> Option<(u64, u64)> {
         let ratio = self.ratio()?;
-        let most = u64::from(VIDEO.0) * u64::from(VIDEO.1);
+        let most = VIDEO.0 * VIDEO.1;
         let (width, height) =
             (stepped((most as f64 * ratio).sqrt()), stepped((most as f64 / ratio).sqrt()));
         let over = if width * height > most { STEP as u64 } else { 0 };
@@ -219,19 +212,15 @@ impl SizeQuery<'_> {
 
     /// The size of the first image of a video, scaled down to the maximum.
     fn source_frame(&self) -> Option<(u64, u64)> {
-        let (width, height) = self.followed()?;
-        let (pixels, most) = (width.saturating_mul(height) as f64, VIDEO.0 * VIDEO.1);
-        let scale = (f64::from(most) / pixels).sqrt().min(1.0);
-        let side = |length: u64| ((length as f64 * scale) as u64).max(1);
-        Some((side(width), side(height)))
+        Some(scaled_down(self.followed()?, VIDEO.0 * VIDEO.1))
     }
 
     /// The requested aspect ratio, as width divided by height.
     fn ratio(&self) -> Option<f64> {
-        let text = self.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
+        let text = self.submission.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
         let square = AspectRatio { width: 1, height: 1 };
         let ratio = match text.and_then(AspectRatio::parse) {
-            Some(ratio) if self.fields.get("aspect_ratio").is_some() => ratio,
+            Some(ratio) if self.submission.fields.get("aspect_ratio").is_some() => ratio,
             // The contract leaves the field open, so its value may be anything.
             Some(ratio) => {
                 let min = AspectRatio { width: 1, height: 8 };
@@ -239,7 +228,7 @@ impl SizeQuery<'_> {
                 if ratio.lies_between(min, max) { ratio } else { square }
             }
             None => {
-                self.fields.get("aspect_ratio")?;
+                self.submission.fields.get("aspect_ratio")?;
                 square
             }
         };

@@ -4,11 +4,8 @@ use serde_json::Value;
 
 use crate::{
     billing::accounts::{MAX_FINETUNE_NAME, is_finetune_name},
-    contract::Violation,
+    contract::{OperationKind, Violation},
 };
-
-/// The operation that trains finetunes.
-const OPERATION: &str = "finetune";
 
 /// The field with the name, which is the simulator's own: the contract leaves the fields open.
 const FIELD: &str = "name";
@@ -23,11 +20,11 @@ pub(crate) enum Trains {
 impl Trains {
     /// Reads a validated body. `exists` is whether the organization has a finetune of this name.
     pub(crate) fn read(
-        operation: &str,
+        kind: OperationKind,
         body: &Value,
         exists: impl FnOnce(&str) -> bool,
     ) -> Result<Self, Vec<Violation>> {
-        if operation != OPERATION {
+        if kind != OperationKind::Finetune {
             return Ok(Self::Nothing);
         }
         let wrong = |kind, msg: &str| vec![Violation::new(["body", FIELD], kind, msg)];

@@ -28,8 +28,8 @@ pub(crate) struct Ignored {
 pub(crate) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
     let given = body.iter().filter(|(_, value)| !value.is_null());
     let refuse = |(name, _): (&String, &Value)| {
-        let problem = match submission.max_reference_images {
-            _ if submission.not_accepted.contains(name) => {
+        let problem = match submission.rules.max_reference_images {
+            _ if submission.rules.not_accepted.contains(name) => {
                 "the operation does not accept this field".to_owned()
             }
             Some(most) if reference_number(name)? > most => {
@@ -50,7 +50,7 @@ pub(crate) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec
         return Vec::new();
     }
     let is_known = |name: &String| {
-        submission.fields.get(name).is_some() || submission.not_accepted.contains(name)
+        submission.fields.get(name).is_some() || submission.rules.not_accepted.contains(name)
     };
     let mut unknown: Vec<_> = body.keys().filter(|name| !is_known(name)).collect();
     unknown.sort_unstable();

@@ -35,7 +35,7 @@ pub(crate) struct Checked {
 /// Validates the body of an operation. An error is one that prevents further checks.
 pub(crate) fn check(
     config: &Config,
-    (operation_id, submission): (&str, &Submission),
+    submission: &Submission,
     bytes: &[u8],
     fetched: &Fetched,
 ) -> Result<Checked, Violation> {
@@ -57,7 +57,9 @@ pub(crate) fn check(
         ignored = unlisted::take(submission, body);
         check.object(&submission.fields, body, &["body".into()]);
         if config.strict {
-            check.violations.extend(strict::missing(operation_id, body, &check.inputs));
+            let needs = submission.rules.needs.iter();
+            let lacks = needs.filter_map(|need| strict::violation(need, body, &check.inputs));
+            check.violations.extend(lacks);
         }
     }
     let Check { violations, inputs, addresses, locs, .. } = check;
@@ -235,8 +237,7 @@ impl Check<'_> {
     /// The maximum area of an image: that of its field, or that of every image.
     fn max_pixels(&self, megapixels: Option<f64>) -> u64 {
         let most = self.config.max_input_pixels;
-        let of_field = |limit: f64| (limit * self.config.pixels_per_megapixel as f64) as u64;
-        megapixels.map_or(most, |limit| of_field(limit).min(most))
+        megapixels.map_or(most, |limit| self.config.pixels(limit).min(most))
     }
 
     fn inline(&self, loc: &[Step]) -> Option<&Inline> {

@@ -195,12 +195,14 @@ impl SavedTask {
         };
         let problem = "the organization has no project of this id";
         ensure(context.accounts.has_project(&project), "project", problem)?;
-        let operation_id = context.contract.submission_id(&self.operation).ok_or_else(|| {
+        let found = context.contract.submission(&self.operation).ok_or_else(|| {
             RestoreError::new("operation", "the contract has no operation of this name")
-        })?;
+        });
+        let (operation_id, submission) = found?;
         self.check()?;
         let within = |error: RestoreError| error.within("picture");
-        let picture = self.picture.restore(&self.operation, &context.limits).map_err(within)?;
+        let operation = (self.operation.as_str(), submission.rules.kind);
+        let picture = self.picture.restore(operation, &context.limits).map_err(within)?;
         Ok(Task {
             request: LoggedRequest::restore(&self.request, &self.picture.prompt)?,
             operation_id: operation_id.to_owned(),

@@ -9,6 +9,7 @@ pub struct Submission {
     pub path: String,
     pub operation_id: String,
     pub regional: bool,
+    pub is_video: bool,
     schema: Value,
 }
 
@@ -52,6 +53,7 @@ pub fn submissions() -> Vec<Submission> {
                 path: path.replace("{base_model}", "gen-2-klein-9b-kv"),
                 operation_id: operation["operationId"].as_str().unwrap().to_owned(),
                 regional: operation["x-region"] == "regional",
+                is_video: operation["x-kind"] == "video",
                 schema: expanded(&document, schema),
             });
         }
@@ -70,10 +72,6 @@ impl Submission {
     pub fn default_format(&self) -> String {
         let default = &self.schema["properties"]["output_format"]["default"];
         default.as_str().unwrap_or("jpeg").to_owned()
-    }
-
-    pub fn is_video(&self) -> bool {
-        self.path.ends_with("-video")
     }
 
     /// Only the required fields.

@@ -47,12 +47,12 @@ async fn every_operation_accepts_its_minimal_request() {
     let bench = Bench::new().await;
     for submission in submissions() {
         let mut body = submission.minimal();
-        if submission.is_video() {
+        if submission.is_video {
             // A video of a second is painted soonest.
             body["duration"] = json!(1);
         }
         let (_, view) = run(&bench, &submission, &body).await;
-        let expected = if submission.is_video() {
+        let expected = if submission.is_video {
             "video/webm".to_owned()
         } else {
             format!("image/{}", submission.default_format())
@@ -65,7 +65,7 @@ async fn every_operation_accepts_its_minimal_request() {
 async fn every_operation_delivers_the_picture_of_its_full_request() {
     let bench = Bench::new().await;
     let mut delivered = 0;
-    for submission in submissions().into_iter().filter(|submission| !submission.is_video()) {
+    for submission in submissions().into_iter().filter(|submission| !submission.is_video) {
         let mut body = submission.full();
         let format = match body.get("output_format") {
             Some(format) => format.as_str().unwrap().to_owned(),

@@ -169,6 +169,7 @@ fn new_task(
         project: call.project,
         picture: Picture::new(Brief {
             operation: call.operation.clone(),
+            kind: call.submission.rules.kind,
             prompt: parsed.prompt,
             seed,
             settings: parsed.settings,

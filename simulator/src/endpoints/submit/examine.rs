@@ -69,9 +69,8 @@ async fn validated(
         let (job_state, request) = (Arc::clone(state), request.clone());
         let size = request.job_size();
         let check = move || {
-            let Call { operation_id, submission, .. } = &request.call;
-            let operation = (operation_id.as_str(), &**submission);
-            validation::check(&job_state.config, operation, &request.body, &fetched)
+            let Call { submission, .. } = &request.call;
+            validation::check(&job_state.config, submission, &request.body, &fetched)
         };
         run(state, size, check).await
     };

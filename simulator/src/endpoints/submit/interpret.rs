@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::call::{Call, RawRequest, ValidRequest};
 use crate::{
-    contract::Violation,
-    media::{paint::Format, video},
+    contract::{OperationKind, Violation},
+    media::paint::Format,
     request::{film::Material, parsed::ParsedRequest, size, training::Trains, validation::Checked},
     state::AppState,
     values::texts,
@@ -20,21 +20,16 @@ pub(super) fn interpret(
     mut checked: Checked,
 ) -> Result<ValidRequest, Vec<Violation>> {
     let RawRequest { call, headers, body, faults } = request;
-    let material = video::is_made_by(&call.operation)
+    let kind = call.submission.rules.kind;
+    let material = (kind == OperationKind::Video)
         .then(|| Material::read(&mut checked, state.config.max_input_pixels))
         .transpose()?;
     check_texts(&checked)?;
     check_finetune(state, call, &checked.body)?;
-    let trains = Trains::read(&call.operation, &checked.body, |name| {
+    let trains = Trains::read(kind, &checked.body, |name| {
         state.records().accounts.has_finetune(&call.project, name)
     })?;
-    let size = size::of_request(
-        &state.config,
-        &call.operation,
-        &call.submission.fields,
-        &checked.body,
-        &checked.inputs,
-    )?;
+    let size = size::of_request(&state.config, &call.submission, &checked.body, &checked.inputs)?;
     let video = material
         .map(|material| material.times(&checked.body, &checked.inputs, size))
         .transpose()?;
@@ -75,7 +70,7 @@ fn check_finetune(state: &AppState, call: &Call, body: &Value) -> Result<(), Vec
     let named = body
         .get("finetune_id")
         .and_then(Value::as_str)
-        .filter(|_| call.operation.ends_with("-finetuned"));
+        .filter(|_| call.submission.takes_finetune());
     let unix = state.clock.unix_now();
     if named.is_none_or(|id| state.records().accounts.knows_finetune(&call.project, id, unix)) {
         return Ok(());

@@ -184,13 +184,14 @@ fn height(lines: &[Line], margin: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Brief, Format, Settings},
+        super::{Brief, Format, OperationKind, Settings},
         *,
     };
 
     fn text(prompt: &str) -> String {
         let brief = Brief {
             operation: "gen-2-pro".to_owned(),
+            kind: OperationKind::Create,
             prompt: prompt.to_owned(),
             seed: 7,
             settings: Settings::default(),

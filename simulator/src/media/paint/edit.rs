@@ -9,7 +9,7 @@ use super::{
     noise::Draw,
     palette::PALETTES,
 };
-use crate::media::{images::Input, paint::OperationKind};
+use crate::{contract::OperationKind, media::images::Input};
 
 /// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
 const RESTYLED: (f32, f32) = (0.26, 0.4);
@@ -85,7 +85,7 @@ pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
 
 /// The edges of the control image, light on dark, or its depth, where low and bright parts are near
 /// and light. Both in the colours of the painting.
-pub(super) fn controlled(picture: &Picture, kind: OperationKind) -> Option<RgbaImage> {
+pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
     let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
     let (width, height) = picture.size();
     // Scaling down and up again smooths the image, so that noise makes no edges.
@@ -94,7 +94,7 @@ pub(super) fn controlled(picture: &Picture, kind: OperationKind) -> Option<RgbaI
     let mut canvas = picture.painting();
     canvas.change(|x, y, painted| {
         let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
-        let near = match kind {
+        let near = match picture.kind {
             OperationKind::Canny => {
                 let (right, below) =
                     ((x + 1).min(control.width - 1), (y + 1).min(control.height - 1));

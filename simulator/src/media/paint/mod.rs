@@ -18,7 +18,6 @@ mod landscape;
 mod look;
 mod mask;
 mod noise;
-mod operation_kind;
 mod palette;
 #[cfg(test)]
 mod properties;
@@ -42,14 +41,16 @@ use self::{
     canvas::{Area, Canvas},
     scene::Scene,
 };
-use crate::media::{
-    images::{Image, Input},
-    video,
+use crate::{
+    contract::OperationKind,
+    media::{
+        images::{Image, Input},
+        video,
+    },
 };
 
 pub(crate) use self::edit::person;
 pub(crate) use self::film::CLIP;
-pub(crate) use self::operation_kind::OperationKind;
 pub(crate) use self::saved::{PictureLimits, SavedPicture};
 pub(crate) use self::settings::Settings;
 
@@ -98,6 +99,7 @@ impl Format {
 pub(crate) struct Brief {
     /// The operation's name with the prefix `gen`: `gen-2-pro`.
     pub(crate) operation: String,
+    pub(crate) kind: OperationKind,
     pub(crate) prompt: String,
     pub(crate) seed: i128,
     pub(crate) settings: Settings,
@@ -112,6 +114,7 @@ pub(crate) struct Brief {
 #[derive(Clone)]
 pub(crate) struct Picture {
     operation: String,
+    kind: OperationKind,
     pub(crate) prompt: Arc<str>,
     /// The number of characters in the prompt, without spaces.
     letters: usize,
@@ -129,7 +132,8 @@ pub(crate) struct Picture {
 
 impl Picture {
     pub(crate) fn new(brief: Brief) -> Self {
-        let Brief { operation, prompt, seed, settings, size, format, inputs, moments } = brief;
+        let Brief { operation, kind, prompt, seed, settings, size, format, inputs, moments } =
+            brief;
         let mut key = Sha256::new();
         for part in [&operation, &prompt] {
             key.update((part.len() as u64).to_be_bytes());
@@ -138,6 +142,7 @@ impl Picture {
         key.update(seed.to_be_bytes());
         Self {
             operation,
+            kind,
             letters: prompt.chars().filter(|letter| !letter.is_whitespace()).count(),
             scene: Scene::of(&prompt),
             prompt: prompt.into(),
@@ -175,8 +180,8 @@ impl Picture {
     }
 
     fn pixels(&self) -> RgbaImage {
-        let worked = match OperationKind::of(&self.operation) {
-            OperationKind::Create => None,
+        let worked = match self.kind {
+            OperationKind::Create | OperationKind::Video | OperationKind::Finetune => None,
             OperationKind::Fill => inpaint::fill(self),
             OperationKind::Erase => inpaint::erase(self),
             OperationKind::Deblur => deblur::paint(self),
@@ -187,7 +192,7 @@ impl Picture {
             OperationKind::Outpaint => {
                 self.reference().map(|image| extend::around(self, &image, self.placed(&image)))
             }
-            kind @ (OperationKind::Canny | OperationKind::Depth) => edit::controlled(self, kind),
+            OperationKind::Canny | OperationKind::Depth => edit::controlled(self),
         };
         // Even if the image to edit is missing, or was given by its URL.
         worked.unwrap_or_else(|| self.created())

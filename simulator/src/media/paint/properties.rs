@@ -33,15 +33,22 @@ pub(super) fn input(place: &str, image: impl Into<DynamicImage>) -> Input {
 }
 
 pub(super) fn picture(
-    operation: &str,
+    kind: OperationKind,
     size: (u32, u32),
     settings: Settings,
     inputs: Vec<Input>,
 ) -> Picture {
-    let (operation, prompt) = (operation.to_owned(), "a red fox".to_owned());
-    let format = Format::Png;
-    let moments = Vec::new();
-    Picture::new(Brief { operation, prompt, seed: 7, settings, size, format, inputs, moments })
+    Picture::new(Brief {
+        operation: "gen-2-pro".to_owned(),
+        kind,
+        prompt: "a red fox".to_owned(),
+        seed: 7,
+        settings,
+        size,
+        format: Format::Png,
+        inputs,
+        moments: Vec::new(),
+    })
 }
 
 pub(super) fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
@@ -88,9 +95,8 @@ proptest! {
     fn fill_keeps_the_black_part_of_the_mask_and_paints_the_white_part(
         ((width, height, seed), mask) in sized_mask(),
     ) {
-        let operation = "gen-pro-1.0-fill";
         let render = |inputs: Vec<Input>| {
-            picture(operation, (width, height), Settings::default(), inputs)
+            picture(OperationKind::Fill, (width, height), Settings::default(), inputs)
         };
         let image = noise(width, height, seed);
         let fill = |image: &RgbaImage| {
@@ -129,7 +135,7 @@ proptest! {
         let erased = |image: &RgbaImage| {
             let settings = Settings { dilation, ..Settings::default() };
             let inputs = vec![input("image", image.clone()), input("mask", mask.clone())];
-            picture("gen-tools/erase-v1", (width, height), settings, inputs).pixels()
+            picture(OperationKind::Erase, (width, height), settings, inputs).pixels()
         };
         let mut other = noise(width, height, !seed);
         for ((other, kept), covered) in other.pixels_mut().zip(image.pixels()).zip(covered.pixels())
@@ -159,7 +165,7 @@ proptest! {
         let size = (left + width + right, top + height + bottom);
         let settings = Settings { added: (left.into(), top.into()), ..Settings::default() };
         let inputs = vec![input("image", image.clone())];
-        let expanded = picture("gen-pro-1.0-expand", size, settings, inputs).pixels();
+        let expanded = picture(OperationKind::Expand, size, settings, inputs).pixels();
         prop_assert_eq!(expanded.dimensions(), size);
         let middle = image::imageops::crop_imm(&expanded, left, top, width, height).to_image();
         prop_assert!(middle == image, "the image changed");
@@ -174,7 +180,7 @@ proptest! {
         let reference = noise(width, height, seed);
         let settings = Settings { offset: (Some(offset.0), Some(offset.1)), ..Settings::default() };
         let inputs = vec![input("reference", reference.clone())];
-        let picture = picture("gen-tools/outpainting-v1", size, settings, inputs).pixels();
+        let picture = picture(OperationKind::Outpaint, size, settings, inputs).pixels();
         prop_assert_eq!(picture.dimensions(), size);
         for (x, y, pixel) in reference.enumerate_pixels() {
             let at = (i64::from(x) + offset.0, i64::from(y) + offset.1);
@@ -191,14 +197,14 @@ proptest! {
         size in (UNCAPTIONED, UNCAPTIONED),
         mut strengths in prop::collection::vec(0.0f32..1.0, 1..5),
     ) {
-        let operation = "gen-pro-1.1-ultra";
         let prompt = noise(width, height, seed);
         let mixed = |image_prompt_strength| {
             let settings = Settings { image_prompt_strength, ..Settings::default() };
             let inputs = vec![input("image_prompt", prompt.clone())];
-            picture(operation, size, settings, inputs).pixels()
+            picture(OperationKind::Create, size, settings, inputs).pixels()
         };
-        let painting = picture(operation, size, Settings::default(), vec![]).pixels();
+        let painting =
+            picture(OperationKind::Create, size, Settings::default(), vec![]).pixels();
         let covered = fit::cover(&prompt, size.0, size.1);
         prop_assert!(mixed(0.0) == painting);
         prop_assert!(mixed(1.0) == covered);
@@ -219,8 +225,8 @@ proptest! {
     ) {
         let blurred = DynamicImage::from(noise(width, height, seed)).fast_blur(sigma).into_rgba8();
         let inputs = vec![input("image", blurred.clone())];
-        let (operation, size) = ("gen-tools/deblur-v1", (width, height));
-        let sharp = picture(operation, size, Settings::default(), inputs).pixels();
+        let size = (width, height);
+        let sharp = picture(OperationKind::Deblur, size, Settings::default(), inputs).pixels();
         prop_assert_eq!(sharp.dimensions(), size);
         let (before, after) = (sharpness(&blurred), sharpness(&sharp));
         prop_assert!(after > before * 1.5, "{} {}", after, before);
@@ -228,7 +234,7 @@ proptest! {
 }
 
 #[test]
-fn every_operation_renders_every_size() {
+fn every_kind_renders_every_size() {
     let settings = Settings {
         steps: Some(3),
         raw: true,
@@ -239,16 +245,16 @@ fn every_operation_renders_every_size() {
         dilation: 2,
         ..Settings::default()
     };
-    for operation in [
-        "gen-2-pro",
-        "gen-pro-1.0-fill",
-        "gen-pro-1.0-expand",
-        "gen-pro-1.0-depth",
-        "gen-pro-1.0-canny",
-        "gen-tools/deblur-v1",
-        "gen-tools/erase-v1",
-        "gen-tools/vto-v1",
-        "gen-tools/outpainting-v1",
+    for kind in [
+        OperationKind::Create,
+        OperationKind::Fill,
+        OperationKind::Expand,
+        OperationKind::Depth,
+        OperationKind::Canny,
+        OperationKind::Deblur,
+        OperationKind::Erase,
+        OperationKind::TryOn,
+        OperationKind::Outpaint,
     ] {
         for (width, height) in [(1, 1), (1, 97), (97, 1), (2, 3), (65, 33), (130, 211)] {
             let image = noise(width, height, 5);
@@ -263,12 +269,12 @@ fn every_operation_renders_every_size() {
                 image: Image::Elsewhere("example.com".to_owned()),
             };
             for inputs in [vec![], only, masked, many, vec![elsewhere]] {
-                let size = match operation {
-                    "gen-pro-1.0-expand" => (width + 3, height + 1),
+                let size = match kind {
+                    OperationKind::Expand => (width + 3, height + 1),
                     _ => (width, height),
                 };
-                let painted = picture(operation, size, settings.clone(), inputs).pixels();
-                assert_eq!(painted.dimensions(), size, "{operation}");
+                let painted = picture(kind, size, settings.clone(), inputs).pixels();
+                assert_eq!(painted.dimensions(), size, "{kind:?}");
             }
         }
     }

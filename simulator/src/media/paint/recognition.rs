@@ -48,14 +48,15 @@ fn a_single_reference_is_recognisable() {
     for seed in 0..6 {
         let reference = shapes(seed);
         let inputs = vec![input("input_image", reference.clone())];
-        let edited = picture("gen-2-pro", (320, 320), Settings::default(), inputs).pixels();
+        let edited =
+            picture(OperationKind::Create, (320, 320), Settings::default(), inputs).pixels();
         let upper = |image: &RgbaImage| {
             image::imageops::crop_imm(image, 0, 0, image.width(), image.height() * 3 / 4).to_image()
         };
         let likeness = likeness(&upper(&edited), &upper(&reference));
         assert!(likeness > 0.9, "{seed}: {likeness}");
         let mut repainted = picture(
-            "gen-2-pro",
+            OperationKind::Create,
             (320, 320),
             Settings::default(),
             vec![input("input_image", reference.clone())],
@@ -67,19 +68,23 @@ fn a_single_reference_is_recognisable() {
 
 #[test]
 fn every_reference_is_recognisable() {
-    for (operation, count) in
-        [("gen-2-pro", 2), ("gen-kontext-pro", 4), ("gen-2-pro", 8), ("gen-tools/vto-v1", 5)]
-    {
+    for (kind, count) in [
+        (OperationKind::Create, 2),
+        (OperationKind::Create, 4),
+        (OperationKind::Create, 8),
+        (OperationKind::TryOn, 5),
+    ] {
         let inputs: Vec<_> = (1..=count)
             .map(|number| input(&format!("input_image_{number}"), shapes(number)))
             .collect();
-        let size = if operation.contains("vto") { (160, 160) } else { (512, 384) };
-        let paint = |inputs: &[Input]| {
-            picture(operation, size, Settings::default(), inputs.to_vec()).pixels()
-        };
-        let whole = paint(&inputs);
         // The person of a try-on fills the picture.
-        let first = if operation.contains("vto") { 2 } else { 1 };
+        let (size, first) = match kind {
+            OperationKind::TryOn => ((160, 160), 2),
+            _ => ((512, 384), 1),
+        };
+        let paint =
+            |inputs: &[Input]| picture(kind, size, Settings::default(), inputs.to_vec()).pixels();
+        let whole = paint(&inputs);
         for number in first..=count {
             let reference = shapes(number);
             let mut inverted = DynamicImage::from(reference.clone());
@@ -87,14 +92,14 @@ fn every_reference_is_recognisable() {
             let mut others = inputs.clone();
             others[number as usize - 1] = input(&inputs[number as usize - 1].place, inverted);
             let likeness = likeness(&changed(&whole, &paint(&others)), &reference);
-            assert!(likeness > 0.9, "{operation}, {number} of {count}: {likeness}");
+            assert!(likeness > 0.9, "{kind:?}, {number} of {count}: {likeness}");
         }
     }
 }
 
 #[test]
 fn settings_change_the_picture() {
-    let paint = |settings| picture("gen-2-flex", (47, 47), settings, vec![]).pixels();
+    let paint = |settings| picture(OperationKind::Create, (47, 47), settings, vec![]).pixels();
     let plain = paint(Settings::default());
     let guided = |value| {
         let guidance = Some(settings::Guidance { value, neutral: 5.0 });
@@ -127,10 +132,12 @@ fn pictures_have_the_requested_size_and_format_and_are_reproducible() {
     for format in [Format::Jpeg, Format::Png, Format::Webp] {
         let paint = |prompt: &str, seed| {
             let (operation, prompt) = ("gen-2-pro".to_owned(), prompt.to_owned());
+            let kind = OperationKind::Create;
             let (settings, size) = (Settings::default(), (96, 64));
             let inputs = vec![];
             let moments = vec![];
-            let brief = Brief { operation, prompt, seed, settings, size, format, inputs, moments };
+            let brief =
+                Brief { operation, kind, prompt, seed, settings, size, format, inputs, moments };
             Picture::new(brief).paint().unwrap()
         };
         let bytes = paint("fox", 7);

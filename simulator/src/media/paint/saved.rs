@@ -5,8 +5,9 @@ use std::{ops::RangeInclusive, sync::Arc};
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Brief, Format, OperationKind, Picture, Settings};
+use super::{Brief, Format, Picture, Settings};
 use crate::{
+    contract::OperationKind,
     media::{
         images::{self, Image, Inline, Input},
         video::{self, DURATIONS},
@@ -83,19 +84,21 @@ impl SavedPicture {
     }
 
     /// The picture of an operation. Its images have been decoded before.
-    pub(crate) fn restore(&self, operation: &str, limits: &PictureLimits) -> Restored<Picture> {
+    pub(crate) fn restore(
+        &self,
+        (operation, kind): (&str, OperationKind),
+        limits: &PictureLimits,
+    ) -> Restored<Picture> {
         check_text(&self.prompt, "prompt")?;
         self.check_size(limits)?;
         let is_video = matches!(self.format, Format::Video(_));
         let problem = "an operation makes either pictures or videos, and this one the other";
-        ensure(is_video == video::is_made_by(operation), "format", problem)?;
+        ensure(is_video == (kind == OperationKind::Video), "format", problem)?;
         if let Format::Video(spec) = self.format {
             let problem = "the duration, the frame rate or the size exceeds the limits of a video";
             ensure(spec.is_valid(self.size), "format.video", problem)?;
         }
-        self.settings
-            .check(OperationKind::of(operation), &OFFSETS)
-            .map_err(|e| e.within("settings"))?;
+        self.settings.check(kind, &OFFSETS).map_err(|error| error.within("settings"))?;
         self.check_moments()?;
         check_length(self.inputs.len(), MAX_INPUTS, "inputs")?;
         let seed = self.seed.parse();
@@ -104,6 +107,7 @@ impl SavedPicture {
         });
         Ok(Picture::new(Brief {
             operation: operation.to_owned(),
+            kind,
             prompt: self.prompt.to_string(),
             seed: seed.map_err(|_| RestoreError::new("seed", "the text is not an integer"))?,
             settings: self.settings.clone(),

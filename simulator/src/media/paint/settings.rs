@@ -5,9 +5,8 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::OperationKind;
 use crate::{
-    contract::{Fields, integer::field as integer},
+    contract::{Fields, OperationKind, integer::field as integer},
     values::saved::{Restored, ensure},
 };
 

@@ -37,11 +37,6 @@ pub(crate) const EXTENSION: &str = "webm";
 /// From 0 to 100. A caption needs this much to be sharp.
 const QUALITY: f32 = 75.0;
 
-/// Whether the operation creates a video.
-pub(crate) fn is_made_by(operation: &str) -> bool {
-    operation.ends_with("-video")
-}
-
 /// The maximum number of whole frames per second, and of pixels in all of them.
 const MAX_WHOLE_FRAMES: u64 = 6;
 const MAX_PIXELS: u64 = 84_000_000;
