@@ -236,12 +236,17 @@ fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault
     if let Err((inner, problem)) = fit::fit_body(&fields, example.object()?) {
         return Err(Fault::new(format!("{}{inner}", example.pointer()), problem));
     }
+    let is_open = target.get("additionalProperties").is_some();
+    for (name, value) in example.members()? {
+        if !is_open && !fields.iter().any(|field| field.name == name) {
+            return Err(value.fault("the request has no field with this name"));
+        }
+    }
     let path_parameters = place.elements_of("parameters")?;
     let path_parameters: Vec<_> = path_parameters
         .iter()
         .map(|one| read_path_parameter(one, &fields))
         .collect::<Result<_, _>>()?;
-    let is_open = target.get("additionalProperties").is_some();
     Ok(Submission {
         kind: place.need("x-kind")?.string()?.to_owned(),
         needs: need::read(place, &fields, is_open)?,

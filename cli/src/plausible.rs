@@ -3,26 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{args::prompt::PROMPT, failure::Failure};
-use imagekiln::{Field, FieldKind, Operation, Request};
-
-/// Models that need images in fields that the contract does not list: the number of images, and
-/// why.
-const UNLISTED: [(&str, usize, &str); 7] = [
-    ("gen-tools/vto-v1", 2, "it puts a garment on a person"),
-    ("gen-tools/vto-v2", 2, "it puts a garment on a person"),
-    ("gen-tools/outpainting-v1", 1, "it extends an image"),
-    ("gen-pro-1.0-depth", 1, "it follows the depth of an image"),
-    ("gen-pro-1.0-canny", 1, "it follows the edges of an image"),
-    ("gen-pro-1.0-depth-finetuned", 1, "it follows the depth of an image"),
-    ("gen-pro-1.0-canny-finetuned", 1, "it follows the edges of an image"),
-];
-
-/// The field of the image that a model changes. Reference images have other names.
-const CHANGED: &str = "image";
-
-/// The models that need a mask. The others take an alpha mask too.
-const MASKED: [&str; 1] = ["gen-tools/erase-v1"];
+use crate::{alpha::may_have_alpha_channel, args::prompt::PROMPT, failure::Failure};
+use imagekiln::{FieldKind, NeedKind, Operation, Request};
 
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
 const LONG_TEXT: usize = 256;
@@ -33,14 +15,14 @@ pub fn check(request: &Request) -> Result<(), Failure> {
     blank_prompt(&body)?;
     request.validate()?;
     request.check_images()?;
-    missing_image(request.operation(), &body)
+    missing_image(request, &body)
 }
 
 /// Checks a valid request of a batch. Does not read images completely, because there may be many.
 pub fn check_job(request: &Request) -> Result<(), Failure> {
     let body = request.outline();
     blank_prompt(&body)?;
-    missing_image(request.operation(), &body)
+    missing_image(request, &body)
 }
 
 fn blank_prompt(body: &Map<String, Value>) -> Result<(), Failure> {
@@ -54,40 +36,48 @@ fn blank_prompt(body: &Map<String, Value>) -> Result<(), Failure> {
     }
 }
 
-fn missing_image(model: &'static Operation, body: &Map<String, Value>) -> Result<(), Failure> {
-    let needed = model.fields.iter().filter(|field| is_needed(model, field));
-    let missing: Vec<String> = needed
-        .filter(|field| body.get(field.name).is_none_or(Value::is_null))
-        .map(|field| format!("--{} FILE", field.name.replace('_', "-")))
-        .collect();
-    if !missing.is_empty() {
-        let message = format!("{model} works on an image that is not set");
-        let advice = format!("nothing was sent; add {}", missing.join(" and "));
-        return Err(Failure::request(message).advise(advice));
+/// Checks the images that the contract says the model needs (`x-needs`). Other fields may be
+/// optional after all: the interface does not show which ones are required.
+fn missing_image(request: &Request, body: &Map<String, Value>) -> Result<(), Failure> {
+    let model = request.operation();
+    for need in model.needs {
+        let (what, advice) = match need.kind {
+            NeedKind::AnyOf { fields, unless_alpha_in, .. } => {
+                let image = unless_alpha_in.and_then(|name| request.image_in(name));
+                let is_set = |name: &&str| body.get(*name).is_some_and(|value| !value.is_null());
+                if !fields.iter().all(|name| takes_image(model, name))
+                    || fields.iter().any(is_set)
+                    || image.is_some_and(may_have_alpha_channel)
+                {
+                    continue;
+                }
+                let flag = |name: &&str| format!("--{} FILE", name.replace('_', "-"));
+                let flags: Vec<_> = fields.iter().map(flag).collect();
+                (format!("`{}`", fields.join("` or `")), format!("add {}", flags.join(" or ")))
+            }
+            NeedKind::Images { count, .. } => {
+                let given = body.values().map(images).sum::<usize>() as u64;
+                if given >= count {
+                    continue;
+                }
+                let what = format!("{count} image{}", if count == 1 { "" } else { "s" });
+                (format!("{what}, and the request has {given}"), UNLISTED.to_owned())
+            }
+            _ => continue,
+        };
+        let message = format!("{model} needs {what}: {}", need.why);
+        return Err(Failure::request(message).advise(format!("nothing was sent; {advice}")));
     }
-    let Some((_, count, why)) = UNLISTED.iter().find(|(name, ..)| *name == model.name) else {
-        return Ok(());
-    };
-    let given: usize = body.values().map(images).sum();
-    let plural = if *count == 1 { "" } else { "s" };
-    let message =
-        format!("{model} needs {count} image{plural} ({why}), and the request has {given}");
-    if given >= *count {
-        return Ok(());
-    }
-    Err(Failure::request(message).advise(
-        "nothing was sent; the contract does not list the names of the fields: ask the service for \
-         them, and pass each image with --extra-image NAME=IMAGE",
-    ))
+    Ok(())
 }
 
-fn is_needed(model: &Operation, field: &Field) -> bool {
-    match field.kind {
-        FieldKind::Image { mask_of: None, .. } => field.name == CHANGED,
-        FieldKind::Image { mask_of: Some(_), .. } => MASKED.contains(&model.name),
-        _ => false,
-    }
+fn takes_image(model: &Operation, name: &str) -> bool {
+    model.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Image { .. }))
 }
+
+/// What to do if the contract does not list the fields of the images.
+const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
+                        them, and pass each image with --extra-image NAME=IMAGE";
 
 /// The number of images in a value of an outline, including text that may be an image.
 pub fn images(value: &Value) -> usize {
@@ -106,17 +96,4 @@ pub fn images(value: &Value) -> usize {
 /// Whether this is how an outline describes an image.
 fn is_image(members: &Map<String, Value>) -> bool {
     members.contains_key("bytes") || (members.len() == 1 && members.contains_key("url"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::model;
-
-    #[test]
-    fn every_model_of_a_table_exists() {
-        for name in UNLISTED.iter().map(|(name, ..)| name).chain(&MASKED) {
-            assert!(model::find(name).is_some(), "{name}");
-        }
-    }
 }

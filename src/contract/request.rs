@@ -140,8 +140,12 @@ impl Request {
     /// assert_eq!(request.text("seed"), None);
     /// ```
     pub fn text(&self, name: &str) -> Option<&str> {
-        let is_image = self.images.at(&Place::Body.name(name)).is_some();
-        self.body.get(name).filter(|_| !is_image)?.as_str()
+        self.body.get(name).filter(|_| self.image_in(name).is_none())?.as_str()
+    }
+
+    /// Returns the image in a field. `None` if the field is not set, or not to a single image.
+    pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
+        self.images.at(&Place::Body.name(name))
     }
 
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)

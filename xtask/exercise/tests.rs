@@ -18,10 +18,11 @@ use crate::{
 use imagekiln::{
     ErrorKind, ImageInput, Submit,
     types::{
-        GenMotion1, GenMotion1Preview, Mood, MotionQuality, MotionStyle, MotionStylePalette,
-        MotionType, Subject, SubjectRole,
+        GenMotion1, GenMotion1Preview, GenToolsVtoV3, Mood, MotionQuality, MotionStyle,
+        MotionStylePalette, MotionType, Subject, SubjectRole,
     },
 };
+use imagekiln_testbed::picture::encoded;
 
 fn keyframes() -> [ImageInput; 1] {
     [ImageInput::url("https://example.com/first.png")]
@@ -148,4 +149,33 @@ async fn the_simulator_paints_a_picture() {
     let task = client_of(&simulator).submit(request).await.unwrap();
     let picture = task.wait().await.unwrap().bytes().await.unwrap();
     image::load_from_memory(&picture).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_final_status_ends_a_task() {
+    let service = ScriptedServer::start().await;
+    let delivery = ScriptedServer::start().await;
+    let mut success = samples::ready_body(&samples::delivery_url(&delivery));
+    success["status"] = json!("Partially ready");
+    service.reply(Reply::json(200, &success));
+    let task = samples::task(&client(&service), &service);
+    let _ = task.wait().await.expect("a success");
+    service.reply(Reply::json(200, &json!({ "id": "t1", "status": "Output Expired" })));
+    let error = samples::task(&client(&service), &service).wait().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TaskFailed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_of_an_existing_kind_is_painted_as_one() {
+    let simulator = simulator().await;
+    let png = |side| encoded(image::RgbImage::new(side, side), image::ImageFormat::Png);
+    let [person, garment] = [900, 300].map(png);
+    let request = GenToolsVtoV3::new()
+        .into_request()
+        .image("person", ImageInput::bytes(person))
+        .image("garment", ImageInput::bytes(garment));
+    let task = client_of(&simulator).submit(request).await.unwrap();
+    let picture = task.wait().await.unwrap().bytes().await.unwrap();
+    let picture = image::load_from_memory(&picture).unwrap();
+    assert_eq!(picture.width(), 900, "the size of the person");
 }

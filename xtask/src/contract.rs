@@ -41,10 +41,31 @@ mod tests {
         }
     }
 
+    /// A picture of one pixel, as base64.
+    const PIXEL: &str = concat!(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJ",
+        "RU5ErkJggg=="
+    );
+
+    #[test]
+    fn a_region_that_no_operation_is_in_is_a_fault() {
+        let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
+        for item in document["paths"].as_object_mut().unwrap().values_mut() {
+            if let Some(operation) = item.get_mut("post").and_then(Value::as_object_mut) {
+                operation.shift_remove("x-region");
+            }
+        }
+        let fault = check(&document).unwrap_err().to_string();
+        assert_eq!(fault, "/servers/1/x-region: no operation is in this region");
+    }
+
     /// The build errors for invalid documents. Each message contains the location.
     #[test]
     fn a_fault_of_the_document_is_named_with_its_place() {
         let pro = "/paths/~1v1~1gen-2-pro/post";
+        let fill = "/paths/~1v1~1gen-pro-1.0-fill/post";
+        let ultra = "/paths/~1v1~1gen-pro-1.1-ultra/post";
+        let example = "requestBody/content/application~1json/example";
         let field = "/components/schemas/Gen2Pro/properties";
         let mood = format!("{field}/mood");
         let finetuned = "/paths/~1v1~1{base_model}-finetuned/post/parameters/0";
@@ -116,6 +137,43 @@ mod tests {
                     list(json!({ "$ref": "#/components/schemas/Gen2ProMood" })),
                 ),
             ],
+            vec![(format!("{pro}/x-kind"), json!("paint"))],
+            vec![(format!("{pro}/x-needs"), json!([{ "any-of": ["promt"], "why": "A typo." }]))],
+            vec![(format!("{pro}/x-needs"), json!([{ "any-of": ["prompt"], "why": "Required." }]))],
+            vec![(format!("{pro}/x-needs"), json!([{ "images": 0, "why": "None." }]))],
+            vec![(format!("{pro}/x-needs"), json!([{ "why": "Of what?" }]))],
+            vec![(
+                format!("{fill}/x-needs"),
+                json!([{ "any-of": ["mask"], "unless-alpha-in": "prompt", "why": "Text." }]),
+            )],
+            vec![(format!("{pro}/x-max-reference-images"), json!(7))],
+            vec![(format!("{pro}/x-scaled-to-megapixels"), json!(1))],
+            vec![(format!("{pro}/x-not-accepted"), json!(["seed"]))],
+            vec![(format!("{field}/seed/maximum"), json!(7))],
+            vec![(format!("{fill}/{example}/image"), json!("not base64"))],
+            vec![(format!("{fill}/{example}/mask"), json!(PIXEL))],
+            vec![(format!("{ultra}/{example}/aspect_ratio"), json!("22:9"))],
+            vec![(format!("{pro}/{example}/webhook_url"), json!("example.com"))],
+            vec![(format!("{pro}/{example}/promt"), json!("a red fox"))],
+            vec![(
+                "/components/responses/Forbidden/content".into(),
+                json!({ "text/plain": { "schema": { "type": "string" } } }),
+            )],
+            vec![
+                (
+                    "/components/schemas/One".into(),
+                    object(json!({ "a": { "$ref": "#/components/schemas/Other" } })),
+                ),
+                (
+                    "/components/schemas/Other".into(),
+                    object(json!({ "b": { "$ref": "#/components/schemas/One" } })),
+                ),
+            ],
+            vec![("/components/schemas/TaskStatus/x-success".into(), json!(["Done"]))],
+            vec![(
+                "/components/schemas/TaskStatus/x-extensible-enum".into(),
+                json!(["Ready", "ready"]),
+            )],
             vec![(format!("{finetuned}/name"), json!("base-model"))],
             vec![(format!("{finetuned}/schema/pattern"), json!("^gen-[0-9]+"))],
             vec![("/components/schemas/PollResult/not".into(), json!({}))],

@@ -22,13 +22,13 @@ use crate::{
 const ADDITIONS: &str = "xtask/exercise";
 
 /// The lists that get further rows.
-const EXTENDED_LISTS: [&str; 3] = ["operations.tsv", "fields.tsv", "responses.tsv"];
+const EXTENDED_LISTS: [&str; 4] = ["operations.tsv", "fields.tsv", "responses.tsv", "service.tsv"];
 
 /// The most files that the change may touch.
 const MOST_FILES: usize = 8;
 
-/// Adds endpoints with lists, objects and enums, and fields of the poll response, to a copy of the
-/// repository. Regenerates the copy, runs all its tests, and prints the files that changed
+/// Adds endpoints with lists, objects and enums, an endpoint of an existing kind, final statuses, and
+/// fields of the poll response to a copy of the repository. Regenerates the copy, runs all its tests, and prints the files that changed
 #[derive(Args)]
 pub struct Arguments {}
 

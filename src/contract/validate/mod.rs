@@ -230,7 +230,7 @@ fn check_value(field: &Field, value: &Value) -> Vec<Violation> {
         (_, Value::Null) if field.nullable => Vec::new(),
         (FieldKind::List { .. }, Value::Array(values)) => check_length(&field.limits, values.len()),
         (FieldKind::Integer, Value::Number(number)) if is_whole(number) => {
-            check_number(&field.limits, number)
+            check_integer(&field.limits, number)
         }
         (FieldKind::Number, Value::Number(number)) => check_number(&field.limits, number),
         (
@@ -299,6 +299,18 @@ fn check_length(limits: &Limits, length: usize) -> Vec<Violation> {
             (limits.max_items.filter(longer), "too_long", "at most"),
         ],
     )
+}
+
+/// An integer without limits has 64 bits.
+fn check_integer(limits: &Limits, number: &Number) -> Vec<Violation> {
+    const END: f64 = (1_u64 << 63) as f64;
+    let value = number.as_f64().unwrap_or_default();
+    let has_limits = limits.minimum.is_some() || limits.maximum.is_some();
+    if has_limits || number.as_i64().is_some() || (-END < value && value < END) {
+        return check_number(limits, number);
+    }
+    let kind = if value < 0.0 { "greater_than_equal" } else { "less_than_equal" };
+    vec![Violation::new(kind, format!("is {number}; must be a 64-bit integer"))]
 }
 
 fn check_number(limits: &Limits, number: &Number) -> Vec<Violation> {

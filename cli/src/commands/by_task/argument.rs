@@ -35,16 +35,6 @@ pub enum Given {
     Images(Vec<ImageInput>),
 }
 
-impl Given {
-    /// The image of an argument that takes one.
-    pub fn image(&self) -> Option<&ImageInput> {
-        match self {
-            Self::Image(image) => Some(image),
-            _ => None,
-        }
-    }
-}
-
 impl Argument {
     pub const fn prompt(help: &'static str) -> Self {
         Self { field: prompt::PROMPT, value_name: "PROMPT", help, takes: Takes::Prompt }

@@ -1,8 +1,7 @@
-//! Commands named after their tasks, such as `kiln inpaint`. The table lists the models of each
-//! task. The flags are the fields of the chosen model, as in `generate` and `edit`.
+//! Commands named after their tasks, such as `kiln inpaint`. The contract says which models can do
+//! each task. The flags are the fields of the chosen model, as in `generate` and `edit`.
 
 pub mod abilities;
-mod alpha;
 mod argument;
 mod mode;
 mod need;
@@ -18,7 +17,7 @@ use crate::{
     failure::Failure,
     make,
 };
-use imagekiln::{Operation, Request};
+use imagekiln::{Operation, OperationKind, Request};
 
 pub use self::table::TASKS;
 
@@ -27,10 +26,10 @@ pub struct Task {
     /// The name of the command.
     pub name: &'static str,
     about: &'static str,
-    /// The names of the models that can do it. The first one is the default.
-    models: &'static [&'static str],
+    /// The kind of the models that can do it.
+    kind: OperationKind,
     arguments: &'static [Argument],
-    /// The fields that a request needs although the contract leaves them optional.
+    /// What a request needs besides what the contract says.
     need: Option<Need>,
     /// The values of the field `mode`, if the images decide it.
     modes: Option<Modes>,
@@ -66,15 +65,20 @@ pub async fn execute(
 }
 
 impl Task {
-    /// The models that can do it.
-    pub fn models(&self) -> impl Iterator<Item = &'static Operation> {
-        self.models.iter().filter_map(|name| model::find(name))
+    /// The models that can do it, in the order of the contract. The default is the first one that is
+    /// not deprecated.
+    pub fn models(&self) -> Vec<&'static Operation> {
+        let mut models: Vec<_> =
+            model::models().filter(|model| model.kind == Some(self.kind)).collect();
+        models.sort_by_key(|model| model.deprecated);
+        models
     }
 
     /// The named model if it can do it, or else the default.
     pub fn model(&self, named: &'static Operation) -> &'static Operation {
-        let default = self.models().next().unwrap_or(named);
-        self.models().find(|model| model.name == named.name).unwrap_or(default)
+        let models = self.models();
+        let found = models.iter().find(|model| model.name == named.name).or(models.first());
+        found.copied().unwrap_or(named)
     }
 
     /// The arguments of the command, for a tip.
@@ -100,15 +104,17 @@ impl Task {
         let command = Command::new(self.name)
             .about(format!("{}: submit, wait, save", self.about))
             .args(self.arguments.iter().map(Argument::arg));
-        let default = self.models.first().copied().unwrap_or_default();
-        let choice = model_arg(default, self.models());
+        let models = self.models();
+        let default = models.first().map_or(named.name, |model| model.name);
+        let choice = model_arg(default, models.into_iter());
         of_model(command, model, choice, &fields, &self.examples(model))
     }
 
     fn examples(&self, model: &'static Operation) -> String {
         let mut text = format!("Examples:\n{}", self.examples);
-        if self.models.len() > 1 {
-            text += &format!("\n\n--model accepts {}.", self.models.join(" and "));
+        let models: Vec<_> = self.models().iter().map(|model| model.name).collect();
+        if models.len() > 1 {
+            text += &format!("\n\n--model accepts {}.", models.join(" and "));
         }
         let unlisted: Vec<String> = self.unlisted(model).map(|name| format!("`{name}`")).collect();
         if !unlisted.is_empty() {
@@ -126,14 +132,12 @@ impl Task {
         let model = chosen(matches, self.model(default_model(context)?))?;
         let mut images = Images::of(context.process());
         let mut request = request::from_flags(model, matches, &mut images)?;
-        let mut first = None;
         for argument in self.arguments {
             let given = argument.read(self.name, matches, &mut images)?;
-            first = first.or_else(|| given.image().cloned());
             request = argument.set(request, given);
         }
         if let Some(need) = &self.need {
-            need.check(&request, first.as_ref())?;
+            need.check(&request)?;
         }
         match &self.modes {
             Some(modes) => modes.set(request),

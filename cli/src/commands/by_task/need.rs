@@ -1,14 +1,10 @@
-//! The fields that a task needs although the contract leaves them optional. Nobody wants to pay for
-//! a task without them.
+//! What a task needs besides what the contract says that its models need. Nobody wants to pay for a
+//! task without it.
 
 use serde_json::{Map, Value};
 
-use super::alpha;
 use crate::failure::Failure;
-use imagekiln::{ImageInput, Request};
-
-/// The field of the mask.
-pub const MASK: &str = "mask";
+use imagekiln::Request;
 
 /// The fields that a task needs, and the error if they are missing.
 pub struct Need {
@@ -23,20 +19,14 @@ pub enum Rule {
     All(&'static [&'static str]),
     /// At least one of these fields.
     Any(&'static [&'static str]),
-    /// A mask, unless the image may have an alpha channel.
-    MaskOrAlpha,
 }
 
 impl Need {
-    /// Checks a request. `image` is the image that it works on.
-    pub fn check(&self, request: &Request, image: Option<&ImageInput>) -> Result<(), Failure> {
+    pub fn check(&self, request: &Request) -> Result<(), Failure> {
         let body = request.outline();
         let is_met = match self.rule {
             Rule::All(names) => names.iter().all(|name| is_set(&body, name)),
             Rule::Any(names) => names.iter().any(|name| is_set(&body, name)),
-            Rule::MaskOrAlpha => {
-                is_set(&body, MASK) || image.is_none_or(alpha::may_have_alpha_channel)
-            }
         };
         if is_met {
             Ok(())

@@ -1,4 +1,4 @@
-//! The tasks, and the models that can do them.
+//! The tasks.
 
 use super::{
     Task,
@@ -6,6 +6,7 @@ use super::{
     mode::Modes,
     need::{Need, Rule},
 };
+use imagekiln::OperationKind;
 
 /// All tasks, in the order of the help.
 pub static TASKS: &[Task] = &[INPAINT, OUTPAINT, EXPAND, ERASE, DEBLUR, TRY_ON, VIDEO];
@@ -13,16 +14,12 @@ pub static TASKS: &[Task] = &[INPAINT, OUTPAINT, EXPAND, ERASE, DEBLUR, TRY_ON, 
 const INPAINT: Task = Task {
     name: "inpaint",
     about: "Repaint the masked part of an image",
-    models: &["gen-pro-1.0-fill", "gen-pro-1.0-fill-finetuned"],
+    kind: OperationKind::Fill,
     arguments: &[
         Argument::prompt("What the masked part shows"),
         Argument::image("image", "IMAGE", "The image to change"),
     ],
-    need: Some(Need {
-        rule: Rule::MaskOrAlpha,
-        problem: "the image has no alpha channel, so it needs a mask",
-        advice: "add --mask FILE, a black-and-white image that is white where the picture changes",
-    }),
+    need: None,
     modes: None,
     examples: "  kiln inpaint \"a hat\" cat.png --mask mask.png -o hat.png
   kiln inpaint @prompt.txt cutout.png --steps 30 -o hat.webp",
@@ -31,7 +28,7 @@ const INPAINT: Task = Task {
 const OUTPAINT: Task = Task {
     name: "outpaint",
     about: "Extend an image to a size, without a prompt",
-    models: &["gen-tools/outpainting-v1"],
+    kind: OperationKind::Outpaint,
     arguments: &[Argument::image("image", "IMAGE", "The image to extend")],
     need: Some(Need {
         rule: Rule::All(&["width", "height"]),
@@ -46,7 +43,7 @@ const OUTPAINT: Task = Task {
 const EXPAND: Task = Task {
     name: "expand",
     about: "Add pixels to the sides of an image",
-    models: &["gen-pro-1.0-expand"],
+    kind: OperationKind::Expand,
     arguments: &[Argument::image("image", "IMAGE", "The image to expand")],
     need: Some(Need {
         rule: Rule::Any(&["left", "right", "top", "bottom"]),
@@ -61,13 +58,9 @@ const EXPAND: Task = Task {
 const ERASE: Task = Task {
     name: "erase",
     about: "Remove the masked content from an image",
-    models: &["gen-tools/erase-v1"],
+    kind: OperationKind::Erase,
     arguments: &[Argument::image("image", "IMAGE", "The image to remove content from")],
-    need: Some(Need {
-        rule: Rule::All(&["mask"]),
-        problem: "there is no mask of the content to remove",
-        advice: "add --mask FILE",
-    }),
+    need: None,
     modes: None,
     examples: "  kiln erase cat.png --mask mask.png -o empty.png
   kiln erase - --mask mask.png -o empty.png < cat.png",
@@ -76,7 +69,7 @@ const ERASE: Task = Task {
 const DEBLUR: Task = Task {
     name: "deblur",
     about: "Sharpen an image",
-    models: &["gen-tools/deblur-v1"],
+    kind: OperationKind::Deblur,
     arguments: &[Argument::image("image", "IMAGE", "The blurry image")],
     need: None,
     modes: None,
@@ -87,7 +80,7 @@ const DEBLUR: Task = Task {
 const TRY_ON: Task = Task {
     name: "try-on",
     about: "Put a garment on a person",
-    models: &["gen-tools/vto-v2", "gen-tools/vto-v1"],
+    kind: OperationKind::TryOn,
     arguments: &[
         Argument::image("person", "PERSON", "The image of the person"),
         Argument::image("garment", "GARMENT", "The image of the garment"),
@@ -101,7 +94,7 @@ const TRY_ON: Task = Task {
 const VIDEO: Task = Task {
     name: "video",
     about: "Make a video from a prompt and keyframes",
-    models: &["gen-3-video"],
+    kind: OperationKind::Video,
     arguments: &[
         Argument::prompt("What the video shows"),
         Argument {
@@ -122,18 +115,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::commands::by_task::{mode::MODE, need::MASK};
+    use crate::commands::by_task::mode::MODE;
     use imagekiln::{FieldKind, Operation};
 
     fn each_model() -> impl Iterator<Item = (&'static Task, &'static Operation)> {
-        TASKS.iter().flat_map(|task| task.models().map(move |model| (task, model)))
+        TASKS.iter().flat_map(|task| task.models().into_iter().map(move |model| (task, model)))
     }
 
     #[test]
-    fn every_model_exists() {
+    fn every_task_has_models() {
         for task in TASKS {
-            assert!(!task.models.is_empty(), "{}", task.name);
-            assert_eq!(task.models().count(), task.models.len(), "{}", task.name);
+            assert!(!task.models().is_empty(), "{}", task.name);
         }
         let names: BTreeSet<_> = TASKS.iter().map(|task| task.name).collect();
         assert_eq!(names.len(), TASKS.len());
@@ -143,8 +135,7 @@ mod tests {
     fn every_field_exists_or_may_exist() {
         for (task, model) in each_model() {
             let needed = match task.need.as_ref().map(|need| &need.rule) {
-                Some(Rule::All(names) | Rule::Any(names)) => names,
-                Some(Rule::MaskOrAlpha) => &[MASK][..],
+                Some(Rule::All(names) | Rule::Any(names)) => *names,
                 None => &[],
             };
             let is_listed = |name: &str| model.field(name).is_some();

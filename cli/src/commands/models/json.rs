@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::commands::by_task::abilities;
-use imagekiln::{Field, FieldKind, ImageEncodings, Operation};
+use imagekiln::{Field, FieldKind, ImageEncodings, Need, NeedKind, Operation};
 
 pub fn model_json(model: &'static Operation) -> Value {
     let path_parameters: Vec<&str> =
@@ -18,11 +18,24 @@ pub fn model_json(model: &'static Operation) -> Value {
         "deprecated": model.deprecated,
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,
+        "max_input_megapixels": model.max_input_megapixels,
+        "scaled_to_megapixels": model.scaled_to_megapixels,
+        "needs": model.needs.iter().map(need_json).collect::<Vec<_>>(),
         "path_parameters": path_parameters,
         "all_fields_shown": model.all_fields_shown,
         "fields": model.fields.iter().map(field_json).collect::<Vec<_>>(),
         "not_shown": model.not_shown,
     })
+}
+
+fn need_json(need: &Need) -> Value {
+    match need.kind {
+        NeedKind::AnyOf { fields, unless_alpha_in, .. } => {
+            json!({ "any_of": fields, "unless_alpha_in": unless_alpha_in, "why": need.why })
+        }
+        NeedKind::Images { count, .. } => json!({ "images": count, "why": need.why }),
+        _ => json!({ "why": need.why }),
+    }
 }
 
 fn field_json(field: &'static Field) -> Value {

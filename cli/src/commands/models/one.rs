@@ -38,7 +38,12 @@ fn properties(model: &'static Operation) -> String {
             images.map_or("not stated".to_owned(), |count| format!("at most {count}")),
         ),
     ];
-    columns(&rows.map(|(name, value)| [format!("  {name}"), value]))
+    let size = model.max_input_megapixels.map(|most| match model.scaled_to_megapixels {
+        Some(scaled) => format!("larger ones than {most} megapixels are scaled to about {scaled}"),
+        None => format!("at most {most} megapixels"),
+    });
+    let rows = rows.into_iter().chain(size.map(|size| ("size of images", size)));
+    columns(&rows.map(|(name, value)| [format!("  {name}"), value]).collect::<Vec<_>>())
 }
 
 fn fields(model: &'static Operation) -> String {
