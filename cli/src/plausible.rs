@@ -53,19 +53,26 @@ fn missing_image(request: &Request, body: &Map<String, Value>) -> Result<(), Fai
                 }
                 let flag = |name: &&str| format!("--{} FILE", name.replace('_', "-"));
                 let flags: Vec<_> = fields.iter().map(flag).collect();
-                (format!("`{}`", fields.join("` or `")), format!("add {}", flags.join(" or ")))
+                let names = fields.join("` or `");
+                let message = match unless_alpha_in {
+                    Some(image) => format!("`{names}`, because `{image}` has no alpha channel"),
+                    None => format!("`{names}` ({}), which is not set", need.why),
+                };
+                (message, format!("add {}", flags.join(" or ")))
             }
             NeedKind::Images { count, .. } => {
                 let given = body.values().map(images).sum::<usize>() as u64;
                 if given >= count {
                     continue;
                 }
-                let what = format!("{count} image{}", if count == 1 { "" } else { "s" });
-                (format!("{what}, and the request has {given}"), UNLISTED.to_owned())
+                let plural = if count == 1 { "" } else { "s" };
+                let message =
+                    format!("{count} image{plural} ({}), and the request has {given}", need.why);
+                (message, UNLISTED.to_owned())
             }
             _ => continue,
         };
-        let message = format!("{model} needs {what}: {}", need.why);
+        let message = format!("{model} needs {what}");
         return Err(Failure::request(message).advise(format!("nothing was sent; {advice}")));
     }
     Ok(())

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, kind_of, png};
-use imagekiln::{Field, FieldKind, Operation, operations};
+use imagekiln::{Field, FieldKind, NeedKind, Operation, OperationKind, operations};
 
 /// Small, so that the simulator renders quickly, but within the limits of deblurring and masking.
 const SIDE: u32 = 256;
@@ -122,15 +122,22 @@ fn words(
 /// Unlisted fields: the images without which the program refuses to pay for the model, and a second
 /// of video, which is painted soonest.
 fn unlisted(model: &Operation) -> Vec<String> {
-    let count = match model.name {
-        name if name.contains("vto") => 2,
-        name if ["outpainting", "depth", "canny"].iter().any(|word| name.contains(word)) => 1,
+    let counts = model.needs.iter().map(|need| match need.kind {
+        NeedKind::Images { count, .. } => count,
         _ => 0,
-    };
+    });
+    let count = counts.sum();
     let image = |number| ["--extra-image".to_owned(), format!("image_{number}=image.png")];
-    let second =
-        model.name.ends_with("-video").then(|| ["--extra", "duration=1"].map(str::to_owned));
+    let is_video = model.kind == Some(OperationKind::Video);
+    let second = is_video.then(|| ["--extra", "duration=1"].map(str::to_owned));
     (0..count).map(image).chain(second).flatten().collect()
+}
+
+/// Whether the program refuses to pay for the model without the image.
+fn is_needed(model: &Operation, field: &Field) -> bool {
+    let is_named = |kind: &NeedKind| matches!(kind, NeedKind::AnyOf { fields, .. } if fields.first() == Some(&field.name));
+    matches!(field.kind, FieldKind::Image { .. })
+        && model.needs.iter().any(|need| is_named(&need.kind))
 }
 
 /// Runs a command and returns the request that the simulator received.
@@ -140,7 +147,7 @@ fn run(bench: &Bench, model: &Operation, words: &[String]) -> Value {
     let outcome = bench.run(&words).ok();
     let path = outcome.text();
     let picture = bench.place.read(path.trim());
-    if model.name.ends_with("-video") {
+    if model.kind == Some(OperationKind::Video) {
         assert!(path.trim().ends_with(".webm") && picture.starts_with(WEBM), "{model}: {path}");
     } else {
         kind_of(&picture);
@@ -171,8 +178,7 @@ fn every_model_runs_with_the_required_fields() {
         // the images that the model works on.
         let needed = model.fields.iter().filter(|field| {
             field.required
-                || field.name == "image"
-                || field.name == "mask" && model.name.contains("erase")
+                || is_needed(model, field)
                 || ["width", "height"].contains(&field.name) && field.kind == FieldKind::Integer
         });
         let mut words = words(model, needed, "-");

@@ -134,7 +134,7 @@ fn a_missing_field_is_found() {
 fn an_undefined_status_code_is_found() {
     assert_eq!(
         found(poll(), "/status", json!(404)),
-        ["a.json: get_result, status code: expected one of 200, 403, found 404"]
+        ["a.json: get_result, status code: expected one of 200, 403, 422, found 404"]
     );
     assert_eq!(
         found(poll(), "/response", json!("not_json")),

@@ -155,8 +155,8 @@ fn jobs_that_nobody_can_have_meant() {
         problems,
         [
             "a.jsonl:1: the prompt is empty",
-            "a.jsonl:2: gen-pro-1.0-expand works on an image that is not set",
-            "a.jsonl:3: gen-tools/vto-v1 needs 2 images (it puts a garment on a person), and the \
+            "a.jsonl:2: gen-pro-1.0-expand needs `image` (the image to expand), which is not set",
+            "a.jsonl:3: gen-tools/vto-v1 needs 2 images (a person and a garment), and the \
              request has 0",
         ]
     );
