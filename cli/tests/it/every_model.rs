@@ -135,9 +135,12 @@ fn unlisted(model: &Operation) -> Vec<String> {
 
 /// Whether the program refuses to pay for the model without the image.
 fn is_needed(model: &Operation, field: &Field) -> bool {
-    let is_named = |kind: &NeedKind| matches!(kind, NeedKind::AnyOf { fields, .. } if fields.first() == Some(&field.name));
+    let names_it = |kind: &NeedKind| match kind {
+        NeedKind::AnyOf { fields, .. } => fields.first() == Some(&field.name),
+        _ => false,
+    };
     matches!(field.kind, FieldKind::Image { .. })
-        && model.needs.iter().any(|need| is_named(&need.kind))
+        && model.needs.iter().any(|need| names_it(&need.kind))
 }
 
 /// Runs a command and returns the request that the simulator received.

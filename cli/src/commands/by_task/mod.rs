@@ -65,8 +65,8 @@ pub async fn execute(
 }
 
 impl Task {
-    /// The models that can do it, in the order of the contract. The default is the first one that is
-    /// not deprecated.
+    /// The models that can do it, in the order of the contract, those that are not deprecated
+    /// first. The first one is the default.
     pub fn models(&self) -> Vec<&'static Operation> {
         let mut models: Vec<_> =
             model::models().filter(|model| model.kind == Some(self.kind)).collect();
