@@ -104,8 +104,8 @@ pub fn facts(responses: &Responses, options: &Options) -> TokenStream {
     quote! {
         #[doc = #status_description]
         ///
-        /// The client [logs](crate::guide::transport#logs) each status that the contract does not
-        /// list once.
+        /// The client [logs](crate::guide::transport#logs) once each status that the contract does
+        /// not list.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #derive
         #[non_exhaustive]

@@ -126,7 +126,7 @@ pub enum Billing<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum WaitEnd {
-    /// The task reached one of the four failure statuses.
+    /// The task reached a failure status.
     #[non_exhaustive]
     Failed {
         /// The failure status.

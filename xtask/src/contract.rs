@@ -170,10 +170,13 @@ mod tests {
                 ),
             ],
             vec![("/components/schemas/TaskStatus/x-success".into(), json!(["Done"]))],
-            vec![(
-                "/components/schemas/TaskStatus/x-extensible-enum".into(),
-                json!(["Ready", "ready"]),
-            )],
+            vec![
+                ("/components/schemas/TaskStatus/x-success".into(), json!(["Ready"])),
+                (
+                    "/components/schemas/TaskStatus/x-extensible-enum".into(),
+                    json!(["Ready", "ready"]),
+                ),
+            ],
             vec![(format!("{finetuned}/name"), json!("base-model"))],
             vec![(format!("{finetuned}/schema/pattern"), json!("^gen-[0-9]+"))],
             vec![("/components/schemas/PollResult/not".into(), json!({}))],

@@ -213,7 +213,9 @@ impl<'a> Walk<'a> {
             }
             _ => return,
         };
-        if HOLDERS_OF_NAMES.iter().any(|holder| pointer.ends_with(&format!("/{holder}"))) {
+        // A keyword of a component would be reported where an operation uses it.
+        let holders = HOLDERS_OF_NAMES.iter().filter(|holder| **holder != "schemas");
+        if holders.into_iter().any(|holder| pointer.ends_with(&format!("/{holder}"))) {
             self.add_keywords(value, pointer);
         }
         for (key, child) in children {
@@ -238,7 +240,11 @@ impl<'a> Walk<'a> {
         for (name, object) in objects() {
             let mut added = Vec::new();
             for (keyword, value) in keywords() {
-                if object.is_object() && object.get(keyword).is_none() && !added.contains(&keyword)
+                // A field without a type may become one with another's type.
+                if object.is_object()
+                    && object.get(keyword).is_none()
+                    && !added.contains(&keyword)
+                    && keyword != "allOf"
                 {
                     added.push(keyword);
                     self.found.push(Mutation {

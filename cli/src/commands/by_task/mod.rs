@@ -112,9 +112,8 @@ impl Task {
 
     fn examples(&self, model: &'static Operation) -> String {
         let mut text = format!("Examples:\n{}", self.examples);
-        let models: Vec<_> = self.models().iter().map(|model| model.name).collect();
-        if models.len() > 1 {
-            text += &format!("\n\n--model accepts {}.", models.join(" and "));
+        if self.models().len() > 1 {
+            text += &format!("\n\n`kiln models --can {}` lists what --model accepts.", self.name);
         }
         let unlisted: Vec<String> = self.unlisted(model).map(|name| format!("`{name}`")).collect();
         if !unlisted.is_empty() {

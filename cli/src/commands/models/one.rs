@@ -2,7 +2,7 @@
 
 use super::{columns, json::kind_json};
 use crate::{args::model, commands::by_task::abilities};
-use imagekiln::{Field, Operation};
+use imagekiln::{Field, Need, NeedKind, Operation};
 
 /// The purpose of the model, its properties, its fields with their limits, and the gaps of the
 /// contract.
@@ -10,6 +10,10 @@ pub fn text(model: &'static Operation) -> String {
     let mut parts = vec![model::description(model), properties(model)];
     if !model.fields.is_empty() {
         parts.push(fields(model));
+    }
+    if !model.needs.is_empty() {
+        let needs: String = model.needs.iter().map(need).collect();
+        parts.push(format!("Needed, although the contract leaves it optional:{needs}"));
     }
     if !model.all_fields_shown {
         parts.push(
@@ -24,6 +28,19 @@ pub fn text(model: &'static Operation) -> String {
     let name = model::example_name(model).unwrap_or_else(|| model.name.to_owned());
     parts.push(format!("`kiln run {name} --help` describes the fields."));
     parts.join("\n\n")
+}
+
+fn need(need: &Need) -> String {
+    let what = match need.kind {
+        NeedKind::AnyOf { fields, unless_alpha_in: Some(image), .. } => {
+            return format!("\n  - {}, unless {image} has an alpha channel", fields.join(" or "));
+        }
+        NeedKind::AnyOf { fields, .. } => fields.join(" or "),
+        NeedKind::Images { count: 1, .. } => "an image".to_owned(),
+        NeedKind::Images { count, .. } => format!("{count} images"),
+        _ => return String::new(),
+    };
+    format!("\n  - {what}: {}", need.why)
 }
 
 fn properties(model: &'static Operation) -> String {

@@ -58,8 +58,8 @@ fn models_are_offered_by_name() {
         with_help(&place, &["run", "{"]),
         "{base_model}-finetuned\tManaged LoRA inference (public beta)\n"
     );
-    let vto = ["gen-tools/vto-v1", "gen-tools/vto-v2"];
-    assert_eq!(sorted(offered(&place, &["try-on", "a.png", "b.png", "--model", ""])), vto);
+    let fill = ["gen-pro-1.0-fill", "gen-pro-1.0-fill-finetuned"];
+    assert_eq!(sorted(offered(&place, &["inpaint", "x", "b.png", "--model", ""])), fill);
     let second = ["batch", "run", "--model", "gen-dev,gen-2-fl"];
     assert_eq!(offered(&place, &second), ["gen-dev,gen-2-flex"]);
     let can = offered(&place, &["models", "--can", ""]);
