@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Query, State, rejection::QueryRejection};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::response::{self, ControlResult, Problem};
@@ -12,8 +13,27 @@ use crate::{
     values::texts,
 };
 
+/// The start of a reference to a response of the contract.
+const RESPONSES: &str = "#/components/responses/";
+
+#[derive(Deserialize)]
+pub(super) struct Variant {
+    responses: Option<Responses>,
+}
+
+/// How operations name the responses that they share.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Responses {
+    Inline,
+}
+
 #[expect(clippy::indexing_slicing, reason = "the contract is an object")]
-pub(super) async fn document(State(state): State<Arc<AppState>>) -> ControlResult {
+pub(super) async fn document(
+    State(state): State<Arc<AppState>>,
+    variant: Result<Query<Variant>, QueryRejection>,
+) -> ControlResult {
+    let Query(variant) = variant.map_err(|error| Problem::malformed(error.body_text()))?;
     let mut document: Value =
         serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;
     let prefix = &state.config.model_prefix;
@@ -28,7 +48,28 @@ pub(super) async fn document(State(state): State<Arc<AppState>>) -> ControlResul
             .collect::<Map<_, _>>();
     }
     texts::replace(&mut document, &|text| Some(renamed(text, prefix).into()));
+    if let Some(Responses::Inline) = variant.responses {
+        let shared = document["components"]["responses"].take();
+        if let Some(components) = document["components"].as_object_mut() {
+            components.retain(|name, _| name != "responses");
+        }
+        inline(&mut document["paths"], &shared);
+    }
     response::json(&document)
+}
+
+/// Replaces the references to `shared` responses, which some generators of clients don't follow.
+fn inline(value: &mut Value, shared: &Value) {
+    let reference = value.get("$ref").and_then(Value::as_str);
+    let name = reference.and_then(|reference| reference.strip_prefix(RESPONSES));
+    match (name.and_then(|name| shared.get(name)), value) {
+        (Some(response), value) => *value = response.clone(),
+        (None, Value::Array(items)) => items.iter_mut().for_each(|item| inline(item, shared)),
+        (None, Value::Object(fields)) => {
+            fields.values_mut().for_each(|field| inline(field, shared));
+        }
+        _ => {}
+    }
 }
 
 /// Descriptions, examples and patterns name models, too.

@@ -1,18 +1,16 @@
-//! The folder in which the tools are installed, and the environment of their commands.
+//! The folder in which programs of other projects are installed, and the environment of their
+//! commands.
 
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs, iter,
+    fs, io, iter,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-
-/// The folder of the versions and the programs of the clients, in the repository.
-pub const COMMITTED: &str = "xtask/generators";
 
 /// The folder in which Debian installs the sources of Go packages, which need no download then.
 const DEBIAN_GO: &str = "/usr/share/gocode";
@@ -90,6 +88,9 @@ impl Registry {
 pub struct Environment {
     /// The checkout.
     pub root: PathBuf,
+    /// The name of the folders in `xtask` and `target`. That in `xtask` has the versions, and a
+    /// folder of programs for each tool.
+    name: &'static str,
     /// The folder in which the tools are installed, and run in a directory each.
     pub folder: PathBuf,
     path: OsString,
@@ -98,24 +99,26 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Installs the packages of all lists, unless they are there.
-    pub fn new(root: PathBuf) -> Self {
-        let folder = root.join("target/generators");
-        Self::with(root, folder, &env::var_os("PATH").unwrap_or_default())
+    /// Installs the packages of the lists in `xtask/<name>` in `target/<name>`, unless they are
+    /// there.
+    pub fn new(root: PathBuf, name: &'static str) -> Self {
+        let folder = root.join("target").join(name);
+        Self::with(root, name, folder, &env::var_os("PATH").unwrap_or_default())
     }
 
     /// Uses this folder, and this search path for programs that are not installed in it.
-    pub fn with(root: PathBuf, folder: PathBuf, path: &OsStr) -> Self {
+    pub fn with(root: PathBuf, name: &'static str, folder: PathBuf, path: &OsStr) -> Self {
         let programs = ["node_modules/.bin", "python/bin"].map(|bin| folder.join(bin));
         let path = env::join_paths(programs.into_iter().chain(env::split_paths(path)));
         let installed = [Ok(String::new()), Ok(String::new())];
-        let mut environment = Self { root, folder, path: path.unwrap_or_default(), installed };
+        let mut environment =
+            Self { root, name, folder, path: path.unwrap_or_default(), installed };
         environment.installed = [Registry::Npm, Registry::PyPi].map(|registry| {
             let (program, list, ..) = registry.parts();
             environment.missing(program).map_or(Ok(()), Err)?;
             environment.install(registry).map_err(|error| {
                 eprintln!("error: {error:#}");
-                format!("the packages of {COMMITTED}/{list} could not be installed")
+                format!("the packages of xtask/{name}/{list} could not be installed")
             })
         });
         environment
@@ -124,7 +127,7 @@ impl Environment {
     /// Installs the packages of a list, unless this list was installed before. Returns the list.
     fn install(&self, registry: Registry) -> Result<String> {
         let (_, name, directory, commands) = registry.parts();
-        let path = self.root.join(COMMITTED).join(name);
+        let path = self.committed().join(name);
         let list = fs::read_to_string(&path)
             .with_context(|| format!("could not read {}", path.display()))?;
         let directory = self.folder.join(directory);
@@ -133,7 +136,7 @@ impl Environment {
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
             return Ok(list);
         }
-        eprintln!("installing the packages of {COMMITTED}/{name}");
+        eprintln!("installing the packages of xtask/{}/{name}", self.name);
         if directory.exists() {
             fs::remove_dir_all(&directory)
                 .with_context(|| format!("could not remove {}", directory.display()))?;
@@ -149,6 +152,34 @@ impl Environment {
         // Written last, because an interrupted installation is repeated.
         fs::write(stamp, &list).context("could not note what is installed")?;
         Ok(list)
+    }
+
+    /// Returns the committed folder.
+    fn committed(&self) -> PathBuf {
+        self.root.join("xtask").join(self.name)
+    }
+
+    /// Replaces the directory of a tool with one that has its committed files, and returns it.
+    pub fn prepare(&self, tool: &str) -> Result<PathBuf> {
+        let directory = self.folder.join(tool);
+        self.fill(&directory, &self.committed().join(tool))
+            .with_context(|| format!("could not prepare {}", directory.display()))?;
+        Ok(directory)
+    }
+
+    fn fill(&self, directory: &Path, committed: &Path) -> io::Result<()> {
+        if directory.exists() {
+            fs::remove_dir_all(directory)?;
+        }
+        fs::create_dir_all(directory)?;
+        if committed.is_dir() {
+            copy(committed, directory)?;
+        }
+        if directory.join("Cargo.toml").exists() {
+            // The client is built with the versions of this repository.
+            fs::copy(self.root.join("Cargo.lock"), directory.join("Cargo.lock"))?;
+        }
+        Ok(())
     }
 
     /// Returns the version of a package, or why it is not installed.
@@ -182,6 +213,20 @@ impl Environment {
     }
 }
 
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&target)?;
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs a command until it ends.
 pub fn run(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("could not start `{}`", line(command)))
@@ -213,7 +258,7 @@ mod tests {
     /// An environment with this search path, in which nothing is installed.
     fn environment(path: &str) -> Environment {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        Environment::with(root, "/dev/null/folder".into(), path.as_ref())
+        Environment::with(root, "generators", "/dev/null/folder".into(), path.as_ref())
     }
 
     #[test]

@@ -4,15 +4,15 @@
 //! The tools are installed and run below `target/generators`. `xtask/generators` has their versions
 //! and a program for each generated client.
 
-mod environment;
-mod simulator;
+pub mod environment;
+pub mod simulator;
 mod tool;
 mod tools;
 mod warnings;
 
-use std::process::ExitCode;
+use std::{fs, process::ExitCode};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use self::{
@@ -22,6 +22,9 @@ use self::{
     tools::{NOT_INSTALLABLE, TOOLS},
 };
 use crate::repository;
+
+/// The name of the folders in `xtask` and `target`.
+const FOLDER: &str = "generators";
 
 /// Runs other projects' linters and generators on the contract, and the clients they generate
 #[derive(Args)]
@@ -33,8 +36,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tools = selected(&arguments.only)?;
-    let environment = Environment::new(repository::root()?);
-    let simulator = Simulator::start(&environment.root)?;
+    let environment = Environment::new(repository::root()?, FOLDER);
+    // A task takes a few polls.
+    let simulator = Simulator::start(&environment.root, &["--ready-after", "0.25"])?;
+    fs::create_dir_all(&environment.folder).context("could not create the folder of the tools")?;
+    fs::write(environment.folder.join("inlined.json"), simulator.inlined_contract()?)
+        .context("could not write the inlined contract")?;
     let mut reports: Vec<Report> = Vec::new();
     for tool in tools {
         let first = reports.iter().find_map(Report::picture);

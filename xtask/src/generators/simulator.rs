@@ -1,9 +1,10 @@
-//! Runs the simulator for the generated clients.
+//! Runs the simulator for clients of other projects.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -14,34 +15,56 @@ use crate::process::cargo;
 /// A running simulator. It stops when this value is dropped.
 pub struct Simulator {
     process: Child,
-    pub base_url: String,
-    pub api_key: String,
+    settings: Settings,
+}
+
+/// What clients need to know of it.
+#[derive(Default)]
+struct Settings {
+    base_url: String,
+    control_url: String,
+    api_key: String,
+    model_prefix: String,
 }
 
 impl Simulator {
-    /// Builds the simulator, starts it on free ports, and waits until it accepts requests.
-    pub fn start(root: &Path) -> Result<Self> {
+    /// Builds the simulator, starts it on free ports with these options, and waits until it accepts
+    /// requests.
+    pub fn start(root: &Path, options: &[&str]) -> Result<Self> {
         let mut command = cargo(root, &["run", "--quiet", "--package", "imagekiln-cli"]);
-        // A task takes a few polls, and each run has its own simulator.
-        command.args([
-            "--bin",
-            "kiln",
-            "--",
-            "simulate",
-            "--json",
-            "--port",
-            "0",
-            "--ready-after",
-            "0.25",
-        ]);
+        command.args(["--bin", "kiln", "--", "simulate", "--json", "--port", "0"]).args(options);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().context("could not start cargo run")?;
-        let mut simulator = Self { process, base_url: String::new(), api_key: String::new() };
+        let mut simulator = Self { process, settings: Settings::default() };
         let output = simulator.process.stdout.take().context("the simulator has no output")?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).context("could not read its address")?;
-        (simulator.base_url, simulator.api_key) = address(&line)?;
+        simulator.settings = settings(&line)?;
         Ok(simulator)
+    }
+
+    /// Adds the variables that tell a client where the simulator is.
+    pub fn describe_to(&self, command: &mut Command) {
+        let Settings { base_url, control_url, api_key, model_prefix } = &self.settings;
+        command.env("IMAGEKILN_BASE_URL", base_url).env("IMAGEKILN_CONTROL_URL", control_url);
+        command.env("IMAGEKILN_API_KEY", api_key).env("IMAGEKILN_MODEL_PREFIX", model_prefix);
+    }
+
+    /// Returns the contract without references to responses.
+    pub fn inlined_contract(&self) -> Result<String> {
+        let address = self.settings.control_url.trim_start_matches("http://");
+        let mut stream =
+            TcpStream::connect(address).context("could not connect to its control port")?;
+        // With HTTP/1.0, the connection ends with the response.
+        write!(
+            stream,
+            "GET /api/openapi.json?responses=inline HTTP/1.0\r\nHost: {address}\r\n\r\n"
+        )?;
+        let mut response = String::new();
+        stream.read_to_string(&mut response).context("could not read the inlined contract")?;
+        let (head, body) = response.split_once("\r\n\r\n").context("the response has no body")?;
+        ensure!(head.contains(" 200 "), "the simulator did not return the contract: {response}");
+        Ok(body.to_owned())
     }
 }
 
@@ -53,8 +76,8 @@ impl Drop for Simulator {
     }
 }
 
-/// Reads the base URL and the key from the line that `kiln simulate --json` prints.
-fn address(line: &str) -> Result<(String, String)> {
+/// Reads the line that `kiln simulate --json` prints.
+fn settings(line: &str) -> Result<Settings> {
     ensure!(!line.is_empty(), "the simulator did not start; its error is above");
     let settings: Value = serde_json::from_str(line)
         .with_context(|| format!("the simulator printed an unexpected line: {line}"))?;
@@ -62,7 +85,12 @@ fn address(line: &str) -> Result<(String, String)> {
         let value = settings[name].as_str().map(str::to_owned);
         value.with_context(|| format!("the simulator did not print its {name}: {line}"))
     };
-    Ok((text("base_url")?, text("api_key")?))
+    Ok(Settings {
+        base_url: text("base_url")?,
+        control_url: text("control_url")?,
+        api_key: text("api_key")?,
+        model_prefix: text("model_prefix")?,
+    })
 }
 
 #[cfg(test)]
@@ -70,15 +98,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_read_from_the_first_line() {
-        let line = r#"{"base_url":"http://127.0.0.1:1","page":"http://x","api_key":"key"}"#;
-        let (base_url, api_key) = address(line).unwrap();
-        assert_eq!((base_url.as_str(), api_key.as_str()), ("http://127.0.0.1:1", "key"));
+    fn the_settings_are_read_from_the_first_line() {
+        let line = concat!(
+            r#"{"base_url":"http://127.0.0.1:1","regional_base_url":"http://127.0.0.1:2","#,
+            r#""control_url":"http://127.0.0.1:3","api_key":"key","model_prefix":"gen"}"#
+        );
+        let settings = settings(line).unwrap();
+        assert_eq!(settings.base_url, "http://127.0.0.1:1");
+        assert_eq!(settings.control_url, "http://127.0.0.1:3");
+        assert_eq!((settings.api_key.as_str(), settings.model_prefix.as_str()), ("key", "gen"));
     }
 
     #[test]
     fn a_simulator_that_prints_no_address_is_an_error() {
-        let error = |line| address(line).unwrap_err().to_string();
+        let error = |line| settings(line).err().unwrap().to_string();
         assert_eq!(error(""), "the simulator did not start; its error is above");
         assert!(error("{}").starts_with("the simulator did not print its base_url"));
         assert!(error("listening").starts_with("the simulator printed an unexpected line"));

@@ -1,11 +1,11 @@
 //! A linter or generator: its commands, and the report on it.
 
-use std::{fmt, fs, path::Path};
+use std::{fmt, fs};
 
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    environment::{COMMITTED, Environment, Registry, check, run, text},
+    environment::{Environment, Registry, check, run, text},
     simulator::Simulator,
     warnings::warnings,
 };
@@ -94,9 +94,7 @@ impl Tool {
         simulator: &Simulator,
         found: &mut Vec<String>,
     ) -> Result<Outcome> {
-        let directory = environment.folder.join(self.name);
-        prepare(&environment.root, self.name, &directory)
-            .with_context(|| format!("could not prepare {}", directory.display()))?;
+        let directory = environment.prepare(self.name)?;
         let mut command = environment.command(&directory, self.generate);
         let output = run(&mut command)?;
         fs::write(directory.join(OUTPUT), text(&output)).context("could not keep its output")?;
@@ -109,8 +107,7 @@ impl Tool {
         check(&command, &output)?;
         let mut command = environment.command(&directory, client.run);
         command.arg(PICTURE);
-        command.env("IMAGEKILN_BASE_URL", &simulator.base_url);
-        command.env("IMAGEKILN_API_KEY", &simulator.api_key);
+        simulator.describe_to(&mut command);
         let output = run(&mut command)?;
         check(&command, &output)?;
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -120,37 +117,6 @@ impl Tool {
         check_picture(&picture)?;
         Ok(Outcome::Saved { polls, picture })
     }
-}
-
-/// Replaces the directory of a tool with one that has its committed files.
-fn prepare(root: &Path, name: &str, directory: &Path) -> std::io::Result<()> {
-    if directory.exists() {
-        fs::remove_dir_all(directory)?;
-    }
-    fs::create_dir_all(directory)?;
-    let committed = root.join(COMMITTED).join(name);
-    if committed.is_dir() {
-        copy(&committed, directory)?;
-    }
-    if directory.join("Cargo.toml").exists() {
-        // The client is built with the versions of this repository.
-        fs::copy(root.join("Cargo.lock"), directory.join("Cargo.lock"))?;
-    }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            fs::create_dir(&target)?;
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }
 
 /// Fails if a saved file is not a picture.

@@ -34,8 +34,9 @@ macro_rules! openapi_generator {
     };
 }
 
-/// The contract is at `../../../openapi.json`, as seen from the directory of a tool.
-pub const TOOLS: [Tool; 9] = [
+/// As seen from the directory of a tool, the contract is at `../../../openapi.json`. The variant
+/// without references to responses is at `../inlined.json`.
+pub const TOOLS: [Tool; 10] = [
     Tool {
         name: "redocly",
         package: (Npm, "@redocly/cli"),
@@ -64,6 +65,15 @@ pub const TOOLS: [Tool; 9] = [
         package: (Npm, "@hey-api/openapi-ts"),
         needs: &[],
         generate: "openapi-ts --no-log-file -i ../../../openapi.json -o generated",
+        client: TYPESCRIPT,
+    },
+    Tool {
+        name: "swagger-typescript-api",
+        package: (Npm, "swagger-typescript-api"),
+        needs: &[],
+        // Its client discards the body of a response that is a reference.
+        generate: "swagger-typescript-api generate --path ../inlined.json --output generated \
+                   --name Api.ts",
         client: TYPESCRIPT,
     },
     Tool {
@@ -114,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        generators::environment::{COMMITTED, Environment},
+        generators::{FOLDER, environment::Environment},
         repository,
     };
 
@@ -136,17 +146,17 @@ mod tests {
     #[test]
     fn without_npm_and_python_no_tool_is_installed() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let nothing = Environment::with(root, "/dev/null/folder".into(), "".as_ref());
+        let nothing = Environment::with(root, FOLDER, "/dev/null/folder".into(), "".as_ref());
         let reasons = TOOLS.each_ref().map(|tool| nothing.version_of(tool.package).unwrap_err());
         assert_eq!(reasons[0], "npm is missing; install Node.js 20.19 or later");
-        assert_eq!(reasons[8], "python3 is missing; install Python 3.11 or later");
+        assert_eq!(reasons[9], "python3 is missing; install Python 3.11 or later");
     }
 
     #[test]
     fn each_tool_has_an_exact_version() {
         for Tool { package: (registry, package), .. } in &TOOLS {
             let (_, list, ..) = registry.parts();
-            let list = repository::read(&format!("{COMMITTED}/{list}")).unwrap();
+            let list = repository::read(&format!("xtask/{FOLDER}/{list}")).unwrap();
             let version = registry.version(&list, package);
             assert!(version.is_some_and(|it| semver::Version::parse(&it).is_ok()), "{package}");
         }

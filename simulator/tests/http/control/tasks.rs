@@ -220,6 +220,32 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
 }
 
 #[tokio::test]
+async fn the_contract_is_served_without_references_to_responses() {
+    let bench = Bench::new().await;
+    let mut expected = bench.show("/api/openapi.json").await;
+    let inlined = bench.show("/api/openapi.json?responses=inline").await;
+    let mut count = 0;
+    for (path, item) in expected["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for (status, reference) in operation["responses"].as_object().unwrap() {
+                let name = reference["$ref"].as_str().and_then(|text| text.strip_prefix('#'));
+                let response = name.map_or(reference, |name| expected.pointer(name).unwrap());
+                let place = &inlined["paths"][path][method]["responses"][status];
+                assert_eq!(place, response, "{path} {status}");
+                count += usize::from(name.is_some());
+            }
+        }
+    }
+    assert!(count > 0);
+    assert!(!inlined.to_string().contains("#/components/responses"));
+    // The schemas and everything else are as before.
+    expected["components"].as_object_mut().unwrap().remove("responses");
+    assert_eq!(inlined["components"], expected["components"]);
+    let other = "/api/openapi.json?responses=other";
+    assert_eq!(bench.control(Method::GET, other, None).await.status, 400);
+}
+
+#[tokio::test]
 async fn the_control_port_forwards_requests_to_the_service() {
     let bench = Bench::new().await;
     for (region, base) in
