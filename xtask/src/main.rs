@@ -4,6 +4,7 @@ mod accept;
 mod bench;
 mod binary;
 mod check;
+mod clients;
 mod conformance;
 mod contract;
 mod corrections;
@@ -50,6 +51,7 @@ enum Command {
     Exercise(exercise::Arguments),
     Fuzz(fuzz::Arguments),
     Generators(generators::Arguments),
+    Clients(clients::Arguments),
     Session(session::Arguments),
     Size(size::Arguments),
     Bench(bench::Arguments),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Exercise(arguments) => exercise::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
+        Command::Clients(arguments) => clients::run(&arguments),
         Command::Session(arguments) => session::run(&arguments),
         Command::Size(arguments) => size::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

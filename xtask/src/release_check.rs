@@ -15,7 +15,7 @@ struct Check {
 }
 
 /// `docs/checks.md` describes them, with those of `.ci/run`.
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     Check {
         name: "minimum-rust",
         commands: &[
@@ -94,6 +94,7 @@ const CHECKS: [Check; 16] = [
     },
     Check { name: "exercise", commands: &["cargo xtask exercise"] },
     Check { name: "generators", commands: &["cargo xtask generators"] },
+    Check { name: "clients", commands: &["cargo xtask clients"] },
     Check {
         name: "fuzz",
         commands: &[
