@@ -1,15 +1,24 @@
 //! `cargo xtask diff OTHER`: compares our document with another listing of the service.
 //!
-//! Both documents, OpenAPI 3.0 or 3.1 in JSON or YAML, are read into trees of restrictions
-//! ([`node`]), and the trees are compared. So different notations of the same thing are equal:
-//! `nullable: true`, `anyOf` with a `null` branch and `type: [.., "null"]`; `const` and an `enum`
-//! of one value; `exclusiveMinimum` as a flag and as a number; `format` and `contentEncoding`; an
-//! inlined schema and a component of any name; security schemes of any name. Ignored are
-//! descriptions, titles, examples, tags, `operationId`, webhooks, `uniqueItems`, `not`, `if` and
-//! `then`, the schema of `additionalProperties`, and extensions except `x-default`, which our
+//! Both documents, OpenAPI 3.0 or 3.1 in JSON or YAML, are read into trees of facts ([`node`]), and
+//! the trees are compared. So different notations of the same thing are equal: `nullable: true`,
+//! `anyOf` with a `null` branch and `type: [.., "null"]`; `const` and an `enum` of one value;
+//! `exclusiveMinimum` as a flag and as a number; `format` and `contentEncoding`; an inlined schema
+//! and a component of any name; security schemes of any name; `default` and `x-default`, which our
 //! document uses for a default outside its own bounds.
 //!
 //! `--prefix` maps the model names of the other listing to ours ([`prefix`]).
+//!
+//! # Two documents of ours
+//!
+//! Only our documents have `x-correction` or `x-not-shown`. If both documents have one of them,
+//! every keyword of every object is compared ([`keyword`]). Only equal notations, the order of
+//! members and elements, and what occurs twice are not reported. The generated types are compared
+//! as well, and reported if their effect is greater than that of all other differences.
+//!
+//! If one document is a provider's, these are ignored: texts, examples, tags, `operationId`, names
+//! of components, callbacks, webhooks, extensions, `uniqueItems`, `not`, `if`, `then`, the schema
+//! of `additionalProperties`, defaults in a response, and the format of a number in a request.
 //!
 //! # Breaking changes
 //!
@@ -22,8 +31,9 @@
 //! * **Response.** Callers must expect everything that the service may return, so *wider* is
 //!   breaking and narrower is compatible.
 //!
-//! The last column is the effect on the Rust API of the generated crate: `breaking` if code that
-//! uses it may not compile, `additive` if the API grows or warns, and `none` if it stays the same.
+//! What is neither narrower nor wider, but replaced, is breaking. The last column is the effect on
+//! the Rust API of the generated crate: `breaking` if code that uses it may not compile, `additive`
+//! if the API grows or warns, and `none` if it stays the same.
 //!
 //! | difference, from the first to the second | in a request | in a response | in Rust |
 //! |---|---|---|---|
@@ -34,63 +44,71 @@
 //! | other credentials demanded | breaking | | none |
 //! | other credentials accepted, too | compatible | | none |
 //! | server removed | breaking | | none |
-//! | server added | compatible | | none |
-//! | servers stated in only one document | compatible | | none |
+//! | server added, or servers stated in only one document | compatible | | none |
 //! | field, parameter or body removed | breaking | breaking | breaking |
 //! | required field, parameter or body added | breaking | | breaking |
 //! | required field added | | compatible | additive |
 //! | optional field, parameter or body added | compatible | compatible | additive |
-//! | optional becomes required | breaking | compatible | breaking (1) |
-//! | required becomes optional | compatible | breaking | breaking (1) |
-//! | bound or `pattern` narrowed or added | breaking | compatible | none |
-//! | bound or `pattern` widened or dropped | compatible | breaking | none |
-//! | `format` added | breaking | compatible | breaking (2) |
-//! | `format` dropped | compatible | breaking | breaking (2) |
-//! | value of an `enum` removed | breaking | compatible | breaking (2) |
-//! | value of an `enum` added | compatible | breaking | additive (2) |
-//! | `enum` added | breaking | compatible | breaking (2) |
-//! | `enum` dropped | compatible | breaking | breaking (2) |
-//! | type no longer allowed | breaking | compatible | breaking |
-//! | type newly allowed | compatible | breaking | breaking |
-//! | null no longer allowed | breaking | compatible | none (1) |
-//! | null newly allowed | compatible | breaking | none (1) |
-//! | any of these neither narrowed nor widened, but replaced | breaking | breaking | as above |
-//! | unknown fields no longer allowed | breaking | compatible | none |
-//! | unknown fields newly allowed | compatible | breaking | none |
-//! | default changed or dropped (3) | breaking | | none |
-//! | default stated where none was: nothing was promised | compatible | | none |
+//! | optional becomes required: narrower | breaking | compatible | breaking (1) |
+//! | one of several objects (`anyOf`, `oneOf`) removed: narrower | breaking | compatible | breaking |
+//! | bound, `pattern` or null: narrower or wider | by the rule | by the rule | none (1) |
+//! | `format` or a whole `enum`: stated is narrower | by the rule | by the rule | breaking (2) |
+//! | value of an `enum` removed: narrower | breaking | compatible | breaking (2) |
+//! | value of an `enum` added: wider | compatible | breaking | additive (2) |
+//! | types: fewer are narrower | by the rule | by the rule | breaking |
+//! | unknown fields no longer allowed: narrower | breaking | compatible | none |
+//! | default changed or dropped: callers that omit the field get something else | breaking | compatible | none |
+//! | default stated where none was: nothing was promised | compatible | compatible | none |
 //! | status code 2xx removed | | breaking | breaking |
 //! | status code 2xx added | | breaking | additive |
-//! | other status code added or removed (4) | | compatible | none |
+//! | other status code added or removed (3) | | compatible | none |
 //!
 //! (1) A required field of a request is an argument of `new`, and its type does not depend on null.
 //! A field of a response is an `Option` if it is optional or nullable, so either change is breaking
 //! if the field becomes an `Option` or is no longer one, and otherwise has no effect.
 //!
-//! (2) None for text in a response. The format of a number in a request is ignored: it restricts no
-//! value and selects no type.
-//!
-//! (3) Callers that omit the field get something else.
-//!
-//! (4) Callers must handle failures with an unknown body anyway.
+//! (2) None for text in a response, and for the format of a number in a request, which restricts no
+//! value. (3) Callers must handle failures with an unknown body anyway.
 //!
 //! The headers of a response follow the rules for its fields, but the crate has no types for them:
-//! their effect in Rust is `none`. The crate takes some types from extensions and from the names of
-//! components, which the comparison ignores. With `--released`, the generated types are compared as
-//! well, and reported if their effect is greater than that of all other differences.
+//! their effect in Rust is `none`.
+//!
+//! These are compared only between documents of ours:
+//!
+//! | difference | for callers | in Rust |
+//! |---|---|---|
+//! | `x-extensible-enum`: status added, a wider response | breaking | additive |
+//! | `x-extensible-enum`: status removed, a narrower response | compatible | breaking |
+//! | `x-success`, `x-region`, `x-mask-of`, `x-scaled-to-megapixels` | breaking | none |
+//! | `x-aspect-ratio` | breaking | breaking (4) |
+//! | `x-image`: encoding no longer accepted, a narrower request | breaking | breaking (4) |
+//! | `x-max-reference-images` lower: narrower | breaking | none (5) |
+//! | `x-max-megapixels`, `x-max-input-megapixels` lower: narrower | breaking | none |
+//! | `x-needs`, `x-not-accepted`: condition added: narrower | breaking | none |
+//! | `x-same-size` added: narrower | breaking | none |
+//! | `x-valid-seconds` lower: the address in a response expires earlier | breaking | none |
+//! | `x-secret`, `x-address` | compatible | breaking (4) |
+//! | name of a component of `schemas` | compatible | breaking |
+//! | texts: descriptions, examples, tags, `operationId`, `info`, callbacks, `x-kind`, ... | compatible | none |
+//! | `minimum` or `maximum` that is no smaller than the range of `int64` | compatible | none |
+//! | any other keyword, or a component that nothing refers to | breaking | none |
+//!
+//! (4) If it is stated in only one document, because it selects the type. Otherwise none. (5)
+//! Additive if it is new, and breaking if it is dropped, because `references` is a setter.
 //!
 //! A document without `servers`, or with the relative URL `/`, states no servers. Neither does a
 //! document such as ours, with placeholders in the reserved top-level domain `.invalid`.
 //!
-//! Alternatives (`anyOf`, `oneOf`) are read as the narrowest shape that covers all of them: a field
-//! is required if every alternative requires it. The same goes for the items of a tuple. A
-//! recursive schema is expanded once.
+//! Of alternatives (`anyOf`, `oneOf`), objects are compared one by one: those that are equal, then
+//! those of components with the same name, then the others in their order. All other alternatives
+//! are read as the narrowest shape that covers them, and so are the items of a tuple. A recursive
+//! schema is expanded once.
 //!
 //! # The report
 //!
 //! The same change at the same place is reported once, with all operations that have it
 //! ([`report`]): a change of a shared component is one line. The text joins places with the same
-//! change and shortens lists, JSON does not.
+//! change, shows only where texts differ, and shortens lists. JSON does not.
 //!
 //! The exit code is 0 if nothing differs, 1 if something does, and 2 if a document could not be
 //! read. With `--released`, it is 1 if the version of the workspace is lower than the changes since
@@ -98,6 +116,7 @@
 
 mod access;
 mod compare;
+mod keyword;
 mod load;
 mod node;
 mod prefix;
@@ -175,12 +194,10 @@ fn examine(
     let other = load(&arguments.other)?;
     let (from, to) = if released.is_some() { (&other, ours) } else { (ours, &other) };
     let mut comparison = differences(from, to, prefix.as_ref(), *only_common)?;
-    if released.is_some() {
-        let known = comparison.differences.iter().map(|difference| difference.finding.rust).max();
-        let generated = release::generated(&from.document, &to.document).into_iter();
-        // The others are consequences of differences between the documents.
-        comparison.differences.extend(generated.filter(|one| Some(one.finding.rust) > known));
-    }
+    // Most are consequences of differences between the documents.
+    let known = comparison.differences.iter().map(|difference| difference.rust).max();
+    let generated = release::generated(&from.document, &to.document).into_iter();
+    comparison.differences.extend(generated.filter(|one| Some(one.rust) > known));
     let release = match released {
         Some(version) => Release::new(version.clone(), Some(workspace), &comparison.differences),
         None => Release::new(workspace, None, &comparison.differences),
@@ -209,15 +226,17 @@ fn differences(
     // A header that either document uses for the key is authentication in both, not a parameter.
     let mut credentials = access::credential_headers(&from.document);
     credentials.append(&mut access::credential_headers(&to.document));
+    let are_ours = [from, to].iter().all(|listing| keyword::is_ours(&listing.document));
     let read = |listing: &Listing, prefix| {
-        service::read(&listing.document, &credentials, prefix).with_context(|| listing.name.clone())
+        service::read(&listing.document, &credentials, prefix, are_ours)
+            .with_context(|| listing.name.clone())
     };
     let first = read(from, None)?;
     let second = read(to, prefix)?;
     if let Some(prefix) = prefix
         && !prefix.occurs_in(&to.document)
     {
-        bail!("{}: no path starts with {}: check --prefix", to.name, prefix.start());
+        bail!("{}: no path starts with /v1/{}-: check --prefix", to.name, prefix.theirs);
     }
     let comparison = compare(&first, &second, only_common);
     if only_common && comparison.common.is_empty() {

@@ -13,7 +13,7 @@ pub fn credentials(
     root: &DocumentNode,
     operation: &DocumentNode,
     headers: &BTreeSet<String>,
-) -> Result<Option<(&'static str, Fact)>, Fault> {
+) -> Result<Option<Fact>, Fault> {
     let security = operation.get("security").or_else(|| root.get("security"));
     let requirements = security.map(|security| security.elements()).transpose()?;
     let requirements = requirements.unwrap_or_default();
@@ -24,10 +24,10 @@ pub fn credentials(
     if alternatives.is_empty() {
         alternatives.insert(BTreeSet::new());
     }
-    let headers: BTreeSet<_> = headers.iter().map(|name| key("header", name)).collect();
+    let headers: BTreeSet<_> = headers.iter().map(|name| key(name)).collect();
     let alternatives: BTreeSet<_> = alternatives.iter().map(|sent| sent | &headers).collect();
     let is_open = alternatives.contains(&BTreeSet::new());
-    Ok((!is_open).then_some(("authentication", Fact::Credentials(alternatives))))
+    Ok((!is_open).then_some(Fact::Credentials(alternatives)))
 }
 
 fn required(root: &DocumentNode, requirement: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
@@ -47,20 +47,15 @@ fn required(root: &DocumentNode, requirement: &DocumentNode) -> Result<BTreeSet<
 fn described(scheme: &DocumentNode) -> Result<String, Fault> {
     let text = |key: &str| scheme.need(key).and_then(|text| text.string());
     Ok(match text("type")? {
-        "apiKey" => key(text("in")?, text("name")?),
+        "apiKey" if text("in")? == "header" => key(text("name")?),
+        "apiKey" => format!("key in {} {}", text("in")?, text("name")?),
         "http" => format!("HTTP {}", text("scheme")?.to_lowercase()),
-        "oauth2" => "OAuth 2".to_owned(),
-        "openIdConnect" => format!("OpenID Connect by {}", text("openIdConnectUrl")?),
         other => other.to_owned(),
     })
 }
 
-/// An API key. The case of letters matters, except in headers.
-fn key(location: &str, name: &str) -> String {
-    match location {
-        "header" => format!("key in header {}", name.to_lowercase()),
-        _ => format!("key in {location} {name}"),
-    }
+fn key(header: &str) -> String {
+    format!("key in header {}", header.to_lowercase())
 }
 
 /// The headers that a document uses for API keys, in lower case.
@@ -78,36 +73,25 @@ pub fn servers(
     root: &DocumentNode,
     item: &DocumentNode,
     operation: &DocumentNode,
-) -> Result<Option<(&'static str, Fact)>, Fault> {
+) -> Result<Option<Fact>, Fault> {
     for holder in [operation, item, root] {
         let servers = holder.elements_of("servers")?;
         if !servers.is_empty() {
-            let urls = servers.iter().map(url).collect::<Result<Vec<_>, _>>()?;
-            let named: BTreeSet<_> = urls.into_iter().filter(|url| !says_nothing(url)).collect();
-            return Ok((!named.is_empty()).then_some(("servers", Fact::Any(named))));
+            let mut named = BTreeSet::new();
+            for server in &servers {
+                let url = server.need("url")?.string()?.trim_end_matches('/');
+                named.extend((!says_nothing(url)).then(|| url.to_owned()));
+            }
+            return Ok((!named.is_empty()).then_some(Fact::Any(named)));
         }
     }
     Ok(None)
-}
-
-/// The URL of a server, with the default of each variable.
-fn url(server: &DocumentNode) -> Result<String, Fault> {
-    let mut parts = server.need("url")?.string()?.split('{');
-    let mut url = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
-        url += server.need("variables")?.need(name)?.need("default")?.string()?;
-        url += rest;
-    }
-    Ok(url.trim_end_matches('/').to_owned())
 }
 
 /// Whether the URL is only the host of the document itself (`/`), or a placeholder. The top-level
 /// domain `.invalid` is reserved, so its names never resolve.
 fn says_nothing(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return url.is_empty() };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default().trim_end_matches('.').to_lowercase();
+    let host = rest.split(['/', ':']).next().unwrap_or_default();
     host == "invalid" || host.ends_with(".invalid")
 }

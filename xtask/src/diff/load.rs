@@ -1,16 +1,9 @@
 //! Loads a document from JSON or YAML.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::{fs, io, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
-
-/// The maximum size of a document in bytes. Listings of large services have a few megabytes.
-const SIZE: u64 = 32 << 20;
 
 /// A document, and its name for messages.
 pub struct Listing {
@@ -21,22 +14,13 @@ pub struct Listing {
 /// Loads a file, or standard input if the path is `-`.
 pub fn load(path: &Path) -> anyhow::Result<Listing> {
     let (name, text) = if path == Path::new("-") {
-        ("standard input".to_owned(), read(io::stdin().lock()))
+        ("standard input".to_owned(), io::read_to_string(io::stdin()))
     } else {
-        (path.display().to_string(), File::open(path).map_err(Into::into).and_then(read))
+        (path.display().to_string(), fs::read_to_string(path))
     };
     let text = text.with_context(|| format!("could not read {name}"))?;
     let document = parse(&text).with_context(|| format!("could not parse {name}"))?;
     Ok(Listing { name, document })
-}
-
-fn read(source: impl Read) -> anyhow::Result<String> {
-    let mut text = String::new();
-    source.take(SIZE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > SIZE {
-        bail!("larger than {} MiB", SIZE >> 20);
-    }
-    Ok(text)
 }
 
 /// Parses a document. A text that starts with `{` is JSON, because an OpenAPI document is an

@@ -5,29 +5,37 @@ use std::{
     fmt,
 };
 
+use serde_json::Value;
+
+/// The restrictions by name, which is that of a keyword if there is one.
+pub type Facts = BTreeMap<String, Fact>;
+
 /// An operation, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Node {
     pub kind: Kind,
-    /// The restrictions by name, which is that of a keyword if there is one. A node without facts
-    /// allows anything.
-    pub facts: BTreeMap<&'static str, Fact>,
+    /// A node without facts allows anything.
+    pub facts: Facts,
     /// The parts by what follows the place of this node in their places, such as `.name` or `[]`.
     pub parts: BTreeMap<String, Node>,
+    /// Objects of which a value is at least one. The facts and parts of this node hold for all.
+    pub alternatives: Vec<Node>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Kind {
     Operation,
-    /// A parameter, a body of a request, a header, or a field of an object.
+    /// A parameter, a body of a request, or a field of an object.
     #[default]
     Field,
     /// The items of an array.
     Items,
     /// A body of a response.
     Response,
-    /// The headers of a response.
-    Headers,
+    /// A header of a response. The crate has no types for them.
+    Header,
+    /// One of several objects.
+    Alternative,
 }
 
 /// A restriction.
@@ -39,25 +47,28 @@ pub enum Fact {
     Any(BTreeSet<String>),
     /// All of these apply: patterns or formats, which can only be compared for equality.
     All(BTreeSet<String>),
-    Lower {
+    /// The lowest or highest value, which is allowed itself unless it is exclusive.
+    Bound {
         value: f64,
-        exclusive: bool,
-    },
-    Upper {
-        value: f64,
-        exclusive: bool,
+        is_upper: bool,
+        is_exclusive: bool,
     },
     Multiple(f64),
-    /// The meaning of a missing value.
-    Default(String),
     /// Each alternative is a set of credentials that are sent together.
     Credentials(BTreeSet<BTreeSet<String>>),
+    /// Texts for people.
+    Text(BTreeSet<String>),
+    /// Values that can't be narrower or wider, such as a default.
+    Exact(BTreeSet<String>),
 }
 
 impl Node {
-    /// A node that allows no value.
-    pub fn nothing() -> Self {
-        Self { facts: [("type", Fact::Any(BTreeSet::new()))].into(), ..Self::default() }
+    /// The name of the component that a schema refers to.
+    pub fn name(&self) -> Option<&str> {
+        match self.facts.get("$ref") {
+            Some(Fact::Text(names)) => names.first()?.trim_end_matches('"').rsplit('/').next(),
+            _ => None,
+        }
     }
 
     pub fn has(&self, flag: &str) -> bool {
@@ -71,6 +82,11 @@ impl Node {
             Some(Fact::Any(types)) => Some(types),
             _ => None,
         }
+    }
+
+    pub fn types_besides_null(&self) -> Option<Fact> {
+        let names = self.types()?.iter().filter(|name| *name != "null");
+        Some(Fact::Any(names.cloned().collect()))
     }
 
     pub fn allows(&self, kind: &str) -> bool {
@@ -97,7 +113,7 @@ impl Node {
     /// The values that both nodes allow (`allOf`, a `$ref` with sibling keywords).
     pub fn and(mut self, other: Self) -> Self {
         for (name, fact) in other.facts {
-            let fact = match self.facts.remove(name) {
+            let fact = match self.facts.remove(&name) {
                 Some(own) => own.and(fact),
                 None => fact,
             };
@@ -110,10 +126,11 @@ impl Node {
             };
             self.parts.insert(name, part);
         }
+        self.alternatives.extend(other.alternatives);
         self
     }
 
-    /// The narrowest node that covers both (`anyOf`).
+    /// The narrowest node that covers both (`anyOf`). Objects are kept as alternatives.
     pub fn or(mut self, mut other: Self) -> Self {
         // A branch that only adds null must not remove the facts of the other.
         if other.is_only(&[]) {
@@ -125,58 +142,53 @@ impl Node {
             }
             return other;
         }
+        if self == other {
+            return self;
+        }
+        if self.allows("object") && other.allows("object") {
+            [self, other] = [self, other].map(Self::into_alternatives);
+        }
         let mut node = Self { kind: self.kind, ..Self::default() };
+        for either in [&mut self, &mut other] {
+            node.alternatives.append(&mut either.alternatives);
+        }
         for name in keys(&self.facts, &other.facts) {
-            let fact = match (self.facts.get(name), other.facts.get(name)) {
+            let fact = match (self.facts.get(&name), other.facts.get(&name)) {
                 (Some(a), Some(b)) => a.or(b),
-                (Some(only), None) if !concerns(name, &other) => Some(only.clone()),
-                (None, Some(only)) if !concerns(name, &self) => Some(only.clone()),
+                (Some(only), None) if !concerns(&name, &other) => Some(only.clone()),
+                (None, Some(only)) if !concerns(&name, &self) => Some(only.clone()),
                 _ => None,
             };
             node.facts.extend(fact.map(|fact| (name, fact)));
         }
-        for name in keys(&self.parts, &other.parts) {
-            let parts = [&mut self, &mut other].map(|node| node.parts.remove(&name));
-            let part = match parts {
-                [Some(a), Some(b)] => Some(a.or(b)),
-                [Some(only), None] => only.unless_in(&other),
-                [None, Some(only)] => only.unless_in(&self),
-                [None, None] => None,
-            };
-            node.parts.extend(part.map(|part| (name, part)));
+        // Only one of them has fields, and both may have items.
+        let are_arrays = self.allows("array") && other.allows("array");
+        let mut parts = other.parts;
+        for (name, part) in self.parts {
+            node.parts.extend(match parts.remove(&name) {
+                Some(other) => Some((name, part.or(other))),
+                None => (part.kind != Kind::Items || !are_arrays).then_some((name, part)),
+            });
         }
+        parts.retain(|_, part| part.kind != Kind::Items || !are_arrays);
+        node.parts.append(&mut parts);
         node
     }
 
-    /// This part, if an alternative does not have it.
-    fn unless_in(mut self, other: &Self) -> Option<Self> {
-        match self.kind {
-            Kind::Items => (!other.allows("array")).then_some(self),
-            _ => {
-                if other.allows("object") {
-                    self.facts.remove("required");
-                }
-                Some(self)
-            }
+    /// The node as one of several objects. What a field states about itself stays outside.
+    pub fn into_alternatives(mut self) -> Self {
+        if !self.alternatives.is_empty() {
+            return self;
         }
-    }
-
-    /// Makes the bounds of an integer inclusive: above 0 is at least 1.
-    pub fn count_whole_numbers(&mut self) {
-        if !self.is_only(&["integer"]) {
-            return;
+        let mut base = Self { kind: self.kind, ..Self::default() };
+        base.facts.extend(self.facts.get("type").map(|types| ("type".into(), types.clone())));
+        let own = ["required", "default"].into_iter();
+        base.facts.extend(own.filter_map(|name| self.facts.remove_entry(name)));
+        if let Some(Fact::Any(types)) = self.facts.get_mut("type") {
+            types.remove("null");
         }
-        for fact in self.facts.values_mut() {
-            match fact {
-                Fact::Lower { value, exclusive } if *exclusive => {
-                    (*value, *exclusive) = (value.floor() + 1.0, false);
-                }
-                Fact::Upper { value, exclusive } if *exclusive => {
-                    (*value, *exclusive) = (value.ceil() - 1.0, false);
-                }
-                _ => {}
-            }
-        }
+        base.alternatives.push(Self { kind: Kind::Alternative, ..self });
+        base
     }
 }
 
@@ -186,11 +198,14 @@ fn concerns(name: &str, node: &Node) -> bool {
         "minLength" | "maxLength" | "pattern" => node.allows("string"),
         "minItems" | "maxItems" => node.allows("array"),
         "minimum" | "maximum" | "multipleOf" => node.allows("integer"),
-        // A default restricts nothing.
-        "default" => false,
-        _ => true,
+        "type" | "enum" | "format" | "required" | "deprecated" | CLOSED => true,
+        // The others restrict nothing, or hold for one of several types that are read as one.
+        _ => false,
     }
 }
+
+/// The name of the fact that an object has no other fields than those listed.
+pub const CLOSED: &str = "unknown fields rejected";
 
 /// The keys of both maps.
 pub fn keys<Key: Ord + Clone, A, B>(a: &BTreeMap<Key, A>, b: &BTreeMap<Key, B>) -> BTreeSet<Key> {
@@ -207,16 +222,25 @@ impl Fact {
         Self::Any(names)
     }
 
+    pub fn lower(value: f64) -> Self {
+        Self::Bound { value, is_upper: false, is_exclusive: false }
+    }
+
+    pub fn upper(value: f64) -> Self {
+        Self::Bound { value, is_upper: true, is_exclusive: false }
+    }
+
     /// Whether this allows everything that `other` allows.
     fn includes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => this.is_superset(other),
             (Self::All(this), Self::All(other)) => this.is_subset(other),
-            (Self::Lower { value, exclusive }, Self::Lower { value: inner, exclusive: open }) => {
-                value < inner || (value == inner && (!exclusive || *open))
-            }
-            (Self::Upper { value, exclusive }, Self::Upper { value: inner, exclusive: open }) => {
-                value > inner || (value == inner && (!exclusive || *open))
+            (
+                Self::Bound { value, is_upper, is_exclusive },
+                Self::Bound { value: inner, is_exclusive: is_open, .. },
+            ) => {
+                let is_wider = if *is_upper { value > inner } else { value < inner };
+                is_wider || (value == inner && (!is_exclusive || *is_open))
             }
             (Self::Multiple(step), Self::Multiple(inner)) => {
                 let ratio = inner / step;
@@ -235,7 +259,8 @@ impl Fact {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => Self::Any(&this & &other),
             (Self::All(this), Self::All(other)) => Self::All(&this | &other),
-            (this @ Self::Default(_), _) => this,
+            (Self::Text(this), Self::Text(other)) => Self::Text(&this | &other),
+            (Self::Exact(this), Self::Exact(other)) => Self::Exact(&this | &other),
             (this, other) if this.includes(&other) => other,
             (this, _) => this,
         }
@@ -249,7 +274,8 @@ impl Fact {
                 let common = this & other;
                 (!common.is_empty()).then_some(Self::All(common))
             }
-            (Self::Default(_), _) => Some(self.clone()),
+            (Self::Text(this), Self::Text(other)) => Some(Self::Text(this | other)),
+            (Self::Exact(this), Self::Exact(other)) => Some(Self::Exact(this | other)),
             _ if self.includes(other) => Some(self.clone()),
             _ if other.includes(self) => Some(other.clone()),
             _ => None,
@@ -273,13 +299,13 @@ impl fmt::Display for Fact {
         match self {
             Self::Flag => f.write_str("true"),
             Self::Any(names) => f.write_str(&joined(names, ", ")),
-            Self::All(names) => f.write_str(&joined(names, " and ")),
-            Self::Lower { value, exclusive: true } => write!(f, "above {value}"),
-            Self::Upper { value, exclusive: true } => write!(f, "below {value}"),
-            Self::Lower { value, .. } | Self::Upper { value, .. } | Self::Multiple(value) => {
-                write!(f, "{value}")
+            Self::All(names) | Self::Text(names) | Self::Exact(names) => {
+                f.write_str(&joined(names, " and "))
             }
-            Self::Default(value) => f.write_str(value),
+            Self::Bound { value, is_upper, is_exclusive: true } => {
+                write!(f, "{} {value}", if *is_upper { "below" } else { "above" })
+            }
+            Self::Bound { value, .. } | Self::Multiple(value) => write!(f, "{value}"),
             Self::Credentials(alternatives) => {
                 let alternatives = alternatives.iter().map(|sent| joined(sent, " and "));
                 f.write_str(&alternatives.collect::<Vec<_>>().join(" or "))
@@ -295,4 +321,12 @@ pub fn types_in_words(types: Option<&BTreeSet<String>>) -> String {
         |name: &&String| *name != "null" && !(*name == "integer" && types.contains("number"));
     let names: Vec<_> = types.iter().filter(is_shown).map(String::as_str).collect();
     if names.is_empty() { "no type".to_owned() } else { names.join(" or ") }
+}
+
+/// The value as JSON, in which `5.0` is `5`.
+pub fn canonical(value: &Value) -> String {
+    match value.as_f64() {
+        Some(number) if value.is_f64() => number.to_string(),
+        _ => value.to_string(),
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// dash belongs to the match: `/v1/xyzzy` stays as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prefix {
-    theirs: String,
+    pub theirs: String,
     ours: String,
 }
 
@@ -33,31 +33,21 @@ impl Prefix {
         let paths = document["paths"].as_object();
         paths.is_some_and(|paths| paths.keys().any(|path| self.path(path) != *path))
     }
-
-    /// The start of the paths that the prefix concerns.
-    pub fn start(&self) -> String {
-        format!("/v1/{}-", self.theirs)
-    }
 }
 
 impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (theirs, ours) =
-            text.split_once('=').ok_or("expected THEIRS=OURS, for example xyz=gen")?;
-        for (side, what) in [(theirs, "before"), (ours, "after")] {
-            if side.is_empty() {
-                return Err(format!("the prefix {what} `=` is empty; expected THEIRS=OURS"));
-            }
-            let known = |character: char| character.is_ascii_alphanumeric() || character == '-';
-            if !side.chars().all(known) || side.ends_with('-') {
-                return Err(format!(
-                    "`{side}` is not a model name prefix: use letters, digits and dashes, without \
-                     a dash at the end"
-                ));
-            }
-        }
+        let is_name = |name: &&str| {
+            let is_known = |character: char| character.is_ascii_alphanumeric() || character == '-';
+            !name.is_empty() && !name.ends_with('-') && name.chars().all(is_known)
+        };
+        let sides = text.split_once('=').map(|(theirs, ours)| [theirs, ours]);
+        let [theirs, ours] = sides.filter(|sides| sides.iter().all(is_name)).ok_or(
+            "expected THEIRS=OURS, for example xyz=gen: letters, digits and dashes, without a dash \
+             at the end",
+        )?;
         Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
     }
 }

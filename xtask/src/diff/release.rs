@@ -1,10 +1,12 @@
 //! The version that a release demands.
 
+use std::collections::BTreeSet;
+
 use semver::{BuildMetadata, Prerelease, Version};
 use serde_json::Value;
 
-use super::compare::{Change, Difference, Effect, Finding, Mark};
-use crate::outline::{self, Types};
+use super::compare::{Change, Difference, Effect, Mark};
+use crate::outline;
 
 /// The requirement on a release after `released` with these changes.
 pub struct Release {
@@ -18,7 +20,7 @@ pub struct Release {
 impl Release {
     /// The release with these differences; without any, the released version is good enough.
     pub fn new(released: Version, workspace: Option<Version>, differences: &[Difference]) -> Self {
-        let effect = differences.iter().map(|difference| difference.finding.rust).max();
+        let effect = differences.iter().map(|difference| difference.rust).max();
         let demanded = effect.map_or(released.clone(), |effect| demanded(&released, effect));
         Self { released, demanded, effect: effect.unwrap_or(Effect::None), workspace }
     }
@@ -44,45 +46,32 @@ fn demanded(released: &Version, effect: Effect) -> Version {
     }
 }
 
-/// The differences between the types that the generator makes of two documents. They show what the
-/// comparison of the documents ignores: extensions such as `x-image`, and names of components. A
-/// document of an older version may not be valid today: then there is nothing to compare.
+/// The differences between the types that the generator makes of two documents, to demand no less
+/// than they do. A document of an older version may not be valid today: then there is nothing to
+/// compare.
 pub fn generated(from: &Value, to: &Value) -> Vec<Difference> {
-    let types = |document: &Value| outline::types_of(&document.to_string()).ok();
-    let (Some(from), Some(to)) = (types(from), types(to)) else { return Vec::new() };
-    let (from, to) = (lines(&from), lines(&to));
-    let difference = |(name, place): (&str, &str), change: Change, rust: Effect| Difference {
-        operation: name.to_owned(),
-        finding: Finding { place: Some(place.to_owned()), change, mark: Mark::Compatible, rust },
+    let lines = |document: &Value| {
+        let types = outline::types_of(&document.to_string()).ok()?;
+        let lines = types.lines.into_iter().flat_map(|(name, lines)| {
+            // Without the note that the type is deprecated.
+            let name = name.split(" (").next().unwrap_or_default().to_owned();
+            lines.into_iter().map(move |line| (name.clone(), line.trim().to_owned()))
+        });
+        Some(lines.collect::<BTreeSet<_>>())
     };
-    let mut found = Vec::new();
-    for ((name, place), line) in &from {
-        let same = to.iter().find(|(key, _)| *key == (*name, *place));
-        if same.is_none_or(|(_, other)| other != line) {
-            let now = same.map_or("none", |(_, other)| other);
-            let change = Change::Changed { aspect: "type", from: (*line).into(), to: now.into() };
-            found.push(difference((name, place), change, Effect::Breaking));
-        }
-    }
-    for ((name, place), line) in to {
-        if !from.iter().any(|(key, _)| *key == (name, place)) {
-            let change = Change::Added { what: line.into() };
-            found.push(difference((name, place), change, Effect::Additive));
-        }
-    }
-    found
-}
-
-/// The types of all members and functions, by the name of the type without the note on its
-/// deprecation, and their own name.
-fn lines(types: &Types) -> Vec<((&str, &str), &str)> {
-    let mut all = Vec::new();
-    for (heading, lines) in &types.lines {
-        let name = heading.split(" (").next().unwrap_or(heading);
-        for line in lines.iter().map(|line| line.trim()) {
-            let (place, rest) = line.split_at(line.find([':', '(']).unwrap_or(line.len()));
-            all.push(((name, place), rest.trim_start_matches(": ")));
-        }
-    }
-    all
+    let (Some(from), Some(to)) = (lines(from), lines(to)) else { return Vec::new() };
+    let difference = |name: &str, change: Change, rust: Effect| Difference {
+        operations: vec![name.to_owned()],
+        place: None,
+        change,
+        mark: Mark::Compatible,
+        rust,
+    };
+    let removed = from.difference(&to).map(|(name, what)| {
+        difference(name, Change::Removed { what: what.clone() }, Effect::Breaking)
+    });
+    let added = to.difference(&from).map(|(name, what)| {
+        difference(name, Change::Added { what: what.clone() }, Effect::Additive)
+    });
+    removed.chain(added).collect()
 }

@@ -1,17 +1,17 @@
 //! Formats the result of a comparison.
 //!
 //! A change of a shared component has the same place and the same effect in every operation that
-//! uses it, so it is reported once, with all these operations. So is the same change of schemas
-//! that are not shared, or whose components have other names in the other document.
+//! uses it, so it is one difference of all these operations. So is the same change of schemas that
+//! are not shared, or whose components have other names in the other document.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    compare::{Change, Comparison, Difference, Effect, Finding, Mark},
+    compare::{Change, Comparison, Difference, Effect, Mark},
     release::Release,
+    service::DOCUMENT,
 };
 
 /// A comparison, and what the report says about it.
@@ -25,38 +25,18 @@ pub struct Report<'a> {
     pub release: &'a Release,
 }
 
-/// A finding, and the operations that have it.
-#[derive(Debug, Serialize)]
-pub struct Group<'a> {
-    pub operations: Vec<&'a str>,
-    #[serde(flatten)]
-    pub finding: &'a Finding,
-}
-
-/// The groups, in the order of their first difference.
-pub fn groups(differences: &[Difference]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group> = Vec::new();
-    for Difference { operation, finding } in differences {
-        match groups.iter_mut().find(|group| group.finding == finding) {
-            Some(group) => group.operations.push(operation),
-            None => groups.push(Group { operations: vec![operation], finding }),
-        }
-    }
-    groups
-}
-
 impl Report<'_> {
     /// Text of about one screen: one line for each change.
     pub fn text(&self) -> String {
-        let groups = groups(&self.comparison.differences);
-        let mut text = if groups.is_empty() {
+        let differences = &self.comparison.differences;
+        let mut text = if differences.is_empty() {
             "No differences.\n".to_owned()
         } else {
             format!("Changes from {} to {}\n", self.from, self.to)
         };
-        let rows = rows(&groups);
+        let rows = rows(differences);
         for (mark, title) in [(Mark::Breaking, "Breaking"), (Mark::Compatible, "Compatible")] {
-            let mut rows = rows.iter().filter(|row| row[0].finding.mark == mark).peekable();
+            let mut rows = rows.iter().filter(|row| row[0].mark == mark).peekable();
             if rows.peek().is_some() {
                 let _ = writeln!(text, "\n{title} for callers of the service:");
             }
@@ -64,35 +44,36 @@ impl Report<'_> {
                 let _ = writeln!(text, "  {}", line(row, &self.comparison.common));
             }
         }
-        text += &self.summary(&groups);
+        text += &self.summary(differences);
         // Names come from the document, and must not control the terminal.
         let harmless = |character: char| character == '\n' || !character.is_control();
         text.chars().map(|character| if harmless(character) { character } else { '?' }).collect()
     }
 
-    fn summary(&self, groups: &[Group]) -> String {
+    fn summary(&self, differences: &[Difference]) -> String {
         let mut summary = String::new();
         let Release { released, demanded, effect, workspace } = self.release;
-        if !groups.is_empty() {
-            let operations: BTreeSet<_> =
-                groups.iter().flat_map(|group| &group.operations).collect();
-            let differ = match operations.len() {
-                1 => "1 operation differs".to_owned(),
-                several => format!("{several} operations differ"),
-            };
-            let breaking = count_breaking(groups);
-            let compatible = groups.len() - breaking;
-            let _ = writeln!(summary, "\n{differ}: {breaking} breaking, {compatible} compatible");
-        }
         if self.only_common {
             let Comparison { common, only_from, only_to, .. } = self.comparison;
             let (count, from, to) = (common.len(), self.from, self.to);
             let _ = writeln!(
                 summary,
-                "{count} operations compared; {only_from} only in {from}, {only_to} only in {to}"
+                "\n{count} operations compared; {only_from} only in {from}, {only_to} only in {to}"
             );
         }
-        if !groups.is_empty() {
+        if !differences.is_empty() {
+            let operations = differences.iter().flat_map(|difference| &difference.operations);
+            let operations: BTreeSet<_> =
+                operations.filter(|operation| **operation != DOCUMENT).collect();
+            let differ = match operations.len() {
+                1 => "1 operation differs".to_owned(),
+                several => format!("{several} operations differ"),
+            };
+            let breaking = count_breaking(differences);
+            let compatible = differences.len() - breaking;
+            let blank = if self.only_common { "" } else { "\n" };
+            let _ =
+                writeln!(summary, "{blank}{differ}: {breaking} breaking, {compatible} compatible");
             let reason = match effect {
                 Effect::Breaking => "the Rust API breaks",
                 Effect::Additive => "the Rust API grows",
@@ -117,14 +98,13 @@ impl Report<'_> {
     /// JSON: a single object. Nothing is shortened.
     pub fn json(&self) -> serde_json::Result<String> {
         let Comparison { differences, common, only_from, only_to } = self.comparison;
-        let groups = groups(differences);
-        let breaking = count_breaking(&groups);
+        let breaking = count_breaking(differences);
         let Release { released, demanded, effect, workspace } = self.release;
         let report = json!({
             "from": self.from,
             "to": self.to,
             "breaking": breaking,
-            "compatible": groups.len() - breaking,
+            "compatible": differences.len() - breaking,
             "operations": {
                 "common": common.len(),
                 "only_from": only_from,
@@ -136,35 +116,37 @@ impl Report<'_> {
                 "rust": effect,
                 "workspace": workspace.as_ref().map(ToString::to_string),
             },
-            "differences": groups,
+            "differences": differences,
         });
         serde_json::to_string_pretty(&report).map(|text| text + "\n")
     }
 }
 
-fn count_breaking(groups: &[Group]) -> usize {
-    groups.iter().filter(|group| group.finding.mark == Mark::Breaking).count()
+fn count_breaking(differences: &[Difference]) -> usize {
+    differences.iter().filter(|difference| difference.mark == Mark::Breaking).count()
 }
 
-/// Joins the groups that fit into one line, because they differ only in their place, or in what is
-/// added or removed there. Most operations first, then in the order of the groups.
-pub fn rows<'a>(groups: &'a [Group<'a>]) -> Vec<Vec<&'a Group<'a>>> {
-    let are_alike = |a: &Group, b: &Group| {
-        let changes = [a, b].map(|group| match &group.finding.change {
-            Change::Added { .. } => ("added", None),
-            Change::Removed { .. } => ("removed", None),
-            change @ Change::Changed { .. } => ("changed", Some(change)),
-        });
-        let rest = [a, b].map(|Group { operations, finding }| {
-            (operations, finding.mark, finding.rust, finding.place.is_some())
-        });
-        changes[0] == changes[1] && rest[0] == rest[1]
+/// Joins the differences that fit into one line: they differ only in their place, or in what is
+/// added or removed there. Texts are joined if they have the same keyword. Most operations first,
+/// then in the order of the differences.
+pub fn rows(differences: &[Difference]) -> Vec<Vec<&Difference>> {
+    let are_alike = |a: &Difference, b: &Difference| {
+        let same = match (&a.change, &b.change) {
+            (Change::Reworded { aspect: a, .. }, Change::Reworded { aspect: b, .. }) => {
+                return a == b;
+            }
+            (Change::Added { .. }, Change::Added { .. }) => true,
+            (Change::Removed { .. }, Change::Removed { .. }) => true,
+            (a, b) => a == b,
+        };
+        let rest = [a, b].map(|one| (&one.operations, one.mark, one.rust, one.place.is_some()));
+        same && rest[0] == rest[1]
     };
-    let mut rows: Vec<Vec<&Group>> = Vec::new();
-    for group in groups {
-        match rows.iter_mut().find(|row| are_alike(row[0], group)) {
-            Some(row) => row.push(group),
-            None => rows.push(vec![group]),
+    let mut rows: Vec<Vec<&Difference>> = Vec::new();
+    for difference in differences {
+        match rows.iter_mut().find(|row| are_alike(row[0], difference)) {
+            Some(row) => row.push(difference),
+            None => rows.push(vec![difference]),
         }
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row[0].operations.len()));
@@ -172,29 +154,32 @@ pub fn rows<'a>(groups: &'a [Group<'a>]) -> Vec<Vec<&'a Group<'a>>> {
 }
 
 /// The line of a row; `common` are all operations that were compared.
-pub fn line(row: &[&Group], common: &[String]) -> String {
-    let Group { operations, finding } = row[0];
-    let rust = match finding.rust {
+pub fn line(row: &[&Difference], common: &[String]) -> String {
+    let rust = match row[0].rust {
         Effect::None => "none",
         Effect::Additive => "additive",
         Effect::Breaking => "breaking",
     };
-    let places: Vec<_> = row.iter().filter_map(|group| group.finding.place.as_deref()).collect();
+    let operations = row.iter().flat_map(|difference| &difference.operations);
+    let operations: BTreeSet<_> = operations.map(String::as_str).collect();
+    let operations: Vec<_> = operations.into_iter().collect();
+    let places: Vec<_> = row.iter().filter_map(|difference| difference.place.as_deref()).collect();
     let list = shortened(&places);
     let lone = |verb: &str, what: &str| match places.len() {
         0 => format!("{verb}: {what}"),
         1 => format!("{verb}: {list} ({what})"),
         _ => format!("{verb}: {list}"),
     };
-    let change = match &finding.change {
+    let place = if places.is_empty() { String::new() } else { list.clone() + ": " };
+    let change = match &row[0].change {
         Change::Added { what } => lone("added", what),
         Change::Removed { what } => lone("removed", what),
         Change::Changed { aspect, from, to } => {
-            let place = if places.is_empty() { String::new() } else { list + ": " };
             format!("{place}{aspect}: {}", sides(aspect, from, to))
         }
+        Change::Reworded { aspect, .. } => format!("{place}{aspect}: other text"),
     };
-    format!("Rust {rust:<8}  {change} [{}]", operations_in_words(operations, common))
+    format!("Rust {rust:<8}  {change} [{}]", operations_in_words(&operations, common))
 }
 
 /// The first names, and how many more there are.
@@ -216,7 +201,7 @@ fn sides(aspect: &str, from: &str, to: &str) -> String {
         Some(values.iter().map(ToString::to_string).collect::<BTreeSet<_>>())
     };
     match (aspect, values(from), values(to)) {
-        ("enum", Some(from), Some(to)) => {
+        ("enum" | "x-extensible-enum" | "x-image", Some(from), Some(to)) => {
             let new = to.difference(&from).map(|value| format!("+ {value}"));
             let gone = from.difference(&to).map(|value| format!("- {value}"));
             gone.chain(new).collect::<Vec<_>>().join(", ")

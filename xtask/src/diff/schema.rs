@@ -4,27 +4,50 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::node::{Fact, Kind, Node};
+use super::{
+    keyword,
+    node::{CLOSED, Fact, Facts, Kind, Node, canonical},
+};
 use crate::contract::{DocumentNode, Fault};
 
-/// The maximum nesting of schemas, with all `$ref`s followed.
+/// The maximum nesting of `$ref`s.
 const DEPTH: usize = 128;
 
 /// The maximum number of schemas in one document, because nested `$ref`s multiply.
 const SCHEMAS: usize = 200_000;
 
+/// Integers are exact as `f64` below this.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
+/// The range of `int64`, from its negative to itself.
+const RANGE: f64 = (1_u64 << 63) as f64;
+
+/// The keywords that have facts of their own. The others are read only from documents of ours.
+const READ: &str = "$ref additionalProperties allOf anyOf const contentEncoding contentMediaType \
+    default deprecated enum exclusiveMaximum exclusiveMinimum format items maxItems maxLength \
+    maximum minItems minLength minimum multipleOf nullable oneOf pattern prefixItems properties \
+    required type x-default";
+
 /// Reads the schemas of one document.
 #[derive(Default)]
 pub struct Reader<'a> {
+    /// Whether both documents are ours.
+    pub is_ours: bool,
+    /// The components that were referred to.
+    pub used: BTreeSet<String>,
     /// The number of schemas that were read.
     count: usize,
-    /// The number of schemas that are being read.
-    depth: usize,
     /// The components that are being read, so that recursion ends.
     components: Vec<DocumentNode<'a>>,
+    /// The components that were read outside of others, each with the number of its schemas.
+    known: BTreeMap<*const Value, (Node, usize)>,
 }
 
 impl<'a> Reader<'a> {
+    pub fn new(is_ours: bool) -> Self {
+        Self { is_ours, ..Self::default() }
+    }
+
     /// The values that the schema allows.
     pub fn read(&mut self, place: &DocumentNode<'a>) -> Result<Node, Fault> {
         self.count += 1;
@@ -32,27 +55,19 @@ impl<'a> Reader<'a> {
             let message = format!("more than {SCHEMAS} schemas, with all `$ref`s followed");
             return Err(place.fault(message));
         }
-        if self.depth > DEPTH {
-            return Err(place.fault(format!("schemas are nested deeper than {DEPTH}")));
+        if self.components.len() > DEPTH {
+            return Err(place.fault(format!("more than {DEPTH} `$ref`s in each other")));
         }
-        self.depth += 1;
-        let node = self.combined(place);
-        self.depth -= 1;
-        node
-    }
-
-    fn combined(&mut self, place: &DocumentNode<'a>) -> Result<Node, Fault> {
         if let Value::Bool(anything) = place.value {
-            return Ok(if *anything { Node::default() } else { Node::nothing() });
+            let nothing = (!anything).then(|| ("type".to_owned(), Fact::Any(BTreeSet::new())));
+            return Ok(Node { facts: nothing.into_iter().collect(), ..Node::default() });
         }
         place.object()?;
         let mut node = self.own(place)?;
-        if let Some(target) = place.referred()?
-            && !self.components.iter().any(|component| component.is(&target))
-        {
-            self.components.push(target);
-            node = node.and(self.read(&target)?);
-            self.components.pop();
+        if let Some(target) = place.referred()? {
+            self.used.insert(place.value["$ref"].to_string());
+            node.facts.insert("$ref".into(), Fact::Text([place.value["$ref"].to_string()].into()));
+            node = node.and(self.component(&target)?);
         }
         for part in place.elements_of("allOf")? {
             node = node.and(self.read(&part)?);
@@ -66,8 +81,34 @@ impl<'a> Reader<'a> {
         if place.flag("nullable")? {
             node.allow_null();
         }
-        node.count_whole_numbers();
         Ok(node)
+    }
+
+    /// The values that a component allows. A recursive one is expanded once.
+    fn component(&mut self, target: &DocumentNode<'a>) -> Result<Node, Fault> {
+        if self.components.iter().any(|component| component.is(target)) {
+            return Ok(Node::default());
+        }
+        let name = std::ptr::from_ref(target.value);
+        let is_outermost = self.components.is_empty();
+        if let Some((node, count)) = self.known.get(&name).filter(|_| is_outermost) {
+            self.count += count;
+            return Ok(node.clone());
+        }
+        let count = self.count;
+        self.components.push(*target);
+        let node = self.read(target)?;
+        self.components.pop();
+        if is_outermost {
+            self.known.insert(name, (node.clone(), self.count - count));
+        }
+        Ok(node)
+    }
+
+    /// The component that `place` refers to, or `place` itself.
+    pub fn resolved(&mut self, place: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
+        self.used.extend(place.value.get("$ref").map(ToString::to_string));
+        place.resolved()
     }
 
     /// The narrowest node that covers all of these schemas; `None` if there are none.
@@ -92,7 +133,7 @@ impl<'a> Reader<'a> {
         for name in place.elements_of("required")? {
             // If the field itself is described elsewhere (in `allOf`), this adds the flag to it.
             let part: &mut Node = parts.entry(format!(".{}", name.string()?)).or_default();
-            part.facts.insert("required", Fact::Flag);
+            part.facts.insert("required".into(), Fact::Flag);
         }
         // The items of a tuple are covered by one node. One without further items has
         // `"items": false`.
@@ -103,11 +144,24 @@ impl<'a> Reader<'a> {
         items.extend(further);
         let items = self.covering(&items)?;
         parts.extend(items.map(|items| ("[]".to_owned(), Node { kind: Kind::Items, ..items })));
-        Ok(Node { facts: facts(place)?, parts, ..Node::default() })
+        let mut facts = facts(place)?;
+        if self.is_ours {
+            keyword::state_others(&mut facts, place, &READ.split(' ').collect::<Vec<_>>());
+            // These values may say more than the facts.
+            for keyword in ["additionalProperties", "minimum", "maximum"] {
+                let value = place.value.get(keyword).filter(|value| match value.as_f64() {
+                    Some(number) => number.abs() >= EXACT,
+                    None => !value.is_boolean(),
+                });
+                let name = format!("exact {keyword}");
+                value.into_iter().for_each(|value| keyword::state(&mut facts, &name, value));
+            }
+        }
+        Ok(Node { facts, parts, ..Node::default() })
     }
 }
 
-fn facts(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
+fn facts(place: &DocumentNode) -> Result<Facts, Fault> {
     let values = match (place.get("const"), place.get("enum")) {
         (Some(only), _) => Some(vec![only]),
         (None, Some(values)) => Some(values.elements()?),
@@ -115,19 +169,32 @@ fn facts(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
     };
     let number = |keyword: &str| place.get(keyword).map(|limit| limit.number()).transpose();
     let text = |keyword: &str| place.get(keyword).map(|text| text.string()).transpose();
-    let mut facts = bounds(place)?;
-    facts.extend(types(place, values.as_deref())?.map(|types| ("type", types)));
-    if let Some(values) = values {
+    let mut facts = Facts::new();
+    let mut add = |name: &str, fact: Option<Fact>| {
+        facts.extend(fact.map(|fact| (name.to_owned(), fact)));
+    };
+    let types = types(place, values.as_deref())?;
+    // Above 0 is at least 1 for integers.
+    let is_whole = [Fact::types(["integer"]), Fact::types(["integer", "null"])].map(Some);
+    let is_whole = is_whole.contains(&types);
+    add("type", types);
+    let values = values.map(|values| {
         let values = values.iter().map(|value| value.value).filter(|value| !value.is_null());
-        let values = values.map(|value| canonical(value).to_string()).collect();
-        facts.insert("enum", Fact::Any(values));
-    }
+        Fact::Any(values.map(canonical).collect())
+    });
+    add("enum", values);
     // A missing field and null are the same if null is the default.
     let default = place.get("default").or_else(|| place.get("x-default"));
-    if let Some(default) = default.filter(|default| !default.value.is_null()) {
-        facts.insert("default", Fact::Default(canonical(default.value).to_string()));
+    let default = default.filter(|default| !default.value.is_null());
+    add("default", default.map(|value| Fact::Exact([canonical(value.value)].into())));
+    for (lowest, highest) in [("minLength", "maxLength"), ("minItems", "maxItems")] {
+        // A minimum length of 0 has no effect.
+        add(lowest, number(lowest)?.filter(|value| *value > 0.0).map(Fact::lower));
+        add(highest, number(highest)?.map(Fact::upper));
     }
-    facts.extend(number("multipleOf")?.map(|step| ("multipleOf", Fact::Multiple(step))));
+    add("minimum", bound(place, ["minimum", "exclusiveMinimum"], is_whole)?);
+    add("maximum", bound(place, ["maximum", "exclusiveMaximum"], is_whole)?);
+    add("multipleOf", number("multipleOf")?.map(Fact::Multiple));
     // In OpenAPI 3.1, bytes have a `contentEncoding` or a `contentMediaType` instead of a format.
     let format = match (text("format")?, text("contentEncoding")?, text("contentMediaType")?) {
         (Some(format), ..) => Some(format),
@@ -136,48 +203,41 @@ fn facts(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
         _ => None,
     };
     for (keyword, text) in [("pattern", text("pattern")?), ("format", format)] {
-        facts.extend(text.map(|text| (keyword, Fact::All([text.to_owned()].into()))));
+        add(keyword, text.map(|text| Fact::All([text.to_owned()].into())));
     }
-    if place.flag("deprecated")? {
-        facts.insert("deprecated", Fact::Flag);
-    }
+    add("deprecated", place.flag("deprecated")?.then_some(Fact::Flag));
     let closing = ["additionalProperties", "unevaluatedProperties"];
-    if closing.iter().any(|keyword| place.value.get(keyword) == Some(&Value::Bool(false))) {
-        facts.insert("unknown fields rejected", Fact::Flag);
-    }
+    let is_closed = |keyword: &&str| place.value.get(keyword) == Some(&Value::Bool(false));
+    add(CLOSED, closing.iter().any(is_closed).then_some(Fact::Flag));
     Ok(facts)
 }
 
-/// The bounds of numbers and lengths.
-fn bounds(place: &DocumentNode) -> Result<BTreeMap<&'static str, Fact>, Fault> {
-    let number = |keyword: &str| place.get(keyword).map(|limit| limit.number()).transpose();
-    let lower = |value, exclusive| Fact::Lower { value, exclusive };
-    let upper = |value, exclusive| Fact::Upper { value, exclusive };
-    let mut bounds = BTreeMap::new();
-    for keyword in ["minLength", "minItems"] {
-        // A minimum length of 0 has no effect.
-        let length = number(keyword)?.filter(|value| *value > 0.0);
-        bounds.extend(length.map(|value| (keyword, lower(value, false))));
-    }
-    for keyword in ["maxLength", "maxItems"] {
-        bounds.extend(number(keyword)?.map(|value| (keyword, upper(value, false))));
-    }
-    type Bound = fn(f64, bool) -> Fact;
-    let numbers: [(_, _, Bound); 2] =
-        [("minimum", "exclusiveMinimum", lower), ("maximum", "exclusiveMaximum", upper)];
-    for (keyword, exclusive, bound) in numbers {
-        // In OpenAPI 3.0 the exclusive bound is a flag of the other, in 3.1 a number.
-        let flag = place.get(exclusive).and_then(|flag| flag.value.as_bool());
-        let inclusive = number(keyword)?.map(|value| bound(value, flag == Some(true)));
-        let open = if flag.is_none() { number(exclusive)? } else { None };
-        let open = open.map(|value| bound(value, true));
-        let narrower = match (inclusive, open) {
-            (Some(inclusive), Some(open)) => Some(inclusive.and(open)),
-            (inclusive, open) => inclusive.or(open),
-        };
-        bounds.extend(narrower.map(|bound| (keyword, bound)));
-    }
-    Ok(bounds)
+/// The bound of a number by a keyword and its exclusive form.
+fn bound(
+    place: &DocumentNode,
+    [keyword, exclusive]: [&str; 2],
+    is_whole: bool,
+) -> Result<Option<Fact>, Fault> {
+    let number = |keyword: &str| match place.get(keyword).map(|limit| limit.number()).transpose()? {
+        // The range of `int64` restricts nothing, and most documents do not state it.
+        Some(limit) if limit.abs() >= RANGE => Ok(None),
+        limit => Ok(limit),
+    };
+    let is_upper = keyword == "maximum";
+    let bound = |value: f64, is_exclusive: bool| match (is_exclusive && is_whole, is_upper) {
+        (true, true) => Fact::upper(value.ceil() - 1.0),
+        (true, false) => Fact::lower(value.floor() + 1.0),
+        (false, _) => Fact::Bound { value, is_upper, is_exclusive },
+    };
+    // In OpenAPI 3.0 the exclusive bound is a flag of the other, in 3.1 a number.
+    let flag = place.get(exclusive).and_then(|flag| flag.value.as_bool());
+    let inclusive = number(keyword)?.map(|value| bound(value, flag == Some(true)));
+    let open = if flag.is_none() { number(exclusive)? } else { None };
+    let open = open.map(|value| bound(value, true));
+    Ok(match (inclusive, open) {
+        (Some(inclusive), Some(open)) => Some(inclusive.and(open)),
+        (inclusive, open) => inclusive.or(open),
+    })
 }
 
 /// The types, with `null`. Without `type` they are derived from other keywords.
@@ -214,20 +274,5 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    }
-}
-
-/// Normalizes numbers: `5.0` becomes `5`.
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let whole = number.as_f64().and_then(|number| number.to_string().parse::<i64>().ok());
-            whole.map_or_else(|| value.clone(), Value::from)
-        }
-        Value::Array(items) => items.iter().map(canonical).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), canonical(member))).collect()
-        }
-        _ => value.clone(),
     }
 }

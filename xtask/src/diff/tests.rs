@@ -1,6 +1,7 @@
 //! Tests of the comparison with small services.
 
 mod load;
+mod mutations;
 mod notations;
 mod operations;
 mod properties;
@@ -11,10 +12,11 @@ mod unreadable;
 use serde_json::{Value, json};
 
 use super::{
-    compare::{Change, Comparison, Difference},
+    compare::{Comparison, Difference},
     differences,
     load::Listing,
     prefix::Prefix,
+    report as reports,
 };
 
 /// The differences between two valid documents.
@@ -46,15 +48,9 @@ fn exchange(request: &Value, response: &Value) -> Value {
 fn there_and_back(from: &Value, to: &Value) -> String {
     let mut text = String::new();
     for (arrow, from, to) in [("->", from, to), ("<-", to, from)] {
-        for Difference { finding, .. } in compare(from, to) {
-            let place = finding.place.map_or(String::new(), |place| place + ": ");
-            let change = match finding.change {
-                Change::Added { what } => format!("added {what}"),
-                Change::Removed { what } => format!("removed {what}"),
-                Change::Changed { aspect, from, to } => format!("{aspect} {from} -> {to}"),
-            };
-            let [mark, rust] = [format!("{:?}", finding.mark), format!("Rust {:?}", finding.rust)];
-            text += &format!("  {arrow} {mark:<10}  {rust:<13}  {place}{change}\n");
+        for found in compare(from, to) {
+            let mark = format!("{:?}", found.mark);
+            text += &format!("  {arrow} {mark:<10}  {}\n", reports::line(&[&found], &[]));
         }
     }
     text

@@ -14,7 +14,8 @@ use std::{collections::BTreeMap, env, thread};
 
 use serde_json::Value;
 
-use self::mutation::{Mutation, all};
+use self::mutation::all;
+pub(crate) use self::mutation::{Action, Mutation};
 use crate::{check, contract, corrections, derived, interface::Lists, outline};
 
 /// Returns one mutation of each kind, of different places.
@@ -25,6 +26,37 @@ fn one_of_each_kind(mutations: Vec<Mutation>) -> Vec<Mutation> {
     }
     let kinds = kinds.into_values().enumerate();
     kinds.map(|(index, mut same)| same.swap_remove(index % same.len())).collect()
+}
+
+/// Returns the mutations to make: one of each kind, or all if the variable demands it.
+pub(crate) fn selected(document: &Value) -> Vec<Mutation> {
+    let mutations = all(document);
+    assert!(mutations.len() > 5_000, "found only {} mutations", mutations.len());
+    if env::var_os("IMAGEKILN_MUTATIONS").is_some_and(|which| which == "all") {
+        return mutations;
+    }
+    let mutations = one_of_each_kind(mutations);
+    assert!(mutations.len() > 500, "found only {} kinds of mutations", mutations.len());
+    mutations
+}
+
+/// Returns what `examine` finds in each mutated document, on all processors.
+pub(crate) fn examined<Found: Send>(
+    document: &Value,
+    mutations: &[Mutation],
+    examine: impl Fn(&Value, Option<String>) -> Found + Sync,
+) -> Vec<Found> {
+    let examine_part = |part: &[Mutation]| {
+        let mut document = document.clone();
+        let found = part.iter().map(|mutation| mutation.examine(&mut document, &examine));
+        found.collect::<Vec<_>>()
+    };
+    let threads = thread::available_parallelism().map_or(1, |count| count.get());
+    let parts = mutations.chunks(mutations.len().div_ceil(threads));
+    thread::scope(|scope| {
+        let running: Vec<_> = parts.map(|part| scope.spawn(|| examine_part(part))).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
 }
 
 /// The derived files that have texts of the document: the corrections, and the texts themselves.
@@ -59,27 +91,9 @@ fn every_mutation_is_reported_at_its_place_or_meaningless() {
     let lists = Lists::read().unwrap();
     let document = contract::parse(contract::DOCUMENT).unwrap();
     let before = texts(&document);
-    let mut mutations = all(&document);
-    assert!(mutations.len() > 5_000, "found only {} mutations", mutations.len());
-    if env::var_os("IMAGEKILN_MUTATIONS").is_none_or(|which| which != "all") {
-        mutations = one_of_each_kind(mutations);
-        assert!(mutations.len() > 500, "found only {} kinds of mutations", mutations.len());
-    }
-
-    let examine = |part: &[Mutation]| {
-        let mut document = document.clone();
-        let problems = part.iter().map(|mutation| {
-            let problems = |changed: &Value, text| problems(changed, text, &lists, &before);
-            mutation.examine(&mut document, problems)
-        });
-        problems.collect::<Vec<_>>()
-    };
-    let threads = thread::available_parallelism().map_or(1, |count| count.get());
-    let parts = mutations.chunks(mutations.len().div_ceil(threads));
-    let problems: Vec<Vec<String>> = thread::scope(|scope| {
-        let running: Vec<_> = parts.map(|part| scope.spawn(|| examine(part))).collect();
-        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
+    let mutations = selected(&document);
+    let problems =
+        examined(&document, &mutations, |changed, text| problems(changed, text, &lists, &before));
 
     let mut failures: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (mutation, problems) in mutations.iter().zip(problems) {

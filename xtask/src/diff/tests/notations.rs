@@ -76,10 +76,6 @@ fn equal() -> Value {
             { "type": "string", "title": "T", "description": "d", "examples": ["a"], "x-a": "b" },
         ],
         // Types and alternatives.
-        [
-            { "type": "integer" },
-            { "allOf": [{ "type": ["number", "string"] }, { "type": ["integer", "boolean"] }] },
-        ],
         [string, { "anyOf": [{ "type": "string", "enum": ["Ready", "Error"] }, string] }],
         [
             { "type": ["integer", "string"], "minimum": 1, "maxLength": 9 },
@@ -97,22 +93,18 @@ fn equal() -> Value {
             { "allOf": [of(json!({ "type": "string", "maxLength": 9 }), &[]), { "required": ["f"] }] },
         ],
         [
-            of(string.clone(), &[]),
-            { "anyOf": [of(string.clone(), &["f"]), of(string.clone(), &[])] },
-        ],
-        [
             of(string.clone(), &["f"]),
             { "anyOf": [of(string.clone(), &["f"]), of(string.clone(), &["f"])] },
+        ],
+        [
+            { "oneOf": [of(string.clone(), &["f"]), of(string.clone(), &[])], "nullable": true },
+            { "anyOf": [of(string.clone(), &[]), { "type": "null" }, of(string.clone(), &["f"])] },
         ],
         [
             { "type": "object", "additionalProperties": false },
             { "type": "object", "unevaluatedProperties": false },
         ],
-        [
-            { "type": "object" },
-            { "type": "object", "additionalProperties": true },
-            { "anyOf": [{ "type": "object" }, { "type": "object", "additionalProperties": false }] },
-        ],
+        [{ "type": "object" }, { "type": "object", "additionalProperties": true }],
         [
             { "type": ["string", "null"], "deprecated": true },
             { "anyOf": [{ "type": "string", "deprecated": true }, { "type": "null" }] },
@@ -123,10 +115,6 @@ fn equal() -> Value {
             { "type": "array", "items": { "type": ["string", "integer"] } },
             { "prefixItems": tuple },
             { "prefixItems": tuple, "items": false },
-        ],
-        [
-            { "type": "array", "items": { "type": ["string", "integer", "boolean"] } },
-            { "prefixItems": tuple, "items": { "type": "boolean" } },
         ],
         [
             { "type": ["array", "integer"], "items": string },
@@ -172,13 +160,12 @@ fn our_document_in_another_notation_is_equal() {
     fn translate(value: &Value) -> Value {
         match value {
             Value::Object(members) => {
+                let members = members.iter();
                 let mut translated: serde_json::Map<_, _> = members
-                    .iter()
-                    .filter(|(name, _)| *name != "nullable")
                     .map(|(name, member)| (name.replace("x-default", "default"), translate(member)))
                     .collect();
-                if members.get("nullable") != Some(&Value::Bool(true)) {
-                    return Value::Object(translated);
+                if translated.remove("nullable") != Some(true.into()) {
+                    return translated.into();
                 }
                 let default = translated.remove("default");
                 let mut nullable = json!({ "anyOf": [translated, { "type": "null" }] });

@@ -73,20 +73,16 @@ fn bodies() -> Value {
 fn every_rule_has_its_marks_and_effects() {
     let mut text = String::new();
     let in_field = |schema: &Value| json!({ "type": "object", "properties": { "f": schema } });
-    let fields = fields().as_array().unwrap().clone().into_iter().map(|pair| {
-        let [from, to] = [&pair[0], &pair[1]].map(in_field);
-        (pair, from, to)
-    });
-    let bodies = bodies().as_array().unwrap().clone().into_iter().map(|pair| {
-        let [from, to] = [pair[0].clone(), pair[1].clone()];
-        (pair, from, to)
-    });
-    for (pair, from, to) in fields.chain(bodies) {
-        let anything = json!({});
-        text += &format!("{}\n{}\n", pair[0], pair[1]);
-        text += &there_and_back(&exchange(&from, &anything), &exchange(&to, &anything));
-        text += &there_and_back(&exchange(&anything, &from), &exchange(&anything, &to));
-        text.push('\n');
+    for (pairs, read) in
+        [(fields(), &in_field as &dyn Fn(&Value) -> Value), (bodies(), &Value::clone)]
+    {
+        for pair in pairs.as_array().unwrap() {
+            let ([from, to], anything) = ([&pair[0], &pair[1]].map(read), json!({}));
+            text += &format!("{}\n{}\n", pair[0], pair[1]);
+            text += &there_and_back(&exchange(&from, &anything), &exchange(&to, &anything));
+            text += &there_and_back(&exchange(&anything, &from), &exchange(&anything, &to));
+            text.push('\n');
+        }
     }
     insta::assert_snapshot!(text);
 }
