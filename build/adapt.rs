@@ -55,7 +55,7 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
     }
     for name in &contract.responses.schemas {
         // The SDK reads the alternatives itself.
-        if ["anyOf", "oneOf"].iter().all(|choice| originals[name].get(choice).is_none()) {
+        if originals[name].get("oneOf").is_none() {
             schemas.insert(name.clone(), open(&originals[name]));
         }
     }
@@ -154,6 +154,7 @@ fn open(schema: &Value) -> Value {
     match members.get("type").and_then(Value::as_str) {
         Some("object") => {
             members.insert("additionalProperties".to_owned(), json!({}));
+            members.remove("not");
             let properties = members.get_mut("properties").and_then(Value::as_object_mut);
             let properties = properties.into_iter().flat_map(Map::values_mut);
             properties.for_each(|property| *property = open(property));

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::{
     choice::variant,
     document::DocumentNode,
@@ -37,10 +39,11 @@ pub const STATUS: &str = "TaskStatus";
 /// The variant of its type for all other statuses.
 pub const IN_PROGRESS: &str = "InProgress";
 
-const OBJECT: [&str; 7] = [
+const OBJECT: [&str; 8] = [
     "type",
     "description",
     "required",
+    "not",
     "properties",
     "additionalProperties",
     "x-not-shown",
@@ -104,16 +107,8 @@ impl Responses {
     fn read_schema(&mut self, name: &str, target: &DocumentNode) -> Result<(), Fault> {
         target.need("description")?.text()?;
         frame::check_notes(target)?;
-        if let Some(responses) = target.get("anyOf") {
-            let known = ["description", "anyOf", "x-not-shown", "x-correction"];
-            frame::known(target, "a choice of responses", known.into_iter())?;
-            let responses = responses.distinct_elements()?;
-            return responses.iter().try_for_each(|one| self.read_reference(one));
-        }
-        if let Some(types) = target.get("oneOf") {
-            let known = ["description", "oneOf"];
-            frame::known(target, "a choice of types", known.into_iter())?;
-            return types.distinct_elements()?.iter().try_for_each(read_scalar);
+        if let Some(alternatives) = target.get("oneOf") {
+            return self.read_alternatives(target, &alternatives.distinct_elements()?);
         }
         let declared = target.need("type")?;
         match declared.string()? {
@@ -121,6 +116,35 @@ impl Responses {
             "string" => self.read_statuses(name, target),
             _ => Err(declared.fault("expected `object`, or `string` with `x-extensible-enum`")),
         }
+    }
+
+    /// Reads a choice of responses, which are references, or of types. No response may fit two, so
+    /// each excludes a field that an earlier one requires.
+    fn read_alternatives(
+        &mut self,
+        target: &DocumentNode,
+        alternatives: &[DocumentNode],
+    ) -> Result<(), Fault> {
+        if alternatives.iter().all(|one| one.get("$ref").is_none()) {
+            let known = ["description", "oneOf"];
+            frame::known(target, "a choice of types", known.into_iter())?;
+            return alternatives.iter().try_for_each(read_scalar);
+        }
+        let known = ["description", "oneOf", "x-not-shown", "x-correction"];
+        frame::known(target, "a choice of responses", known.into_iter())?;
+        let mut earlier: Vec<Vec<String>> = Vec::new();
+        for one in alternatives {
+            self.read_reference(one)?;
+            let one = one.resolved()?;
+            let excluded = one.get("not").map_or(Ok(Vec::new()), |not| required(&not))?;
+            if !earlier.iter().all(|names| names.iter().any(|name| excluded.contains(name))) {
+                let message = "a response could fit this one and an earlier one: exclude a field \
+                               that the earlier one requires with `not`";
+                return Err(one.fault(message));
+            }
+            earlier.push(required(&one)?);
+        }
+        Ok(())
     }
 
     fn read_object(&mut self, place: &DocumentNode) -> Result<(), Fault> {
@@ -132,6 +156,20 @@ impl Responses {
             let name = element.string()?;
             if properties.get(name).is_none() {
                 return Err(element.fault(format!("`{name}` is required but is not a property")));
+            }
+        }
+        if let Some(not) = place.get("not") {
+            let [name] = not.need("required")?.distinct_elements()?[..] else {
+                return Err(not.fault("expected one name in `required`"));
+            };
+            // Linters expect the name in `properties`.
+            let expected =
+                json!({ "required": [name.text()?], "properties": { name.text()?: {} } });
+            if *not.value != expected {
+                return Err(not.fault(format!("expected {expected}")));
+            }
+            if properties.get(name.text()?).is_some() {
+                return Err(name.fault("the response has a field with this name"));
             }
         }
         if properties.members()?.is_empty() {
@@ -248,6 +286,11 @@ impl Responses {
         }
         Ok(())
     }
+}
+
+/// The names in `required`.
+fn required(place: &DocumentNode) -> Result<Vec<String>, Fault> {
+    place.get("required").map_or(Ok(Vec::new()), |names| names.strings())
 }
 
 fn read_scalar(place: &DocumentNode) -> Result<(), Fault> {

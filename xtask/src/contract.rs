@@ -64,6 +64,7 @@ mod tests {
     fn a_fault_of_the_document_is_named_with_its_place() {
         let pro = "/paths/~1v1~1gen-2-pro/post";
         let fill = "/paths/~1v1~1gen-pro-1.0-fill/post";
+        let webhook = "/components/schemas/AsyncWebhookResponse";
         let ultra = "/paths/~1v1~1gen-pro-1.1-ultra/post";
         let example = "requestBody/content/application~1json/example";
         let field = "/components/schemas/Gen2Pro/properties";
@@ -169,6 +170,14 @@ mod tests {
                     object(json!({ "b": { "$ref": "#/components/schemas/One" } })),
                 ),
             ],
+            vec![(
+                format!("{webhook}/not"),
+                json!({ "required": ["cost"], "properties": { "cost": {} } }),
+            )],
+            vec![(
+                format!("{webhook}/not"),
+                json!({ "required": ["other"], "properties": { "other": {} } }),
+            )],
             vec![("/components/schemas/TaskStatus/x-success".into(), json!(["Done"]))],
             vec![
                 ("/components/schemas/TaskStatus/x-success".into(), json!(["Ready"])),

@@ -206,6 +206,8 @@ impl Environment {
         let mut words = line.split(' ');
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).current_dir(directory).envs(VARIABLES).env("PATH", &self.path);
+        // It may be a linter, whose rules are not those of generated code.
+        command.env_remove("RUSTC_WORKSPACE_WRAPPER");
         let go_paths = [directory, Path::new(DEBIAN_GO)];
         command.env("GOPATH", env::join_paths(go_paths).unwrap_or_default());
         command.env("GOCACHE", self.folder.join("go-cache"));

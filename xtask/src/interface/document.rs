@@ -122,7 +122,7 @@ fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
     let response = responses.need("200")?.resolved()?;
     let schema = response.need("content")?.need("application/json")?.need("schema")?;
     let target = schema.resolved()?;
-    let alternatives_of = target.elements_of("anyOf")?;
+    let alternatives_of = target.elements_of("oneOf")?;
     let names = if alternatives_of.is_empty() {
         vec![name_of(&schema)]
     } else {

@@ -45,7 +45,7 @@ fn objects(root: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
 fn collect(response: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Fault> {
     let Some(content) = response.get("content") else { return Ok(()) };
     let schema = content.need("application/json")?.need("schema")?;
-    let alternatives = schema.resolved()?.elements_of("anyOf")?;
+    let alternatives = schema.resolved()?.elements_of("oneOf")?;
     if alternatives.is_empty() {
         return add_name(&schema, found);
     }
