@@ -167,27 +167,37 @@ fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Oper
     Ok(operation)
 }
 
+/// The most image fields with one name and numbers: `input_image`, `input_image_2`.
+fn count_references(images: &[&str]) -> usize {
+    let base =
+        |name: &str| name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()).to_owned();
+    let counts =
+        images.iter().map(|name| images.iter().filter(|other| base(name) == base(other)).count());
+    counts.max().unwrap_or_default()
+}
+
 /// Every fact about the images and fields of an operation has a field that it can be about.
 fn check_uses(place: &DocumentNode, operation: &Operation) -> Result<(), Fault> {
     let submission = operation.submission.as_ref();
     let fields = submission.map_or(&[][..], |submission| &submission.fields);
     let is_open = submission.is_some_and(|submission| submission.is_open);
     let is_image = |field: &&Field| matches!(field.kind, Kind::Image { mask_of: None, .. });
-    let images = fields.iter().filter(is_image).count();
+    let images: Vec<_> = fields.iter().filter(is_image).map(|field| field.name.as_str()).collect();
     for keyword in ["x-kind", "x-needs", "x-not-accepted", "x-max-reference-images"] {
         if let (Some(fact), None) = (place.get(keyword), submission) {
             return Err(fact.fault("only a submission can have this"));
         }
     }
+    let references = count_references(&images);
     if let Some(most) = operation.max_reference_images
-        && most != images as u64
-        && !(is_open && images == 0)
+        && most != references as u64
+        && !(is_open && images.is_empty())
     {
-        let message = format!("the request has {images} image fields, not {most}");
+        let message = format!("the request has {references} image fields, not {most}");
         return Err(place.need("x-max-reference-images")?.fault(message));
     }
     if let Some(most) = place.get("x-max-input-megapixels")
-        && images == 0
+        && images.is_empty()
         && !is_open
     {
         return Err(most.fault("the request has no image field"));

@@ -83,7 +83,7 @@ pub fn fit(field: &Field, value: &Value) -> Result<(), String> {
             Value::String(text),
         ) if is_url(text) => Ok(()),
         (Kind::Image { max_megapixels, .. }, Value::String(text)) => {
-            let pixels = size(text).map(|size| (size.width * size.height) as f64)?;
+            let pixels = size(text).map(|size| size.width as f64 * size.height as f64)?;
             let most = max_megapixels.unwrap_or(f64::INFINITY) * 1e6;
             if pixels <= most { Ok(()) } else { Err(format!("more than {most} pixels")) }
         }
