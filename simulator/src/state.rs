@@ -83,10 +83,15 @@ impl AppState {
         let clock = Clock::start(config.speed);
         let records = Records::new(&config, &clock)?;
         Ok(Self {
-            fetcher: Fetcher::new(config.fetch_images, own_ports, config.max_body_bytes)
+            fetcher: Fetcher::new(config.fetch_images, own_ports.clone(), config.max_body_bytes)
                 .map(Arc::new),
             signer: Signer::new(chance),
-            webhooks: Arc::new(Webhooks::new(config.webhooks.clone(), clock.clone(), chance)),
+            webhooks: Arc::new(Webhooks::new(
+                config.webhooks.clone(),
+                clock.clone(),
+                chance,
+                own_ports,
+            )),
             journal: Journal::new(config.max_kept_requests),
             faults: Faults::with_rules(chance, &config.faults)?,
             clock,

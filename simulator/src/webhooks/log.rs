@@ -12,12 +12,14 @@ use axum::{
     http::{HeaderName, HeaderValue},
 };
 
+use url::Origin;
+
 use super::{
-    receiver::{Origin, Receiver},
     settings::WebhookSettings,
     signing::SigningKey,
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
+use crate::http::outgoing::Target;
 
 /// The approximate size of a delivery without its texts.
 const OVERHEAD: usize = 1 << 10;
@@ -30,14 +32,15 @@ pub(super) struct Message {
     /// The URL without its secret parts.
     pub(super) url: String,
     /// Where to send it and how to sign it, or why it is refused.
-    pub(super) sendable: Result<(Receiver, SigningKey), &'static str>,
+    pub(super) sendable: Result<(Target, SigningKey), &'static str>,
     pub(super) webhook_id: String,
     pub(super) body: Bytes,
 }
 
 impl Message {
-    fn origin(&self) -> Option<&Origin> {
-        self.sendable.as_ref().ok().map(|(receiver, _)| &receiver.origin)
+    /// The scheme, host and port of the receiver.
+    fn origin(&self) -> Option<Origin> {
+        self.sendable.as_ref().ok().map(|(receiver, _)| receiver.url.origin())
     }
 
     fn size(&self) -> usize {
@@ -198,15 +201,17 @@ impl DeliveryLog {
         self.queue.first().map(|(due_at, _)| *due_at)
     }
 
-    /// Takes the first due delivery out of the queue. Returns its number and origin.
-    pub(super) fn take_due(&mut self, now: Duration) -> Option<(u64, Origin)> {
+    /// Takes the first due delivery out of the queue. Returns when it was due, its number, and the
+    /// origin of its receiver.
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<((Duration, u64), Origin)> {
         let (due_at, number) = self.queue.pop_first()?;
         if due_at > now {
             self.queue.insert((due_at, number));
             return None;
         }
         self.held.remove(&number);
-        self.deliveries.get(&number)?.message.origin().cloned().map(|origin| (number, origin))
+        let origin = self.deliveries.get(&number)?.message.origin()?;
+        Some(((due_at, number), origin))
     }
 
     /// Records the start of an attempt with these headers.
@@ -268,10 +273,11 @@ impl DeliveryLog {
     /// that ended earlier.
     fn release(&mut self, gone_out: &Message, number: u64, now: Duration) {
         let Self { deliveries, held, queue, .. } = self;
+        let origin = gone_out.origin();
         held.retain(|waiting| {
             let Some(delivery) = deliveries.get_mut(waiting) else { return false };
             let earlier = (delivery.message.final_at, *waiting) < (gone_out.final_at, number);
-            if !earlier || delivery.message.origin() != gone_out.origin() {
+            if !earlier || delivery.message.origin() != origin {
                 return true;
             }
             queue.remove(&(delivery.due_at, *waiting));

@@ -1,10 +1,6 @@
 //! Webhooks: when a task ends, its result is sent to the URL in its request.
 
-#[cfg(test)]
-mod fault_tests;
 mod log;
-mod post;
-mod receiver;
 mod sender;
 mod settings;
 mod signing;
@@ -23,24 +19,21 @@ use url::Url;
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog, Message},
-    post::Post,
-    receiver::Receiver,
+    sender::Post,
     signing::SigningKey,
 };
 pub use self::{
     settings::{WebhookScheme, WebhookSettings},
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
-use crate::runtime::{
-    chance::{Chance, hex},
-    clock::Clock,
+use crate::{
+    http::outgoing::{Allowed, Client},
+    runtime::{
+        chance::{Chance, hex},
+        clock::Clock,
+    },
+    values::secret::Secret,
 };
-use crate::values::secret::Secret;
-
-#[cfg(test)]
-#[path = "../../tests/http/webhook_receiver.rs"]
-#[allow(dead_code, reason = "the HTTP tests use the rest")]
-mod receiver_for_tests;
 
 /// The maximum time to hold a webhook back for that of a later task, on the simulator's clock.
 const HELD_AT_MOST: Duration = Duration::from_secs(30);
@@ -88,7 +81,13 @@ impl WebhookFaults {
 
 /// A webhook's URL without its secret parts: user information, query and fragment.
 pub(crate) fn shown(url: &str) -> String {
-    Url::parse(url).map_or_else(|_| "[unreadable]".to_owned(), |url| receiver::shown(&url))
+    let Ok(mut url) = Url::parse(url) else { return "[unreadable]".to_owned() };
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail only for URLs without a host, which have no user either.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
 }
 
 /// The webhooks of a simulator, pending and finished.
@@ -96,14 +95,30 @@ pub(crate) struct Webhooks {
     settings: WebhookSettings,
     clock: Clock,
     chance: Chance,
+    client: Client,
     log: Mutex<DeliveryLog>,
     /// Notified of every change.
     changes: watch::Sender<()>,
 }
 
 impl Webhooks {
-    pub(crate) fn new(settings: WebhookSettings, clock: Clock, chance: Chance) -> Self {
-        Self { settings, clock, chance, log: Mutex::default(), changes: watch::Sender::new(()) }
+    /// `own_ports` are those at which the simulator listens.
+    pub(crate) fn new(
+        settings: WebhookSettings,
+        clock: Clock,
+        chance: Chance,
+        own_ports: Vec<u16>,
+    ) -> Self {
+        let refusal = "the host is not on this machine, and `webhooks.allow_remote` is not set";
+        let only_loopback = (!settings.allow_remote).then_some(refusal);
+        Self {
+            settings,
+            clock,
+            chance,
+            client: Client::new(Allowed { only_loopback, own_ports }),
+            log: Mutex::default(),
+            changes: watch::Sender::new(()),
+        }
     }
 
     /// Queues a webhook to be sent when its task ends. A refused receiver is recorded too.
@@ -161,11 +176,8 @@ impl Webhooks {
         final_at: Duration,
         result: &Value,
     ) -> Message {
-        let parsed = Url::parse(url).ok();
-        let receiver = match &parsed {
-            Some(url) => Receiver::at(url, self.settings.allow_remote),
-            None => Err("could not parse the URL"),
-        };
+        let parsed = Url::parse(url).map_err(|_| "could not parse the URL");
+        let receiver = parsed.and_then(|url| self.client.target(url));
         let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
         Message {
             task: task.to_owned(),

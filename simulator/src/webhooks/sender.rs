@@ -4,28 +4,81 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
+use axum::{
+    body::Bytes,
+    http::{HeaderName, HeaderValue, Request, header},
+};
+use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::watch,
     task::{Id, JoinSet},
+    time::{Instant, timeout_at},
 };
+use url::Origin;
 
-use super::{Webhooks, receiver::Origin};
-use crate::http::outgoing::Tls;
+use super::Webhooks;
+use crate::http::outgoing::{Client, Target};
 
-/// The maximum number of concurrent attempts.
-const MAX_ATTEMPTS: usize = 64;
+/// The maximum number of concurrent attempts, each to a different receiver.
+const MAX_ATTEMPTS: usize = 256;
 
-/// The maximum number of concurrent attempts to one receiver, so that a slow one does not block
-/// others.
+/// The maximum number of concurrent attempts to one receiver.
 const MAX_ATTEMPTS_PER_RECEIVER: usize = 8;
 
-/// The due deliveries to one receiver.
+/// A receiver with an attempt in progress gets another one only while there are fewer attempts than
+/// this. So receivers that never respond leave the rest to those that have none.
+const MAX_ATTEMPTS_WITH_SEVERAL: usize = 64;
+
+/// How much of a response body is read and discarded.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
+
+/// What to send, and how long to wait for the response.
+pub(super) struct Post {
+    pub(super) receiver: Target,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Bytes,
+    pub(super) timeout: Duration,
+}
+
+impl Post {
+    /// Returns the status code of the response, or what went wrong without any part of the URL.
+    async fn send(self, client: &Client) -> Result<u16, String> {
+        let mut request = Request::post("/").header(header::CONTENT_TYPE, "application/json");
+        for (name, value) in self.headers {
+            request = request.header(name, value);
+        }
+        let deadline = Instant::now() + self.timeout;
+        let response = timeout_at(deadline, client.send(&self.receiver, request, self.body))
+            .await
+            .map_err(|_| format!("no response within {} s", self.timeout.as_secs_f64()))??;
+        // Read the body so that the receiver can finish its response. Its content and end do not
+        // matter.
+        let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
+        drop(timeout_at(deadline, body.collect()).await);
+        Ok(response.status.as_u16())
+    }
+}
+
+/// The due deliveries to one receiver, with when each was due.
 #[derive(Default)]
 struct ReceiverQueue {
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(Duration, u64)>,
     in_progress: usize,
+}
+
+impl ReceiverQueue {
+    /// Its place among the receivers whose next delivery can be sent while there are `attempts`:
+    /// those with the fewest attempts come first, then those that wait longest.
+    fn rank(&self, attempts: usize) -> Option<(usize, (Duration, u64))> {
+        let has_room = match self.in_progress {
+            0 => attempts < MAX_ATTEMPTS,
+            some => some < MAX_ATTEMPTS_PER_RECEIVER && attempts < MAX_ATTEMPTS_WITH_SEVERAL,
+        };
+        self.waiting.front().filter(|_| has_room).map(|first| (self.in_progress, *first))
+    }
 }
 
 struct Sender {
@@ -34,7 +87,6 @@ struct Sender {
     attempts: JoinSet<Result<u16, String>>,
     /// The delivery of each attempt.
     in_progress: HashMap<Id, (u64, Origin)>,
-    tls: Arc<Tls>,
 }
 
 /// Sends webhooks until `stop` is true, which aborts attempts in progress.
@@ -45,7 +97,6 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
         queues: HashMap::new(),
         attempts: JoinSet::new(),
         in_progress: HashMap::new(),
-        tls: Arc::default(),
     };
     loop {
         changes.mark_unchanged();
@@ -79,30 +130,26 @@ impl Sender {
     fn enqueue_due(&mut self) {
         let mut log = self.webhooks.log();
         let now = self.webhooks.clock.now();
-        while let Some((number, origin)) = log.take_due(now) {
-            self.queues.entry(origin).or_default().waiting.push_back(number);
+        while let Some((delivery, origin)) = log.take_due(now) {
+            self.queues.entry(origin).or_default().waiting.push_back(delivery);
         }
     }
 
     /// Starts the next attempt, if there is one within the limits.
     fn start_one(&mut self) -> bool {
-        if self.attempts.len() >= MAX_ATTEMPTS {
-            return false;
-        }
-        let mut free = self
+        let attempts = self.attempts.len();
+        let ranked = self
             .queues
             .iter_mut()
-            .filter(|(_, queue)| queue.in_progress < MAX_ATTEMPTS_PER_RECEIVER);
-        let Some((origin, queue, number)) = free.find_map(|(origin, queue)| {
-            queue.waiting.pop_front().map(|number| (origin, queue, number))
-        }) else {
+            .filter_map(|(origin, queue)| queue.rank(attempts).map(|rank| (rank, origin, queue)));
+        let Some(((_, (_, number)), origin, queue)) = ranked.min_by_key(|(rank, ..)| *rank) else {
             return false;
         };
+        queue.waiting.pop_front();
         if let Some(post) = self.webhooks.begin(number) {
             queue.in_progress += 1;
-            let tls = Arc::clone(&self.tls);
-            let sending = async move { post.send(&tls).await.map(|status| status.as_u16()) };
-            let id = self.attempts.spawn(sending).id();
+            let webhooks = Arc::clone(&self.webhooks);
+            let id = self.attempts.spawn(async move { post.send(&webhooks.client).await }).id();
             self.in_progress.insert(id, (number, origin.clone()));
         }
         true
@@ -112,10 +159,8 @@ impl Sender {
         let Some((number, origin)) = self.in_progress.remove(&id) else { return };
         if let Some(queue) = self.queues.get_mut(&origin) {
             queue.in_progress = queue.in_progress.saturating_sub(1);
-            if queue.in_progress == 0 && queue.waiting.is_empty() {
-                self.queues.remove(&origin);
-            }
         }
+        self.queues.retain(|_, queue| queue.in_progress > 0 || !queue.waiting.is_empty());
         self.webhooks.end(number, response);
     }
 }

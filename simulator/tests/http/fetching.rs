@@ -140,7 +140,10 @@ async fn the_simulator_is_not_fetched_from() {
                 let url = format!("{}/healthz", base.replace("127.0.0.1", host));
                 for url in [url.clone(), format!("{images}/to?{url}")] {
                     let refusal = refusal(&bench, &url).await;
-                    assert!(refusal.contains("does not fetch from itself"), "{url}: {refusal}");
+                    assert!(
+                        refusal.contains("does not send requests to itself"),
+                        "{url}: {refusal}"
+                    );
                 }
             }
         }

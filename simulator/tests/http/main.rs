@@ -47,6 +47,7 @@ mod video_material;
 mod violations;
 mod webhook_receiver;
 mod webhooks;
+mod webhooks_faults;
 mod webhooks_log;
 mod webhooks_polling_url;
 mod webhooks_retry;

@@ -29,45 +29,52 @@ fn ended(all: &[WebhookDelivery]) -> bool {
     all.iter().all(|delivery| delivery.state != WebhookState::Waiting)
 }
 
+/// Without `allow_remote`, and with it. No refused receiver is connected to.
 #[tokio::test]
-async fn remote_receivers_are_refused_by_default() {
-    // This address leads to the same listener, but is not loopback.
+async fn only_allowed_receivers_are_sent_to() {
     let mut receiver = Receiver::start_everywhere().await;
-    let url = format!("http://0.0.0.0:{}/hook", receiver.address.port());
-    let cautious = bench(WebhookSettings::default()).await;
-    for refused in [
-        url.as_str(),
-        "https://example.com/hook?token=hidden",
-        "ftp://127.0.0.1/x",
-        "mailto:a@localhost",
-    ] {
-        cautious.submit("/v1/gen-2-flex", &body(refused)).await;
+    for allow_remote in [false, true] {
+        let settings =
+            WebhookSettings { allow_remote, retry_after: vec![], ..WebhookSettings::default() };
+        let bench = bench(settings).await;
+        let sim = &bench.sim;
+        let port = receiver.address.port();
+        let unspecified = format!("http://0.0.0.0:{port}/hook");
+        let own = sim.base_url().replace("127.0.0.1", "localhost");
+        let mut refused = vec![
+            (unspecified.as_str(), "not an address of a machine"),
+            ("ftp://127.0.0.1/x", "neither http nor https"),
+            ("mailto:a@localhost", "neither http nor https"),
+            (own.as_str(), "does not send requests to itself"),
+            (sim.control_url(), "does not send requests to itself"),
+        ];
+        if !allow_remote {
+            refused.push(("http://10.0.0.1/", "allow_remote"));
+            refused.push(("https://example.com/hook?token=hidden", "allow_remote"));
+        }
+        for (url, _) in &refused {
+            bench.submit("/v1/gen-2-flex", &body(url)).await;
+        }
+        for host in ["127.0.0.1", "localhost", "[::ffff:7f00:1]"] {
+            let url = format!("http://{host}:{port}/{host}");
+            bench.submit("/v1/gen-2-flex", &body(&url)).await;
+        }
+        sim.clock().advance(SECOND);
+        for _ in 0..3 {
+            let hit = receiver.respond_with(200).await;
+            let host = format!("{}:{port}", &hit.path_and_query[1..]);
+            assert_eq!(hit.header("host"), Some(host.as_str()));
+        }
+        let log = sim.webhooks_when(ended).await;
+        for (delivery, (url, refusal)) in log.iter().zip(&refused) {
+            assert_eq!(delivery.state, WebhookState::Refused, "{url}");
+            assert!(delivery.refusal.unwrap().contains(refusal), "{url}: {delivery:?}");
+            assert!(delivery.attempts.is_empty() && !delivery.url.contains("hidden"));
+        }
+        let sent = &log[refused.len()..];
+        assert!(sent.iter().all(|delivery| delivery.state == WebhookState::Delivered), "{sent:?}");
     }
-    cautious.sim.clock().advance(SECOND);
-    let log = cautious.sim.webhooks_when(ended).await;
-    assert_eq!(log.len(), 4);
-    assert!(log.iter().all(|delivery| {
-        delivery.state == WebhookState::Refused && delivery.attempts.is_empty()
-    }));
-    assert!(log[1].refusal.unwrap().contains("allow_remote"), "{log:?}");
-    assert_eq!(log[1].url, "https://example.com/hook");
     assert!(!receiver.has_been_hit());
-
-    let open = bench(WebhookSettings { allow_remote: true, ..WebhookSettings::default() }).await;
-    open.submit("/v1/gen-2-flex", &body(&url)).await;
-    open.sim.clock().advance(SECOND);
-    receiver.respond_with(200).await;
-    assert_eq!(open.sim.webhooks_when(ended).await[0].state, WebhookState::Delivered);
-}
-
-#[tokio::test]
-async fn localhost_is_allowed() {
-    let (bench, mut receiver) = (bench(WebhookSettings::default()).await, Receiver::start().await);
-    bench
-        .submit("/v1/gen-2-flex", &body(&format!("http://localhost:{}/", receiver.address.port())))
-        .await;
-    bench.sim.clock().advance(SECOND);
-    assert_eq!(receiver.respond_with(200).await.path_and_query, "/");
 }
 
 #[tokio::test]

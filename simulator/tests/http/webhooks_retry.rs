@@ -1,12 +1,13 @@
 //! Failed deliveries of webhooks, and their retries.
 
 use axum::{body::Body, http::header};
+use tokio::{net::TcpListener, time::timeout};
 
 use super::{
     webhook_receiver::{Receiver, response},
     webhooks::{SECOND, bench, body, settled, submit},
 };
-use imagekiln_simulator::{WebhookSettings, WebhookState};
+use imagekiln_simulator::{WebhookDelivery, WebhookSettings, WebhookState};
 
 #[tokio::test]
 async fn failed_deliveries_are_retried_after_1_5_and_30_seconds() {
@@ -83,6 +84,34 @@ async fn unresponsive_receivers_do_not_block_others() {
         assert_eq!(delivery.attempts[0].problem.as_deref(), Some("no response within 1 s"));
     }
     assert!(log[20].attempts[0].problem.as_ref().unwrap().starts_with("could not connect"));
+}
+
+/// The time limit of an attempt is longer than that of the test, so unresponsive receivers hold
+/// what they have got.
+#[tokio::test]
+async fn many_unresponsive_receivers_do_not_delay_others() {
+    let settings = WebhookSettings { timeout: 3600 * SECOND, ..WebhookSettings::default() };
+    let (bench, mut responsive) = (bench(settings).await, Receiver::start().await);
+    let mut unresponsive = Vec::new();
+    for _ in 0..100 {
+        unresponsive.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
+    }
+    for _ in 0..2 {
+        for listener in &unresponsive {
+            let url = format!("http://{}/", listener.local_addr().unwrap());
+            submit(&bench, &body(&url, "a fox")).await;
+        }
+        bench.sim.clock().advance(SECOND);
+    }
+    let begun = |all: &[WebhookDelivery]| all.iter().filter(|one| !one.attempts.is_empty()).count();
+    let all_begun = timeout(60 * SECOND, bench.sim.webhooks_when(|all| begun(all) >= 100)).await;
+    assert_eq!(begun(&all_begun.expect("some got no attempt")), 100, "one for each");
+    for _ in 0..20 {
+        let task = submit(&bench, &body(&responsive.url(), "a fox")).await;
+        bench.sim.clock().advance(SECOND);
+        let hit = timeout(60 * SECOND, responsive.respond_with(200)).await;
+        assert_eq!(hit.expect("the responsive receiver waits").json()["id"], task);
+    }
 }
 
 #[tokio::test]

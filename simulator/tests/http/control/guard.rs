@@ -37,9 +37,9 @@ async fn requests_with_a_key_are_rejected() {
 /// The holder of a key chooses where webhooks are sent, and they are JSON requests from this
 /// machine.
 #[tokio::test]
-async fn webhooks_are_rejected() {
-    let bench = Bench::new().await;
-    let url = format!("{}/api/keys/key-1/reveal", bench.sim.control_url());
+async fn webhooks_of_another_simulator_are_rejected() {
+    let (bench, other) = (Bench::new().await, Bench::new().await);
+    let url = format!("{}/api/keys/key-1/reveal", other.sim.control_url());
     let body = json!({ "prompt": "x", "width": 64, "height": 64, "webhook_url": url });
     bench.submit("/v1/gen-2-flex", &body).await;
     bench.sim.clock().advance(Duration::from_secs(1));
@@ -47,7 +47,7 @@ async fn webhooks_are_rejected() {
         |all: &[WebhookDelivery]| all[0].attempts.iter().any(|attempt| attempt.status.is_some());
     let webhooks = bench.sim.webhooks_when(status_code).await;
     assert_eq!(webhooks[0].attempts[0].status, Some(403), "{webhooks:?}");
-    let audit = get(&bench, "/api/audit", &[]).await.json().to_string();
+    let audit = get(&other, "/api/audit", &[]).await.json().to_string();
     assert!(!audit.contains("reveal"), "{audit}");
 }
 

@@ -1,8 +1,5 @@
 //! Fetches the images that a request gives by their URLs, if the settings allow it.
 
-mod exchange;
-mod target;
-
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{
@@ -12,12 +9,19 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Bytes;
+use axum::{
+    body::Bytes,
+    http::{Request, StatusCode, header},
+};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use tokio::{task::JoinSet, time::timeout};
 use url::Url;
 
-use self::{exchange::FetchResponse, target::Allowed};
-use crate::{config::FetchImages, http::outgoing::Tls};
+use crate::{
+    config::FetchImages,
+    http::outgoing::{Allowed, Client, broken},
+};
 
 /// The time limit for an image, with its redirects. Real time.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,10 +33,9 @@ pub(crate) type Fetched = HashMap<String, Result<Bytes, String>>;
 
 /// Fetches images.
 pub(crate) struct Fetcher {
-    allowed: Allowed,
+    client: Client,
     /// The maximum size of all images of a request, in bytes.
     max_bytes: usize,
-    tls: Tls,
 }
 
 /// How many bytes a request's images may still take.
@@ -47,14 +50,15 @@ impl Budget {
 }
 
 impl Fetcher {
-    /// `own_ports` are those at which the simulator listens, which are never fetched from.
     pub(crate) fn new(fetch: FetchImages, own_ports: Vec<u16>, max_bytes: usize) -> Option<Self> {
-        let any_host = match fetch {
+        let only_loopback = match fetch {
             FetchImages::Never => return None,
-            FetchImages::Loopback => false,
-            FetchImages::Any => true,
+            FetchImages::Loopback => {
+                Some("the host is not on this machine, and `fetch_images` is `loopback`")
+            }
+            FetchImages::Any => None,
         };
-        Some(Self { allowed: Allowed { any_host, own_ports }, max_bytes, tls: Tls::default() })
+        Some(Self { client: Client::new(Allowed { only_loopback, own_ports }), max_bytes })
     }
 
     /// Fetches all at once.
@@ -79,14 +83,32 @@ impl Fetcher {
         let unreadable = |_| "could not parse the URL".to_owned();
         let mut url = Url::parse(url).map_err(unreadable)?;
         for _ in 0..=MAX_REDIRECTS {
-            let target = self.allowed.target(&url).await?;
-            match exchange::get(&target, &self.tls, budget).await? {
-                FetchResponse::Image(bytes) => return Ok(bytes),
-                FetchResponse::Redirect(location) => {
-                    url = url.join(&location).map_err(unreadable)?
+            let target = self.client.target(url)?;
+            let request = Request::get("/").header(header::ACCEPT, "image/*");
+            let response = self.client.send(&target, request, Bytes::new()).await?;
+            let location = response.headers.get(header::LOCATION);
+            match (response.status, location.and_then(|location| location.to_str().ok())) {
+                (StatusCode::OK, _) => return read(response.body, budget).await,
+                (status, Some(location)) if status.is_redirection() => {
+                    url = target.url.join(location).map_err(unreadable)?;
+                }
+                (status, _) => {
+                    return Err(format!("the response has the status code {}", status.as_u16()));
                 }
             }
         }
         Err(format!("more than {MAX_REDIRECTS} redirects"))
     }
+}
+
+async fn read(mut body: Incoming, budget: &Budget) -> Result<Bytes, String> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        if !budget.take(data.len()) {
+            return Err("the images of the request are larger than `max_body_bytes`".to_owned());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.into())
 }

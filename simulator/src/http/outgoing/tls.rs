@@ -1,4 +1,4 @@
-//! What requests to other servers share: webhooks, and images that are given by their URLs.
+//! TLS for requests to other servers.
 
 use std::{
     net::IpAddr,
@@ -6,35 +6,32 @@ use std::{
 };
 
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio_rustls::{
     TlsConnector,
-    rustls::pki_types::ServerName,
-    rustls::{self, ClientConfig},
+    client::TlsStream,
+    rustls::{self, ClientConfig, pki_types::ServerName},
 };
 use url::Host;
 
-/// The user agent, which a request cannot change. The control interface refuses it.
-pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
-
 /// TLS with the certificates that this machine trusts, which are loaded on first use.
 #[derive(Default)]
-pub(crate) struct Tls {
+pub(super) struct Tls {
     trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
 impl Tls {
     #[cfg(test)]
-    pub(crate) fn with(client: ClientConfig) -> Self {
+    pub(super) fn with(client: ClientConfig) -> Self {
         Self { trusted: OnceLock::from(Ok(Arc::new(client))) }
     }
 
     /// Encrypts a connection to `host`.
-    pub(crate) async fn wrap(
+    pub(super) async fn wrap(
         &self,
         host: &Host,
-        connection: impl AsyncRead + AsyncWrite + Unpin,
-    ) -> Result<impl AsyncRead + AsyncWrite + Unpin, String> {
+        connection: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, String> {
         let trusted = self.trusted.get_or_init(|| {
             let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
             Ok(Arc::new(trusted))

@@ -1,0 +1,197 @@
+//! Where requests are sent to, and which addresses are allowed.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use tokio::net::lookup_host;
+use url::{Host, Position, Url};
+
+/// Which addresses are allowed.
+#[derive(Debug)]
+pub(crate) struct Allowed {
+    /// Why only addresses of this machine are, unless all are.
+    pub(crate) only_loopback: Option<&'static str>,
+    /// The ports at which the simulator listens, to which it sends nothing.
+    pub(crate) own_ports: Vec<u16>,
+}
+
+/// A URL with an allowed host. The addresses of a name are not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) url: Url,
+    pub(super) host: Host,
+    port: u16,
+}
+
+impl Target {
+    /// The path with the query, which may contain a secret and is never shown.
+    pub(super) fn path_and_query(&self) -> &str {
+        &self.url[Position::BeforePath..Position::AfterQuery]
+    }
+
+    /// The value of the `host` header.
+    pub(super) fn authority(&self) -> &str {
+        &self.url[Position::BeforeHost..Position::AfterPort]
+    }
+
+    pub(super) fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+}
+
+impl Allowed {
+    /// The target of a URL, or why it is refused.
+    pub(super) fn target(&self, url: Url) -> Result<Target, &'static str> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("the URL is neither http nor https");
+        }
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err("the URL has no host");
+        };
+        let host = host.to_owned();
+        match (known_addresses(&host), self.only_loopback) {
+            (Some(ips), _) => ips.into_iter().try_for_each(|ip| self.check(ip, port))?,
+            (None, Some(refusal)) => return Err(refusal),
+            (None, None) => {}
+        }
+        Ok(Target { url, host, port })
+    }
+
+    /// The addresses of a target. Names are resolved only once, so that the connection goes to an
+    /// address that was checked.
+    pub(super) async fn resolve(&self, target: &Target) -> Result<Vec<SocketAddr>, String> {
+        let ips = match known_addresses(&target.host) {
+            Some(known) => known,
+            None => lookup_host((target.host.to_string(), target.port))
+                .await
+                .map_err(|error| format!("could not resolve the host: {error}"))?
+                .map(|address| address.ip())
+                .collect(),
+        };
+        let address = |ip: IpAddr| SocketAddr::new(ip.to_canonical(), target.port);
+        ips.iter().try_for_each(|ip| self.check(*ip, target.port))?;
+        Ok(ips.into_iter().map(address).collect())
+    }
+
+    fn check(&self, ip: IpAddr, port: u16) -> Result<(), &'static str> {
+        // The IPv4 address, if it is written as IPv6.
+        let ip = ip.to_canonical();
+        if ip.is_unspecified() {
+            return Err("the host is not an address of a machine");
+        }
+        match self.only_loopback {
+            Some(refusal) if !ip.is_loopback() => Err(refusal),
+            _ if self.own_ports.contains(&port) && is_local(ip) => {
+                Err("the simulator does not send requests to itself")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The addresses of a host that does not have to be resolved.
+fn known_addresses(host: &Host) -> Option<Vec<IpAddr>> {
+    match host {
+        Host::Ipv4(ip) => Some(vec![(*ip).into()]),
+        Host::Ipv6(ip) => Some(vec![(*ip).into()]),
+        Host::Domain(name) if name == "localhost" => {
+            Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+        }
+        Host::Domain(_) => None,
+    }
+}
+
+/// Whether an address is one of this machine: only those can be bound.
+fn is_local(ip: IpAddr) -> bool {
+    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u16 = 4321;
+    const ELSEWHERE: &str = "the host is elsewhere";
+    const NO_MACHINE: &str = "the host is not an address of a machine";
+    const ITSELF: &str = "the simulator does not send requests to itself";
+    const SCHEME: &str = "the URL is neither http nor https";
+
+    /// What is refused if only this machine is allowed, and if every host is.
+    #[rustfmt::skip]
+    const CASES: [(&str, Option<&str>, Option<&str>); 33] = [
+        ("http://127.0.0.1:1/a", None, None),
+        ("http://127.9.9.9/", None, None),
+        ("http://127.1/", None, None),
+        ("http://2130706433/", None, None),
+        ("https://[::1]:2/", None, None),
+        ("https://LOCALHOST/x", None, None),
+        ("http://[::ffff:127.0.0.1]:7/", None, None),
+        ("http://10.0.0.1/", Some(ELSEWHERE), None),
+        ("http://169.254.169.254/", Some(ELSEWHERE), None),
+        ("http://192.0.2.1/", Some(ELSEWHERE), None),
+        ("http://[fe80::1]/", Some(ELSEWHERE), None),
+        ("http://[2001:db8::1]/", Some(ELSEWHERE), None),
+        ("http://[::ffff:192.0.2.1]/", Some(ELSEWHERE), None),
+        ("http://127.0.0.1@192.0.2.1/", Some(ELSEWHERE), None),
+        ("http://localhost./", Some(ELSEWHERE), None),
+        ("http://localhost.example/", Some(ELSEWHERE), None),
+        ("http://127.0.0.1.example/", Some(ELSEWHERE), None),
+        ("https://example.com/", Some(ELSEWHERE), None),
+        ("http://0.0.0.0/", Some(NO_MACHINE), Some(NO_MACHINE)),
+        ("http://0/", Some(NO_MACHINE), Some(NO_MACHINE)),
+        ("http://[::]/", Some(NO_MACHINE), Some(NO_MACHINE)),
+        ("http://[::ffff:0.0.0.0]/", Some(NO_MACHINE), Some(NO_MACHINE)),
+        ("http://127.0.0.1:4321/", Some(ITSELF), Some(ITSELF)),
+        ("https://127.0.0.2:4321/", Some(ITSELF), Some(ITSELF)),
+        ("http://localhost:4321/", Some(ITSELF), Some(ITSELF)),
+        ("http://[::1]:4321/", Some(ITSELF), Some(ITSELF)),
+        ("http://[::ffff:127.0.0.1]:4321/", Some(ITSELF), Some(ITSELF)),
+        ("http://2130706433:4321/", Some(ITSELF), Some(ITSELF)),
+        ("http://0.0.0.0:4321/", Some(NO_MACHINE), Some(NO_MACHINE)),
+        ("http://192.0.2.1:4321/", Some(ELSEWHERE), None),
+        ("ftp://127.0.0.1/", Some(SCHEME), Some(SCHEME)),
+        ("mailto:a@localhost", Some(SCHEME), Some(SCHEME)),
+        ("file:///etc/passwd", Some(SCHEME), Some(SCHEME)),
+    ];
+
+    fn allowed(only_loopback: Option<&'static str>) -> Allowed {
+        Allowed { only_loopback, own_ports: vec![OWN] }
+    }
+
+    #[test]
+    fn only_allowed_hosts_are_targets() {
+        for (url, loopback, any) in CASES {
+            for (only_loopback, refusal) in [(Some(ELSEWHERE), loopback), (None, any)] {
+                let target = allowed(only_loopback).target(Url::parse(url).unwrap());
+                assert_eq!(target.err(), refusal, "{url}, {only_loopback:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn resolved_addresses_are_checked() {
+        let unchecked = Allowed { only_loopback: None, own_ports: Vec::new() };
+        let target = |url| unchecked.target(Url::parse(url).unwrap()).unwrap();
+        let itself = Err(ITSELF.to_owned());
+        for url in ["http://127.0.0.2:4321/", "http://localhost:4321/"] {
+            assert_eq!(allowed(None).resolve(&target(url)).await, itself, "{url}");
+        }
+        let elsewhere = target("http://192.0.2.1/");
+        assert_eq!(allowed(Some(ELSEWHERE)).resolve(&elsewhere).await, Err(ELSEWHERE.to_owned()));
+        let mapped = target("http://[::ffff:127.0.0.1]:7/");
+        let found = allowed(Some(ELSEWHERE)).resolve(&mapped).await;
+        assert_eq!(found, Ok(vec!["127.0.0.1:7".parse().unwrap()]));
+    }
+
+    #[test]
+    fn the_parts_of_a_request_are_those_of_the_url() {
+        for (url, authority, path_and_query) in [
+            ("http://me:word@127.0.0.1:8080/a?token=b#c", "127.0.0.1:8080", "/a?token=b"),
+            ("https://[::1]", "[::1]", "/"),
+            ("http://localhost:80/?", "localhost", "/?"),
+            ("https://localhost:80/a", "localhost:80", "/a"),
+        ] {
+            let target = allowed(None).target(Url::parse(url).unwrap()).unwrap();
+            assert_eq!((target.authority(), target.path_and_query()), (authority, path_and_query));
+        }
+    }
+}
