@@ -64,6 +64,25 @@ async fn a_training_that_is_finished_early_adds_its_finetune_at_once() {
 }
 
 #[tokio::test]
+async fn a_finetune_that_is_shared_during_its_training_is_usable_only_after_it() {
+    let bench = Bench::new().await;
+    bench.sim.clock().set_speed(0.0);
+    let task = bench.submit(PATH, &json!({ "name": "my-style" })).await;
+    let url = format!("{}/api/organizations/default/finetunes/my-style", bench.sim.control_url());
+    let headers = [("content-type", "application/json")];
+    let shared = bench.send(Method::PUT, &url, &headers, r#"{"shared":true}"#).await;
+    assert_eq!(shared.status, 200);
+    assert_eq!(use_of(&bench, "my-style").await, 422);
+    let saved = serde_json::from_slice::<Value>(&bench.sim.snapshot().to_json()).unwrap();
+    let finetunes = saved.pointer("/accounts/organizations/0/finetunes").unwrap();
+    let [_, finetune] = &finetunes.as_array().unwrap()[..] else { panic!("{finetunes}") };
+    let training = (&finetune["shared"], &finetune["training"]["task"]);
+    assert_eq!(training, (&json!(true), &task["id"]), "{finetune}");
+    bench.sample(&task).await;
+    assert_eq!(use_of(&bench, "my-style").await, 200);
+}
+
+#[tokio::test]
 async fn a_finetune_without_a_name_has_that_of_its_task() {
     let bench = Bench::new().await;
     let task = bench.submit(PATH, &json!({ "name": null })).await;

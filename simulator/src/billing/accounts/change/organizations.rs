@@ -88,7 +88,7 @@ impl Act<'_> {
         })
     }
 
-    /// Adds a finetune, or changes whether it is shared.
+    /// Adds a finetune, or changes whether it is shared, also while a task trains it.
     pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";
@@ -97,10 +97,10 @@ impl Act<'_> {
         let shared = if finetune.shared { "shared" } else { "private" };
         let action = format!("set the {shared} finetune `{}`", finetune.name);
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
-            accounts
-                .organization_mut(organization)?
-                .finetunes
-                .insert(finetune.name.clone(), StoredFinetune::usable(finetune));
+            let finetunes = &mut accounts.organization_mut(organization)?.finetunes;
+            let stored = finetunes.entry(finetune.name.clone());
+            let shared = finetune.shared;
+            stored.or_insert_with(|| StoredFinetune::usable(finetune)).finetune.shared = shared;
             Ok(())
         })
     }
