@@ -70,9 +70,8 @@ use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults}
 ///
 /// # Precedence
 ///
-/// A request that is rejected with 400, 403, 404, 405, 408, 413 or 422 does not use up a fault.
-/// Credits and the number of active tasks are checked when a submission is accepted, after the
-/// faults that come before that; if they do not suffice, a fault after acceptance is not used up.
+/// A request that is rejected does not use up a fault. Credits and the number of active tasks are
+/// checked after the faults that respond before a submission is accepted, such as `html-502`.
 /// At most one fault replaces the response of a request: the first that is due among those of the
 /// header, then of the words, then of the rules. Slow headers and bodies apply in addition.
 #[derive(Clone)]
@@ -168,7 +167,8 @@ impl Faults {
 
     /// The faults of a submission. A repeated submission continues where the last one left off.
     ///
-    /// Faults after acceptance are not used up unless the submission can be accepted.
+    /// A submission that is rejected does not use up a fault. If it cannot be accepted, only the
+    /// faults that respond instead apply.
     pub(crate) fn apply_to_submission(
         &self,
         requested: &mut RequestedFaults,
@@ -179,7 +179,7 @@ impl Faults {
             inner.repeats.recall(repeat, &mut requested.list);
         }
         let applied = inner.apply(FaultPlace::Submission, requested.list.iter_mut(), |fault| {
-            can_be_accepted || !matches!(fault.effect, Effect::AfterAcceptance(_))
+            can_be_accepted || matches!(fault.effect, Effect::Instead(_))
         });
         if let Some(repeat) = requested.repeat.take() {
             inner.repeats.keep(repeat, &requested.list);

@@ -1,6 +1,6 @@
 //! How faults are requested, how often they apply, and which rejections come first.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -158,8 +158,11 @@ async fn other_rejections_come_first() {
 async fn the_maximum_of_active_tasks_is_checked_after_faults_before_acceptance() {
     let bench = Bench::with(Config { max_active_tasks: 0, ..Config::default() }).await;
     assert_eq!(statuses(&bench, "[[html-502]]", 2).await, [502, 429]);
-    assert_eq!(statuses(&bench, "[[reply-lost]]", 1).await, [429]);
+    for fault in ["reply-lost", "foreign-polling-host", "slow-headers", "slow-body"] {
+        assert_eq!(statuses(&bench, &format!("[[{fault}]]"), 1).await, [429]);
+    }
     assert_eq!(bench.sim.counts().accepted, 0);
+    assert_eq!(bench.sim.counts().faults, BTreeMap::from([("html-502", 1)]));
 }
 
 #[tokio::test]
