@@ -164,11 +164,11 @@ impl Check<'_> {
         Ok(image)
     }
 
-    /// Compares the sizes of masks and their images.
+    /// Compares the sizes of masks and their images. With `strict` all of them must be equal.
     fn mask_sizes(&mut self, fields: &Fields, loc: &[Step]) {
         let deeper = |name: &str| [loc, &[name.into()]].concat();
         for (name, field) in fields.iter() {
-            let rule = field.image.as_ref().filter(|rule| rule.same_size);
+            let rule = field.image.as_ref().filter(|rule| rule.same_size || self.config.strict);
             let Some(of) = rule.and_then(|rule| rule.mask_of.as_ref()) else { continue };
             if let (Some(mask), Some(image)) =
                 (self.inline(&deeper(name)), self.inline(&deeper(of)))

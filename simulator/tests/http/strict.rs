@@ -78,6 +78,18 @@ async fn strict_requests_need_what_the_interface_describes() {
 }
 
 #[tokio::test]
+async fn a_strict_mask_has_the_size_of_its_image() {
+    let (strict, lenient) = (strict().await, Bench::new().await);
+    let body = json!({ "image": png(64, 64), "mask": png(32, 64) });
+    lenient.submit("/v1/gen-tools/erase-v1", &body).await;
+    let refused = [("body.mask".to_owned(), "value_error".to_owned())];
+    assert_eq!(strict.post("/v1/gen-tools/erase-v1", &body).await.violations(), refused);
+    for bench in [strict, lenient] {
+        assert_eq!(bench.post("/v1/gen-pro-1.0-fill", &body).await.violations(), refused);
+    }
+}
+
+#[tokio::test]
 async fn an_alpha_channel_replaces_the_mask() {
     let bench = strict().await;
     let transparent = picture::encoded(RgbaImage::new(64, 64), ImageFormat::Png);
