@@ -4,7 +4,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::validation::Checked;
+use super::validation::{Checked, NO_URL, is_url};
 use crate::{
     contract::{Step, Violation},
     media::{
@@ -15,7 +15,9 @@ use crate::{
 };
 
 const KEYFRAMES: &str = "keyframes";
-const VIDEO: &str = "video";
+
+/// The first is the simulator's own, and published clients send the second.
+const VIDEOS: [&str; 2] = ["video", "start_video"];
 
 /// According to the interface.
 const MAX_KEYFRAMES: usize = 10;
@@ -44,16 +46,19 @@ impl Material {
         if mode != Some("v2v") {
             return Ok(plain);
         }
-        let wrong = |problem: String| vec![Violation::value(at([VIDEO.into()]), problem)];
-        let text = match checked.body.get(VIDEO) {
-            None | Some(Value::Null) => return Err(missing(VIDEO, "`v2v` needs a video")),
-            Some(Value::String(text)) => text,
-            Some(_) => {
-                let msg = "Input should be a valid string";
-                return Err(vec![Violation::new(["body", VIDEO], "string_type", msg)]);
-            }
+        let given = |name: &&str| checked.body.get(name).is_some_and(|value| !value.is_null());
+        let Some(name) = VIDEOS.into_iter().find(given) else {
+            return Err(missing("video", "`v2v` needs a video"));
         };
-        let data = text.split_once(";base64,").map_or(text.as_str(), |(_, data)| data);
+        let wrong = |problem: String| vec![Violation::value(at([name.into()]), problem)];
+        let Some(text) = checked.body.get(name).and_then(Value::as_str) else {
+            let msg = "Input should be a valid string";
+            return Err(vec![Violation::new(["body", name], "string_type", msg)]);
+        };
+        if is_url(text) {
+            return Err(wrong(NO_URL.to_owned()));
+        }
+        let data = text.split_once(";base64,").map_or(text, |(_, data)| data);
         let bytes = STANDARD
             .decode(data)
             .map_err(|error| wrong(format!("the video is not valid base64: {error}")))?;
@@ -70,7 +75,7 @@ impl Material {
         });
         checked.inputs = frames.collect();
         let (seconds, length) = (clip.duration, bytes.len());
-        if let Some(video) = checked.body.get_mut(VIDEO) {
+        if let Some(video) = checked.body.get_mut(name) {
             *video = json!(format!("[video/webm of {seconds} s, {length} bytes]"));
         }
         let duration = (seconds.ceil() as u32).max(1);
@@ -125,7 +130,16 @@ fn even(index: usize, count: usize, duration: u32) -> f32 {
     duration as f32 * index as f32 / count.saturating_sub(1).max(1) as f32
 }
 
-/// The times of listed keyframes: images, or objects with an image and a `time` in seconds.
+/// The time of a listed keyframe: an image, an object with an image and a `time` in seconds, or a
+/// list of a time and an image.
+fn time_of(keyframe: &Value) -> &Value {
+    match keyframe {
+        Value::Array(_) => &keyframe[0],
+        _ => &keyframe["time"],
+    }
+}
+
+/// The times of listed keyframes.
 fn listed(
     items: &[Value],
     inputs: &[Input],
@@ -134,7 +148,7 @@ fn listed(
     check_count(items.len())?;
     let mut violations = Vec::new();
     let mut times: Vec<f32> = Vec::new();
-    let timed = items.iter().any(|item| item["time"].is_number());
+    let timed = items.iter().any(|item| time_of(item).is_number());
     for (index, item) in items.iter().enumerate() {
         let deeper = |name: Option<&str>| {
             let steps = [Step::from(KEYFRAMES), Step::Index(index)].into_iter();
@@ -143,7 +157,7 @@ fn listed(
         if !is_image(item, index, inputs) {
             violations.push(Violation::value(deeper(None), "the keyframe has no image"));
         }
-        match time(&item["time"], timed, duration) {
+        match time(time_of(item), timed, duration) {
             Ok(time) => {
                 let time = time.unwrap_or(even(index, items.len(), duration));
                 if times.last().is_some_and(|last| *last >= time) {
@@ -177,7 +191,8 @@ fn is_image(item: &Value, index: usize, inputs: &[Input]) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     });
     let texts = |value: &Value| value.as_str().is_some_and(|text| host(text).is_some());
-    read || texts(item) || item.as_object().is_some_and(|fields| fields.values().any(texts))
+    let in_fields = item.as_object().is_some_and(|fields| fields.values().any(texts));
+    read || texts(item) || texts(&item[1]) || in_fields
 }
 
 /// The time of a keyframe, if it has one. If one keyframe has a time, all must.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
+use url::Url;
 
 use super::{
     fetch::Fetched,
@@ -157,7 +158,16 @@ impl Check<'_> {
         if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
             return images::inline(Vec::from(fetched.clone()?), max_pixels).map(Image::Inline);
         }
-        let image = images::read(text, takes_address, max_pixels)?;
+        let unreadable = |problem| {
+            if !is_url(text) {
+                problem
+            } else if takes_address {
+                "the URL is neither http nor https".to_owned()
+            } else {
+                NO_URL.to_owned()
+            }
+        };
+        let image = images::read(text, takes_address, max_pixels).map_err(unreadable)?;
         if matches!(image, Image::Elsewhere(_)) {
             self.addresses.insert(text.to_owned());
         }
@@ -252,6 +262,14 @@ impl Check<'_> {
     fn value_error(&mut self, loc: &[Step], problem: String) {
         self.violations.push(Violation::value(loc.to_vec(), problem));
     }
+}
+
+/// The problem of a URL in a field that does not take one.
+pub(super) const NO_URL: &str = "the field accepts base64 data, not a URL";
+
+/// Whether a text is a URL without data. Base64 has no colon.
+pub(super) fn is_url(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| url.scheme() != "data")
 }
 
 /// The fields sorted by name, so that the order of images does not depend on the map.

@@ -45,6 +45,8 @@ async fn keyframes_are_shown_at_their_times() {
     ] }))
     .await;
     let even = film(json!({ "duration": 2, "keyframes": [red, green, blue] })).await;
+    let pairs = json!([[0, red], [0.5, green], [1.5, blue]]);
+    let paired = film(json!({ "duration": 2, "keyframes": pairs })).await;
     let reversed = film(json!({ "duration": 2, "keyframes": [blue, green] })).await;
     for (film, time, colour) in [
         (&timed, 0, RED),
@@ -53,6 +55,8 @@ async fn keyframes_are_shown_at_their_times() {
         (&timed, 3750, BLUE),
         (&even, 0, RED),
         (&even, 1000, GREEN),
+        (&paired, 500, GREEN),
+        (&paired, 1500, BLUE),
         (&reversed, 0, BLUE),
     ] {
         let found = colour_at(film, time);
@@ -74,6 +78,8 @@ async fn a_video_can_be_made_from_another() {
     assert_eq!(task["input_mp"], 0.05, "a video counts as one picture");
     let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
     assert_eq!(view.request["video"], format!("[video/webm of 2.98 s, {} bytes]", source.len()));
+    let start = json!({ "mode": "v2v", "start_video": video, "fps": 4 });
+    assert_eq!(bench.submit(PATH, &start).await["input_mp"], 0.05);
     let film = Film::read(&bench.fetch(&bench.sample(&task).await).await.body);
     assert_eq!((film.duration_ms, film.size), (3000.0, (320, 180)));
     let (first, last) = (colour_at(&film, 0), colour_at(&film, 2000));
@@ -115,10 +121,20 @@ async fn invalid_material_is_rejected() {
             ],
         ),
         (two(json!(1), Value::Null), vec!["body.keyframes.1.time missing"]),
+        (
+            json!({ "keyframes": [[1, image], [0.5, "https://example.com/a.png"], [2], []] }),
+            vec![
+                "body.keyframes.1.time value_error",
+                "body.keyframes.2 value_error",
+                "body.keyframes.3 value_error",
+                "body.keyframes.3.time missing",
+            ],
+        ),
         (two(json!(1), json!("2")), vec!["body.keyframes.1.time float_type"]),
         (json!({ "mode": "v2v" }), vec!["body.video missing"]),
         (json!({ "mode": "v2v", "video": 7 }), vec!["body.video string_type"]),
         (json!({ "mode": "v2v", "video": "?" }), vec!["body.video value_error"]),
+        (json!({ "mode": "v2v", "start_video": 7 }), vec!["body.start_video string_type"]),
         (json!({ "mode": "v2v", "video": image }), vec!["body.video value_error"]),
         (json!({ "mode": "v2v", "video": cut }), vec!["body.video value_error"]),
     ] {
@@ -128,4 +144,8 @@ async fn invalid_material_is_rejected() {
     }
     let addresses = json!({ "mode": "i2v", "keyframes": ["https://example.com/a.png"] });
     bench.submit(PATH, &addresses).await;
+    let address = json!({ "mode": "v2v", "start_video": "https://example.com/a.webm" });
+    let detail = &bench.post(PATH, &address).await.json()["detail"][0];
+    assert_eq!(detail["loc"], json!(["body", "start_video"]));
+    assert_eq!(detail["msg"], "Value error, the field accepts base64 data, not a URL");
 }

@@ -241,3 +241,19 @@ pub fn crc32(bytes: &[u8]) -> u32 {
         })
     })
 }
+
+#[tokio::test]
+async fn urls_are_named_as_such_where_only_base64_is_accepted() {
+    let bench = Bench::new().await;
+    for (path, field, url, problem) in [
+        ("gen-dev", "image_prompt", "https://example.com/a.png", "base64 data, not a URL"),
+        ("gen-dev", "image_prompt", "s3://images/a.png", "base64 data, not a URL"),
+        ("gen-dev", "image_prompt", "data:image/png;base64,:", "not valid base64"),
+        ("gen-kontext-pro", "input_image", "s3://images/a.png", "neither http nor https"),
+    ] {
+        let body = json!({ "prompt": "x", field: url });
+        let response = bench.post(&format!("/v1/{path}"), &body).await.json();
+        let message = response["detail"][0]["msg"].as_str().unwrap();
+        assert!(message.contains(problem), "{url}: {message}");
+    }
+}
