@@ -7,6 +7,7 @@ mod contract;
 mod control;
 mod endpoints;
 mod error;
+mod expectation;
 mod faults;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
@@ -32,6 +33,7 @@ pub use self::billing::ledger::{Account, LedgerEntry};
 pub use self::config::{Config, ConfigError, FetchImages, OutputFormat, TlsFiles};
 pub use self::contract::{Region, schema_validator};
 pub use self::error::StartError;
+pub use self::expectation::Expectation;
 pub use self::faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
 pub use self::journal::{RequestRecord, RequestViolation};
 pub use self::runtime::clock::Clock;

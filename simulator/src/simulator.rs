@@ -13,6 +13,7 @@ use crate::{
     control,
     endpoints::{Endpoint, router},
     error::StartError,
+    expectation::Expectation,
     faults::Faults,
     http::{self, Listeners, Service, cors, tls},
     journal::RequestRecord,
@@ -130,6 +131,32 @@ impl Simulator {
     /// included. See [`Config::max_kept_requests`].
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.state.journal.oldest_first()
+    }
+
+    /// Expects requests from now on that match a pattern. Dropping the [`Expectation`] fails the
+    /// test if there were none, or not as many as it says.
+    ///
+    /// A pattern consists of a method, an operation or a path, and, after a `?`, other values that
+    /// a [`RequestRecord`] must have: `organization`, `project`, `key` (masked), `region`,
+    /// `status`, `task_id`, `fault`, `violation` (a location), `ignored_field`. All parts are
+    /// optional. Operation and path may end with `*`, and `status` may be `4xx`.
+    ///
+    /// ```
+    /// # use imagekiln_simulator::{Config, Simulator, StartError};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), StartError> {
+    /// let simulator = Simulator::start(Config::default()).await?;
+    /// {
+    ///     let _no_picture = simulator.expect("GET /delivery/*").times(0);
+    ///     let _no_retry = simulator.expect("POST gen-2-*?fault=html-502").times(0);
+    ///     // Run what is tested here.
+    /// } // The requests are counted here.
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn expect(&self, pattern: &str) -> Expectation {
+        Expectation::new(&self.state, pattern)
     }
 
     /// The organizations, with their credits, projects, keys and spending.

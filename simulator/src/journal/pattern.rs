@@ -1,5 +1,6 @@
 //! What to look for in the journal.
 
+use axum::{extract::Query, http::Uri};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,6 +42,31 @@ pub(crate) struct RequestPattern {
 }
 
 impl RequestPattern {
+    /// Reads `POST gen-2-pro?status=4xx`: a method, an operation or a path, and other values by
+    /// their names, all of which are optional.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (words, query) = text.split_once('?').unwrap_or((text, ""));
+        let uri = Uri::try_from(format!("/?{query}")).map_err(|error| error.to_string())?;
+        let Query(mut pattern) =
+            Query::<Self>::try_from_uri(&uri).map_err(|error| error.body_text())?;
+        for word in words.split_whitespace() {
+            let value = match word {
+                word if word.starts_with('/') => &mut pattern.path,
+                word if word.bytes().all(|byte| byte.is_ascii_uppercase()) => &mut pattern.method,
+                _ => &mut pattern.operation,
+            };
+            if let Some(former) = value.replace(word.to_owned()) {
+                return Err(format!("both `{former}` and `{word}`"));
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Requires this part of the body.
+    pub(crate) fn set_request(&mut self, part: Value) {
+        self.request = Some(part);
+    }
+
     pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(LIMIT).min(MAX_LIMIT)
     }
@@ -50,31 +76,59 @@ impl RequestPattern {
         self.request.is_some()
     }
 
-    pub(super) fn matches(&self, record: &RequestRecord) -> bool {
-        let region = record.region.to_string();
-        self.before.is_none_or(|before| record.number < before)
-            && self.status.as_ref().is_none_or(|status| status.matches(record.status))
-            && is(&self.method, Some(&record.method), |wanted, method| {
-                wanted.eq_ignore_ascii_case(method)
-            })
-            && is(&self.path, Some(&record.path), pattern::matches)
-            && is(&self.operation, record.operation.as_deref(), pattern::matches)
-            && is(&self.region, Some(&region), str::eq)
-            && is(&self.organization, record.organization.as_deref(), str::eq)
-            && is(&self.project, record.project.as_deref(), str::eq)
-            && is(&self.key, record.key.as_deref(), |wanted, key| {
-                wanted.trim_start_matches('…') == key.trim_start_matches('…')
-            })
-            && is(&self.task_id, record.task_id.as_deref(), str::eq)
-            && has(&self.fault, record.faults.iter().copied())
-            && has(&self.violation, record.violations.iter().map(|one| one.location.as_str()))
-            && has(&self.ignored_field, record.ignored_fields.iter().map(String::as_str))
-            && self
-                .request
-                .as_ref()
-                .is_none_or(|part| record.request().is_some_and(|request| contains(&request, part)))
+    pub(crate) fn matches(&self, record: &RequestRecord) -> bool {
+        self.differences(record).next().is_none()
+    }
+
+    /// The names of its values that a request does not have.
+    pub(crate) fn differences<'a>(
+        &'a self,
+        record: &'a RequestRecord,
+    ) -> impl Iterator<Item = &'static str> + 'a {
+        let differing = CHECKS.iter().filter(move |(_, has)| !has(self, record));
+        differing.map(|(name, _)| *name)
     }
 }
+
+/// Whether a request has the value of a pattern.
+type Check = fn(&RequestPattern, &RequestRecord) -> bool;
+
+/// By the name of the value. The slowest check comes last.
+const CHECKS: [(&str, Check); 14] = [
+    ("before", |pattern, record| pattern.before.is_none_or(|before| record.number < before)),
+    ("method", |pattern, record| {
+        is(&pattern.method, Some(&record.method), str::eq_ignore_ascii_case)
+    }),
+    ("path", |pattern, record| is(&pattern.path, Some(&record.path), pattern::matches)),
+    ("operation", |pattern, record| {
+        is(&pattern.operation, record.operation.as_deref(), pattern::matches)
+    }),
+    ("region", |pattern, record| is(&pattern.region, Some(&record.region.to_string()), str::eq)),
+    ("organization", |pattern, record| {
+        is(&pattern.organization, record.organization.as_deref(), str::eq)
+    }),
+    ("project", |pattern, record| is(&pattern.project, record.project.as_deref(), str::eq)),
+    ("key", |pattern, record| {
+        is(&pattern.key, record.key.as_deref(), |wanted, key| {
+            wanted.trim_start_matches('…') == key.trim_start_matches('…')
+        })
+    }),
+    ("status", |pattern, record| {
+        pattern.status.as_ref().is_none_or(|status| status.matches(record.status))
+    }),
+    ("task_id", |pattern, record| is(&pattern.task_id, record.task_id.as_deref(), str::eq)),
+    ("fault", |pattern, record| has(&pattern.fault, record.faults.iter().copied())),
+    ("violation", |pattern, record| {
+        has(&pattern.violation, record.violations.iter().map(|one| one.location.as_str()))
+    }),
+    ("ignored_field", |pattern, record| {
+        has(&pattern.ignored_field, record.ignored_fields.iter().map(String::as_str))
+    }),
+    ("request", |pattern, record| {
+        let has = |part| record.request().is_some_and(|request| contains(&request, part));
+        pattern.request.as_ref().is_none_or(has)
+    }),
+];
 
 fn is(wanted: &Option<String>, found: Option<&str>, equal: impl Fn(&str, &str) -> bool) -> bool {
     wanted.as_deref().is_none_or(|wanted| found.is_some_and(|found| equal(wanted, found)))

@@ -166,7 +166,7 @@ impl RequestRecord {
     }
 
     /// Why the request was refused, in one line.
-    pub(super) fn reason(&self) -> Option<String> {
+    pub(crate) fn reason(&self) -> Option<String> {
         if self.violations.is_empty() {
             return self.detail.clone();
         }

@@ -1,10 +1,12 @@
 //! The journal of requests.
 
+use std::panic::AssertUnwindSafe;
+
 use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use imagekiln_simulator::{Config, RequestRecord, Simulator};
+use imagekiln_simulator::{Config, Expectation, RequestRecord, Simulator};
 
 use super::{
     bench::{Bench, png},
@@ -155,6 +157,70 @@ async fn the_oldest_requests_are_dropped() {
     assert_eq!(paths, ["/b", "/c"]);
     let found = bench.show("/api/requests").await;
     assert_eq!((&found["count"], &found["dropped"]), (&json!(2), &json!(1)));
+}
+
+/// Drops an expectation, and returns the message of its panic.
+fn failure(expectation: Expectation) -> String {
+    let dropped = std::panic::catch_unwind(AssertUnwindSafe(move || drop(expectation)));
+    *dropped.expect_err("the expectation holds").downcast::<String>().unwrap()
+}
+
+#[tokio::test]
+async fn expectations_hold_if_the_number_of_requests_is_right() {
+    let bench = bench().await;
+    let expect = |pattern| bench.sim.expect(pattern);
+    bench.post("/v1/gen-2-pro", &json!({})).await;
+    let _one = expect("POST gen-2-pro").times(1);
+    let _none = expect("get_result").times(0);
+    let _any = expect("/v1/gen-2-*?status=200&project=default");
+    let _fox = expect("").request(json!({ "prompt": "a fox" })).at_least(1);
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox", "seed": 7 })).await;
+    let _later = expect("GET").times(1);
+    drop(expect("").times(0));
+    bench.fetch(&format!("{}/v1/nothing", bench.sim.base_url())).await;
+}
+
+#[tokio::test]
+async fn expectations_that_fail_show_the_nearest_requests() {
+    let bench = bench().await;
+    let one = bench.sim.expect("POST gen-2-pro?status=200").request(json!({ "seed": 7 })).times(1);
+    let two = bench.sim.expect("POST gen-2-pro").times(2);
+    bench.fetch(&format!("{}/v1/nothing", bench.sim.base_url())).await;
+    bench.post("/v1/gen-2-pro", &json!({ "seed": 7 })).await;
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "seed": 8 })).await;
+    drop(two);
+    let failure_of_one = failure(one);
+    let lines: Vec<_> = failure_of_one.lines().collect();
+    let expected = [
+        "expected 1 request `POST gen-2-pro?status=200`, but there were 0",
+        "  2: POST /v1/gen-2-pro, 422 (body.prompt: Field required): another status",
+        "  3: POST /v1/gen-2-pro, 200: another request ({\"prompt\":\"x\",\"seed\":8})",
+        "  1: GET /v1/nothing, 404 (Not Found): another method, operation, status, request (none)",
+    ];
+    assert!(lines[0].contains("requests.rs:") && lines[0].ends_with(expected[0]), "{lines:?}");
+    assert_eq!(lines[1..], expected[1..]);
+
+    let one = bench.sim.expect("").times(1);
+    for _ in 0..2 {
+        bench.fetch(&format!("{}/v1/nothing", bench.sim.base_url())).await;
+    }
+    let too_many = failure(one);
+    assert!(too_many.contains("there were 2\n  4: GET /v1/nothing, 404"), "{too_many}");
+    for (pattern, problem) in [
+        ("GET", "expected at least 1 request `GET`, but there were 0"),
+        ("?statuss=200", "invalid pattern `?statuss=200`"),
+        ("POST GET", "both `POST` and `GET`"),
+    ] {
+        let failure = failure(bench.sim.expect(pattern));
+        assert!(failure.contains(problem), "{failure}");
+    }
+    // A test that fails already does not abort.
+    let failed = bench.sim.expect("GET");
+    let failed = std::panic::catch_unwind(AssertUnwindSafe(move || {
+        let _expectation = failed;
+        panic!("first");
+    }));
+    assert_eq!(failed.unwrap_err().downcast_ref::<&str>(), Some(&"first"));
 }
 
 #[tokio::test]

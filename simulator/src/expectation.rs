@@ -1,0 +1,180 @@
+//! Expected requests, for tests.
+
+use std::{fmt, ops::RangeInclusive, panic::Location, sync::Arc, thread};
+
+use serde_json::Value;
+
+use crate::{
+    journal::{RequestPattern, RequestRecord},
+    state::AppState,
+    values::names,
+};
+
+/// The maximum number of requests to list.
+const MAX_LISTED: usize = 5;
+
+/// The maximum number of characters to show of a body.
+const MAX_BODY: usize = 300;
+
+/// A number of requests that a test expects, from [`Simulator::expect`](crate::Simulator::expect).
+/// It is at least one, unless [`times`](Self::times) or [`at_least`](Self::at_least) says otherwise.
+///
+/// # Panics
+///
+/// Dropping it panics if the number differs, unless the thread is panicking already. The message
+/// lists the requests that match, or else those that differ least, with what differs:
+///
+/// ```text
+/// tests/fox.rs:12:9: expected 1 request `POST gen-2-pro?status=200`, but there were 0
+///   1: POST /v1/gen-2-pro, 422 (body.prompt: Field required): another status
+/// ```
+#[must_use = "the requests are counted when it is dropped"]
+pub struct Expectation {
+    state: Arc<AppState>,
+    /// The pattern as the caller wrote it.
+    text: String,
+    pattern: Result<RequestPattern, String>,
+    wanted: RangeInclusive<usize>,
+    /// The number of the last request that does not count.
+    since: u64,
+    caller: &'static Location<'static>,
+}
+
+impl Expectation {
+    #[track_caller]
+    pub(crate) fn new(state: &Arc<AppState>, text: &str) -> Self {
+        Self {
+            state: Arc::clone(state),
+            text: text.to_owned(),
+            pattern: RequestPattern::parse(text),
+            wanted: 1..=usize::MAX,
+            since: state.journal.written(),
+            caller: Location::caller(),
+        }
+    }
+
+    /// Expects exactly this number of requests. With 0, none may match.
+    ///
+    /// ```
+    /// # use imagekiln_simulator::{Config, Simulator, StartError};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), StartError> {
+    /// let simulator = Simulator::start(Config::default()).await?;
+    /// let _no_rejections = simulator.expect("?status=4xx").times(0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn times(mut self, requests: usize) -> Self {
+        self.wanted = requests..=requests;
+        self
+    }
+
+    /// Expects this number of requests or more.
+    ///
+    /// ```should_panic
+    /// # use imagekiln_simulator::{Config, Simulator, StartError};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), StartError> {
+    /// let simulator = Simulator::start(Config::default()).await?;
+    /// let polls = simulator.expect("GET get_result").at_least(2);
+    /// drop(polls); // panics, because nobody has polled
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn at_least(mut self, requests: usize) -> Self {
+        self.wanted = requests..=usize::MAX;
+        self
+    }
+
+    /// Expects this part of the body: an object with some of its fields, at any depth. Lists must
+    /// be equal item by item. A body of more than 8 KiB without its images does not match.
+    ///
+    /// ```
+    /// # use imagekiln_simulator::{Config, Simulator, StartError};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), StartError> {
+    /// let simulator = Simulator::start(Config::default()).await?;
+    /// let seed = serde_json::json!({ "seed": 7 });
+    /// let _no_seed = simulator.expect("POST gen-2-pro").request(seed).times(0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn request(mut self, part: Value) -> Self {
+        if let Ok(pattern) = &mut self.pattern {
+            pattern.set_request(part);
+        }
+        self
+    }
+
+    /// What is wrong, if anything is.
+    fn failure(&self) -> Option<String> {
+        let Self { text, caller, .. } = self;
+        let pattern = match &self.pattern {
+            Ok(pattern) => pattern,
+            Err(problem) => return Some(format!("{caller}: invalid pattern `{text}`: {problem}")),
+        };
+        let mut records = self.state.journal.oldest_first();
+        records.retain(|record| record.number > self.since);
+        let (matching, others): (Vec<_>, Vec<_>) =
+            records.into_iter().partition(|record| pattern.matches(record));
+        let count = matching.len();
+        if self.wanted.contains(&count) {
+            return None;
+        }
+        let at_least = if *self.wanted.end() == usize::MAX { "at least " } else { "" };
+        let wanted = *self.wanted.start();
+        let plural = if wanted == 1 { "" } else { "s" };
+        let first = format!(
+            "{caller}: expected {at_least}{wanted} request{plural} `{text}`, but there were {count}"
+        );
+        let listed = if count > wanted {
+            matching.iter().take(MAX_LISTED).map(shown).collect()
+        } else {
+            nearest(pattern, &others)
+        };
+        Some([vec![first], listed].concat().join("\n  "))
+    }
+}
+
+/// The requests that differ least from a pattern, with what differs.
+fn nearest(pattern: &RequestPattern, records: &[RequestRecord]) -> Vec<String> {
+    let differences = |record| pattern.differences(record).collect::<Vec<_>>();
+    let mut ranked: Vec<_> = records.iter().map(|record| (differences(record), record)).collect();
+    ranked.sort_by_key(|(differences, _)| differences.len());
+    let line = |(differences, record): (Vec<&str>, &RequestRecord)| {
+        let mut line = format!("{}: another {}", shown(record), differences.join(", "));
+        if differences.contains(&"request") {
+            let body = record.request().map_or("none".to_owned(), |body| body.to_string());
+            line.push_str(&format!(" ({})", names::bounded(&body, MAX_BODY)));
+        }
+        line
+    };
+    ranked.into_iter().take(MAX_LISTED).map(line).collect()
+}
+
+/// A request in one line.
+fn shown(record: &RequestRecord) -> String {
+    let status = record.status.map_or("no response".to_owned(), |status| status.to_string());
+    let reason = record.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!("{}: {} {}, {status}{reason}", record.number, record.method, record.path)
+}
+
+impl fmt::Debug for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expectation")
+            .field("text", &self.text)
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Expectation {
+    #[allow(clippy::panic, reason = "fails the test, as documented")]
+    fn drop(&mut self) {
+        if !thread::panicking()
+            && let Some(failure) = self.failure()
+        {
+            panic!("{failure}");
+        }
+    }
+}
