@@ -171,30 +171,3 @@ async fn overview(State(state): State<Arc<AppState>>) -> ControlResult {
         clock: clock::ClockShown::of(&state.clock),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
-    fn nameless(text: &str) -> String {
-        let mut parts = text.split('{');
-        let first = parts.next().into_iter();
-        first
-            .chain(parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)))
-            .collect::<Vec<_>>()
-            .join("{}")
-    }
-
-    #[test]
-    fn every_route_is_listed_in_the_documentation() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/simulator.md");
-        let page = nameless(&std::fs::read_to_string(page).unwrap());
-        for (route, _) in routes() {
-            let route = nameless(route);
-            let is_listed =
-                ["`", "?", " "].iter().any(|end| page.contains(&format!("{route}{end}")));
-            assert!(is_listed, "docs/simulator.md does not list {route}");
-        }
-    }
-}

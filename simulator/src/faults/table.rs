@@ -214,8 +214,6 @@ pub(super) const KNOWN: &[KnownFault] = &[
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write as _;
-
     use super::*;
 
     #[test]
@@ -255,21 +253,5 @@ mod tests {
             let known = KnownFault::named(name).unwrap();
             assert_eq!((known.read)(Some(value)).is_ok(), holds, "{name}={value}");
         }
-    }
-
-    #[test]
-    fn the_documents_contain_this_table() {
-        let mut table =
-            "| name | places | value; default | effect |\n|---|---|---|---|\n".to_owned();
-        for KnownFault { name, places, value, effect, .. } in KNOWN {
-            let places: Vec<_> = places.iter().map(FaultPlace::to_string).collect();
-            writeln!(table, "| `{name}` | {} | {value} | {effect} |", places.join(", ")).unwrap();
-        }
-        let guide = imagekiln_testbed::page("docs/simulator.md");
-        let found = guide.find("| name | places |").map(|start| &guide[start..]);
-        let end = found.and_then(|found| found.find("\n\n"));
-        let found = found.zip(end).map(|(found, end)| &found[..=end]);
-        assert_eq!(found, Some(&*table), "replace the table in docs/simulator.md by:\n{table}");
-        assert_eq!(include_str!("table.md"), table, "replace simulator/src/faults/table.md");
     }
 }

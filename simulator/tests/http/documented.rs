@@ -1,6 +1,8 @@
 //! Compares `docs/simulator.md` with the code.
 
-use imagekiln_simulator::{Config, Permission, Role, Simulator};
+use std::fmt::Write as _;
+
+use imagekiln_simulator::{Config, FaultPlace, Faults, KnownFault, Permission, Role, Simulator};
 
 fn page() -> &'static str {
     imagekiln_testbed::page("docs/simulator.md")
@@ -53,4 +55,49 @@ fn the_permission_table_is_correct() {
         let listed: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
         assert_eq!(listed, Role::ALL.map(|role| role.permits(permission)), "{name}");
     }
+}
+
+#[test]
+fn the_documents_contain_the_table_of_faults() {
+    let mut table = "| name | places | value; default | effect |\n|---|---|---|---|\n".to_owned();
+    for KnownFault { name, places, value, effect, .. } in Faults::known() {
+        let places: Vec<_> = places.iter().map(FaultPlace::to_string).collect();
+        writeln!(table, "| `{name}` | {} | {value} | {effect} |", places.join(", ")).unwrap();
+    }
+    let is_in_guide = page().contains(&format!("\n\n{table}\n"));
+    assert!(is_in_guide, "replace the table in docs/simulator.md by:\n{table}");
+    let path = "simulator/src/faults/table.md";
+    assert_eq!(imagekiln_testbed::page(path), table, "replace {path}");
+}
+
+/// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
+fn nameless(text: &str) -> String {
+    let mut parts = text.split('{');
+    let first = parts.next().into_iter();
+    first
+        .chain(parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)))
+        .collect::<Vec<_>>()
+        .join("{}")
+}
+
+/// The program does not show its routes, so this reads them from the source.
+#[test]
+fn every_route_of_the_control_interface_is_listed() {
+    let page = nameless(page());
+    let mut routes = 0;
+    for file in ["mod", "accounts", "accounts/projects", "faults", "tasks"] {
+        let source = imagekiln_testbed::page(&format!("simulator/src/control/{file}.rs"));
+        let literals = source.split('"').skip(1).step_by(2);
+        let is_route = |text: &&str| {
+            ["/api/", "/healthz", "/metrics"].iter().any(|path| text.starts_with(path))
+        };
+        for route in literals.filter(is_route) {
+            routes += 1;
+            let route = nameless(route);
+            let is_listed =
+                ["`", "?", " "].iter().any(|end| page.contains(&format!("{route}{end}")));
+            assert!(is_listed, "docs/simulator.md does not list {route}");
+        }
+    }
+    assert!(routes > 35, "only {routes} routes in the source");
 }
