@@ -7,7 +7,7 @@ const WORDS: &str = "the contract says so in words, which the tester does not re
 
 /// The client, a part of the line that its program prints, and why it is not a defect of the
 /// simulator.
-pub const EXPECTED: [(&str, &str, &str); 23] = [
+pub const EXPECTED: [(&str, &str, &str); 22] = [
     ("blackforest", "failed pro: API request failed: 404", NO_MODEL),
     ("blackforest", "failed usage: ", "the contract has no operation that counts licensed use"),
     ("blackforest", "failed status Error: Error getting synchronous result", UNKNOWN_STATUS),
@@ -22,12 +22,6 @@ pub const EXPECTED: [(&str, &str, &str); 23] = [
     ("litellm", "failed kontext-max: ", NO_MODEL),
     ("litellm", "failed edit kontext-max: ", NO_MODEL),
     ("ai-sdk", "failed kontext-max: AI_APICallError: Not Found", NO_MODEL),
-    (
-        "ai-sdk",
-        "failed video to video: AI_APICallError: ",
-        "the contract does not show the field of the video: the client sends `start_video`, and \
-         the simulator reads `video`",
-    ),
     (
         "ai-sdk",
         "failed draft and its enhancement: Error: the draft has no draft_cache",
