@@ -17,7 +17,7 @@ const MAX_LISTED: usize = 5;
 const MAX_BODY: usize = 300;
 
 /// A number of requests that a test expects, from [`Simulator::expect`](crate::Simulator::expect).
-/// It is at least one, unless [`times`](Self::times) or [`at_least`](Self::at_least) says otherwise.
+/// It is at least one, unless [`times`](Self::times) or [`at_least`](Self::at_least) changes it.
 ///
 /// # Panics
 ///

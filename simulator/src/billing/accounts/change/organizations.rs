@@ -88,7 +88,7 @@ impl Act<'_> {
         })
     }
 
-    /// Adds a finetune, or changes whether it is shared, also while a task trains it.
+    /// Adds a finetune, or changes whether it is shared, even during its training.
     pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";
