@@ -27,11 +27,14 @@ function dueLine({ state, due_at, attempts }, startedAt) {
   return [`${clockTime(startedAt + due_at)} UTC, ${what}`];
 }
 
-/** The signature of the last attempt: every scheme sends it in the last header. */
+/** The headers of the scheme `standard` that every webhook has. */
+const UNSIGNED = ["webhook-id", "webhook-timestamp"];
+
+/** The signature of the last attempt: the scheme decides in which header it is. */
 function signature({ headers, attempts }) {
   if (attempts.length === 0) return "sent with the first attempt";
-  const last = headers.at(-1);
-  return last ? `${last[0]}: ${last[1]}` : "none, because the request has no webhook_secret";
+  const header = headers.find(([name]) => !UNSIGNED.includes(name));
+  return header ? header.join(": ") : "none, because the request has no webhook_secret";
 }
 
 function fact(name, className) {

@@ -2,13 +2,30 @@
 
 use serde_json::json;
 
-use imagekiln_simulator::Config;
+use imagekiln_simulator::{Config, WebhookScheme};
 use imagekiln_testbed::{ClosedPort, Trial};
 
 use super::stage::{self, Stage};
 
 pub fn tests() -> Vec<Trial> {
-    vec![stage::test(Config::default(), a_webhook_is_shown_with_its_body_and_can_be_sent_again)]
+    let mut standard = Config::default();
+    standard.webhooks.scheme = WebhookScheme::Standard;
+    vec![
+        stage::test(Config::default(), a_webhook_is_shown_with_its_body_and_can_be_sent_again),
+        stage::test(standard, a_webhook_without_a_secret_has_no_signature),
+    ]
+}
+
+async fn a_webhook_without_a_secret_has_no_signature(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    browser.click("nav a[href='#/webhooks']").await;
+    let hook = format!("{}/hook", ClosedPort::reserve().url());
+    let body = json!({ "prompt": "a fox", "width": 64, "height": 64, "webhook_url": hook });
+    bench.submit("/v1/gen-2-pro", &body).await;
+    bench.sim.clock().advance(std::time::Duration::from_secs(1));
+    let none = "document.querySelector('.delivery .signature')?.textContent.startsWith('none')";
+    browser.wait(none).await;
+    assert_eq!(bench.sim.webhooks()[0].headers.len(), 2, "the id and the time");
 }
 
 async fn a_webhook_is_shown_with_its_body_and_can_be_sent_again(stage: &Stage<'_>) {
