@@ -28,6 +28,7 @@ mod scene;
 mod settings;
 mod shapes;
 mod silhouette;
+mod svg;
 mod try_on;
 mod vocabulary;
 

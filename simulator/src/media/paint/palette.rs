@@ -1,8 +1,11 @@
 //! The colours of a landscape at different times of day and year.
 
+use serde::Deserialize;
+
 use super::canvas::{Colour, rgb};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Time {
     Dawn,
     Day,

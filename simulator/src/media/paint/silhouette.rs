@@ -4,7 +4,8 @@ use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
 
 use super::{
     canvas::{Canvas, Colour, mix, rgb},
-    shapes::{Layer, Shape, Tone},
+    shapes::Shape,
+    svg::{Layer, Tone},
 };
 
 /// Light falls from above: how much lighter the top of a shape is than its foot.
@@ -35,7 +36,7 @@ impl Silhouette<'_> {
     /// Paints the shape. Returns the centres of its lit lamps, and how far they shine.
     pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<((f32, f32), f32)> {
         let mut lamps = Vec::new();
-        for layer in self.shape.layers {
+        for layer in &self.shape.drawing().layers {
             let (mask, place) = self.mask(layer, 1.0);
             let colour = self.colour_of(layer.tone);
             let is_lit = matches!(layer.tone, Tone::Lamp) && self.light.has_lamps;
@@ -52,7 +53,7 @@ impl Silhouette<'_> {
                 let colour = colour.map(|part| part * shade);
                 for (covered, x) in row.iter().zip(i64::from(place.left)..) {
                     if *covered > 0 {
-                        canvas.blend(x, y, colour, f32::from(*covered) / 255.0);
+                        canvas.blend(x, y, colour, layer.share * f32::from(*covered) / 255.0);
                     }
                 }
             }
@@ -62,7 +63,7 @@ impl Silhouette<'_> {
 
     /// Paints the mirror image below the lower edge, fading out.
     pub(super) fn reflect(&self, canvas: &mut Canvas, share: f32) {
-        for layer in self.shape.layers {
+        for layer in &self.shape.drawing().layers {
             let (mask, place) = self.mask(layer, -1.0);
             let colour = self.colour_of(layer.tone);
             let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
@@ -75,7 +76,12 @@ impl Silhouette<'_> {
                 let sway = (y as f32 * 0.7).sin() * self.tall * 0.012 * (0.3 + down);
                 for (covered, x) in row.iter().zip(i64::from(place.left) + sway as i64..) {
                     if *covered > 0 {
-                        canvas.blend(x, y, colour, share * f32::from(*covered) / 255.0);
+                        canvas.blend(
+                            x,
+                            y,
+                            colour,
+                            share * layer.share * f32::from(*covered) / 255.0,
+                        );
                     }
                 }
             }
@@ -86,12 +92,14 @@ impl Silhouette<'_> {
     fn mask(&self, layer: &Layer, up: f32) -> (Vec<u8>, zeno::Placement) {
         let scale = self.tall / 100.0;
         let across = if self.is_flipped { -scale } else { scale };
-        let transform = Transform::translation(-self.shape.wide / 2.0, -100.0)
+        let transform = Transform::translation(-self.shape.wide() / 2.0, -100.0)
             .then_scale(across, scale * up)
             .then_translate(self.at.0, self.at.1);
-        let mut mask = Mask::new(layer.path);
+        let transform = layer.transform.map_or(transform, |own| own.then(&transform));
+        let mut mask = Mask::new(layer.path.as_str());
         mask.transform(Some(transform));
         match layer.line {
+            None if layer.is_even_odd => mask.style(Fill::EvenOdd),
             None => mask.style(Fill::NonZero),
             Some(width) => {
                 let mut stroke = Stroke::new(width);
@@ -106,7 +114,7 @@ impl Silhouette<'_> {
         if matches!(tone, Tone::Lamp) && self.light.has_lamps {
             return rgb(0xffd98c);
         }
-        let colour = tone.of(self.colour);
+        let colour = tone.of(self.colour, self.shape.drawing().colour);
         let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
         self.light.haze.map_or(lit, |(haze, share)| mix(lit, haze, share))
     }

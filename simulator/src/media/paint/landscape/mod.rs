@@ -91,7 +91,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::vocabulary::{Meaning, WORDS},
+        super::vocabulary::{Meaning, words},
         *,
     };
 
@@ -103,11 +103,12 @@ mod tests {
 
     #[test]
     fn each_word_of_the_vocabulary_changes_the_painting() {
-        for (word, meaning) in WORDS {
+        for (word, _, meaning) in words() {
             // The prompt has no other influence here, because the key stays the same.
             let (with, without) = match meaning {
                 Meaning::Colour(_) | Meaning::Count(_) => (format!("{word} house"), "house"),
-                _ => ((*word).to_owned(), ""),
+                Meaning::Grammar(_) => continue,
+                _ => (word.clone(), ""),
             };
             let changes = (0..6).any(|key| painted(&with, key) != painted(without, key));
             assert!(changes, "{word} changes nothing");

@@ -73,7 +73,7 @@ fn put(
 ) {
     let shape = subject.shape;
     let tall = height(draw, setting, shape, total);
-    let half = tall * shape.wide / 200.0;
+    let half = tall * shape.wide() / 200.0;
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
     let is_flipped = shape.zone != Zone::Bust && draw.chance(0.5);
     let foot = foot(draw, setting, shape.zone, x, tall);
@@ -99,12 +99,12 @@ fn height(draw: &mut Draw, setting: &Setting, shape: &Shape, total: usize) -> f3
     }
     if setting.scene.is_portrait() && shape.zone == Zone::Land {
         // As tall as the picture allows.
-        return (setting.floor * 0.84).min(setting.width * 0.98 / shape.wide * 100.0);
+        return (setting.floor * 0.84).min(setting.width * 0.98 / shape.wide() * 100.0);
     }
     let size = SIZES.get(total.saturating_sub(1)).or(SIZES.last()).copied().unwrap_or(1.0);
     let wobble = if total > 1 { draw.between(0.85, 1.1) } else { 1.0 };
     let studio = if setting.terrain == Terrain::Studio { IN_STUDIO } else { 1.0 };
-    let most = (setting.floor * 0.8).min(setting.width * 0.9 / shape.wide * 100.0);
+    let most = (setting.floor * 0.8).min(setting.width * 0.9 / shape.wide() * 100.0);
     (setting.short * shape.height * size * wobble * studio).min(most)
 }
 
@@ -157,7 +157,7 @@ fn foot(draw: &mut Draw, setting: &Setting, zone: Zone, x: f32, tall: f32) -> f3
 
 /// A soft shadow on the ground, away from the light.
 fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
-    let half = silhouette.tall * silhouette.shape.wide / 200.0;
+    let half = silhouette.tall * silhouette.shape.wide() / 200.0;
     let aside = ((silhouette.at.0 - setting.light.0) / setting.width).clamp(-1.0, 1.0);
     let dark = mix(setting.ground(1.0), rgb(0x141828), 0.75);
     let (rings, x) = (26, silhouette.at.0 + aside * half * 0.4);
@@ -171,7 +171,7 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
 fn reflection(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, silhouette: &Silhouette) {
     let (x, y) = silhouette.at;
     silhouette.reflect(canvas, 0.3);
-    let half = silhouette.tall * silhouette.shape.wide / 200.0;
+    let half = silhouette.tall * silhouette.shape.wide() / 200.0;
     let light = mix(setting.palette.horizon, WHITE, 0.4);
     for _ in 0..26 {
         let down = draw.unit();

@@ -1,0 +1,314 @@
+//! Reads the subset of SVG that shapes are drawn in: paths, circles, ellipses, rectangles, polygons
+//! and groups, with fills, strokes, opacities and transforms.
+//!
+//! Browsers show a file in its own colours. In a picture, the elements of the classes `main`,
+//! `shade` and `light` take on the colour that the prompt names, and those of the class `lamp` are
+//! lit at night.
+
+use roxmltree::{Document, Node};
+use zeno::{Angle, Style, Transform};
+
+use super::canvas::{Colour, WHITE, luma, mix, rgb};
+
+/// The distance of the control points of a quarter circle, in radii.
+const ROUND: f32 = 0.552_285;
+
+/// Colours whose channels differ from those of the main colour by this factor are its kin.
+const KIN: f32 = 0.2;
+
+#[derive(Default)]
+pub(super) struct Drawing {
+    /// The width of the box, which is 100 units high.
+    pub(super) wide: f32,
+    /// The main colour, unless the prompt names another.
+    pub(super) colour: Colour,
+    /// From back to front.
+    pub(super) layers: Vec<Layer>,
+}
+
+pub(super) struct Layer {
+    pub(super) tone: Tone,
+    /// The width of a line; `None` fills the path.
+    pub(super) line: Option<f32>,
+    pub(super) is_even_odd: bool,
+    pub(super) share: f32,
+    /// As in SVG.
+    pub(super) path: String,
+    /// Into the box.
+    pub(super) transform: Option<Transform>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Tone {
+    /// The main colour.
+    Main,
+    /// The main colour in shadow.
+    Shade,
+    /// The main colour in light.
+    Light,
+    /// A colour that changes with the main colour.
+    Kin(u32),
+    /// A colour of its own.
+    Own(u32),
+    /// A lamp, or a window: dark glass by day, and light by night.
+    Lamp,
+}
+
+impl Tone {
+    /// The colour in a shape whose main colour `own` was changed to `main`.
+    pub(super) fn of(self, main: Colour, own: Colour) -> Colour {
+        match self {
+            Self::Main => main,
+            Self::Shade => main.map(|part| part * 0.72),
+            Self::Light => main.map(|part| part + (1.0 - part) * 0.32),
+            Self::Kin(hex) if main != own => {
+                let bright = luma(rgb(hex)) / luma(own).max(0.01);
+                let dark = main.map(|part| part * bright.min(1.0));
+                mix(dark, WHITE, ((bright - 1.0) * 0.6).min(0.6))
+            }
+            Self::Kin(hex) | Self::Own(hex) => rgb(hex),
+            Self::Lamp => rgb(0x33465c),
+        }
+    }
+}
+
+/// What an element inherits from its groups.
+#[derive(Clone, Copy)]
+struct Inherited<'a> {
+    fill: &'a str,
+    share: f32,
+    transform: Option<Transform>,
+}
+
+impl Drawing {
+    pub(super) fn read(svg: &str) -> Result<Self, String> {
+        let document = Document::parse(svg).map_err(|error| error.to_string())?;
+        let root = document.root_element();
+        let view = numbers(root.attribute("viewBox").unwrap_or_default());
+        let &[0.0, 0.0, wide, high] = view.as_slice() else {
+            return Err(format!("the viewBox {view:?} does not start at 0 0"));
+        };
+        let mut drawing = Self { wide, ..Self::default() };
+        let inherited = Inherited { fill: "#000000", share: 1.0, transform: None };
+        drawing.read_children(root, inherited)?;
+        let has_classes = root.descendants().any(|node| node.attribute("class") == Some("main"));
+        if !has_classes {
+            drawing.find_main();
+        }
+        if high != 100.0 {
+            drawing.crop();
+        }
+        Ok(drawing)
+    }
+
+    fn read_children(&mut self, parent: Node, inherited: Inherited) -> Result<(), String> {
+        for node in parent.children().filter(Node::is_element) {
+            let own = transform(node.attribute("transform").unwrap_or_default())?;
+            let opacity = ["opacity", "fill-opacity"].into_iter().filter_map(|name| {
+                node.attribute(name).map(|share| share.parse::<f32>().unwrap_or(1.0))
+            });
+            let inherited = Inherited {
+                fill: node.attribute("fill").unwrap_or(inherited.fill),
+                share: inherited.share * opacity.product::<f32>(),
+                transform: match (own, inherited.transform) {
+                    (Some(own), Some(outer)) => Some(own.then(&outer)),
+                    (own, outer) => own.or(outer),
+                },
+            };
+            match node.tag_name().name() {
+                "title" => {}
+                "g" => self.read_children(node, inherited)?,
+                _ => self.add(node, path(node)?, inherited)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, node: Node, path: String, inherited: Inherited) -> Result<(), String> {
+        let mut add = |paint: &str, line: Option<f32>| {
+            let colour = colour(paint)?;
+            let tone = match node.attribute("class") {
+                Some("main") => Tone::Main,
+                Some("shade") => Tone::Shade,
+                Some("light") => Tone::Light,
+                Some("lamp") => Tone::Lamp,
+                Some(class) => return Err(format!("unknown class {class}")),
+                None => Tone::Own(colour),
+            };
+            if tone == Tone::Main && self.colour == Colour::default() {
+                self.colour = rgb(colour);
+            }
+            self.layers.push(Layer {
+                tone,
+                line,
+                is_even_odd: node.attribute("fill-rule") == Some("evenodd"),
+                share: inherited.share,
+                path: path.clone(),
+                transform: inherited.transform,
+            });
+            Ok(())
+        };
+        if inherited.fill != "none" {
+            add(inherited.fill, None)?;
+        }
+        match node.attribute("stroke") {
+            Some(stroke) => add(stroke, Some(number(node, "stroke-width").unwrap_or(1.0))),
+            None => Ok(()),
+        }
+    }
+
+    /// Without classes, the main colour is that of the largest colourful layer.
+    fn find_main(&mut self) {
+        let size = |layer: &Layer| {
+            let bounds = layer.bounds();
+            bounds.width() * bounds.height()
+        };
+        let own = |layer: &Layer| match layer.tone {
+            Tone::Own(hex) => rgb(hex),
+            _ => WHITE,
+        };
+        let is_colourful = |layer: &&Layer| spread(own(layer)) > 0.25;
+        let largest = self.layers.iter().filter(is_colourful);
+        let largest = largest.max_by(|a, b| size(a).total_cmp(&size(b)));
+        let largest = largest.or(self.layers.iter().max_by(|a, b| size(a).total_cmp(&size(b))));
+        self.colour = largest.map_or(WHITE, own);
+        for layer in &mut self.layers {
+            if let Tone::Own(hex) = layer.tone
+                && is_kin(rgb(hex), self.colour)
+            {
+                layer.tone = Tone::Kin(hex);
+            }
+        }
+    }
+
+    /// Scales the layers so that they fill a box that is 100 units high.
+    fn crop(&mut self) {
+        let bounds = self.layers.iter().map(Layer::bounds);
+        let Some(all) = bounds.reduce(|mut all, bounds| {
+            all.min.x = all.min.x.min(bounds.min.x);
+            all.min.y = all.min.y.min(bounds.min.y);
+            all.max.x = all.max.x.max(bounds.max.x);
+            all.max.y = all.max.y.max(bounds.max.y);
+            all
+        }) else {
+            return;
+        };
+        let scale = 100.0 / all.height().max(0.1);
+        self.wide = all.width() * scale;
+        let crop = Transform::translation(-all.min.x, -all.min.y).then_scale(scale, scale);
+        for layer in &mut self.layers {
+            layer.transform = Some(layer.transform.map_or(crop, |own| own.then(&crop)));
+        }
+    }
+}
+
+impl Layer {
+    pub(super) fn bounds(&self) -> zeno::Bounds {
+        zeno::bounds(self.path.as_str(), Style::default(), self.transform)
+    }
+}
+
+/// How colourful a colour is.
+fn spread([r, g, b]: Colour) -> f32 {
+    r.max(g).max(b) - r.min(g).min(b)
+}
+
+/// Whether two colours differ in brightness, and hardly in hue.
+fn is_kin(one: Colour, other: Colour) -> bool {
+    let hue = |colour: Colour| {
+        let grey = luma(colour).max(0.05);
+        colour.map(|part| part / grey)
+    };
+    let (a, b) = (hue(one), hue(other));
+    let is_near = |(a, b): (f32, f32)| (a - b).abs() < KIN + 0.25 * b;
+    a.into_iter().zip(b).all(is_near) && (spread(one) > 0.15) == (spread(other) > 0.15)
+}
+
+/// The path of an element.
+fn path(node: Node) -> Result<String, String> {
+    let at = |name: &str| number(node, name).unwrap_or(0.0);
+    match node.tag_name().name() {
+        "path" => Ok(node.attribute("d").unwrap_or_default().to_owned()),
+        "polygon" => Ok(format!("M{} Z", node.attribute("points").unwrap_or_default())),
+        "circle" => Ok(ellipse(at("cx"), at("cy"), at("r"), at("r"))),
+        "ellipse" => Ok(ellipse(at("cx"), at("cy"), at("rx"), at("ry"))),
+        "rect" => {
+            let (x, y, width, height, r) = (at("x"), at("y"), at("width"), at("height"), at("rx"));
+            let (right, bottom, c) = (x + width, y + height, r * (1.0 - ROUND));
+            Ok(format!(
+                "M{},{y} L{},{y} C{},{y} {right},{} {right},{} L{right},{} C{right},{} {},{bottom} \
+                 {},{bottom} L{},{bottom} C{},{bottom} {x},{} {x},{} L{x},{} C{x},{} {},{y} {},{y} \
+                 Z",
+                x + r,
+                right - r,
+                right - c,
+                y + c,
+                y + r,
+                bottom - r,
+                bottom - c,
+                right - c,
+                right - r,
+                x + r,
+                x + c,
+                bottom - c,
+                bottom - r,
+                y + r,
+                y + c,
+                x + c,
+                x + r,
+            ))
+        }
+        other => Err(format!("unsupported element {other}")),
+    }
+}
+
+fn ellipse(x: f32, y: f32, across: f32, down: f32) -> String {
+    let (left, right, top, bottom) = (x - across, x + across, y - down, y + down);
+    let (dx, dy) = (across * ROUND, down * ROUND);
+    format!(
+        "M{left},{y} C{left},{} {},{top} {x},{top} C{},{top} {right},{} {right},{y} C{right},{} \
+         {},{bottom} {x},{bottom} C{},{bottom} {left},{} {left},{y} Z",
+        y - dy,
+        x - dx,
+        x + dx,
+        y - dy,
+        y + dy,
+        x + dx,
+        x - dx,
+        y + dy,
+    )
+}
+
+fn transform(text: &str) -> Result<Option<Transform>, String> {
+    let Some((name, rest)) = text.trim().split_once('(') else { return Ok(None) };
+    let values = numbers(rest.trim_end_matches(')'));
+    let transform = match (name, values.as_slice()) {
+        ("translate", &[x, y]) => Transform::translation(x, y),
+        ("scale", &[by]) => Transform::scale(by, by),
+        ("scale", &[x, y]) => Transform::scale(x, y),
+        ("rotate", &[angle]) => Transform::rotation(Angle::from_degrees(angle)),
+        ("rotate", &[angle, x, y]) => Transform::translation(-x, -y)
+            .then_rotate(Angle::from_degrees(angle))
+            .then_translate(x, y),
+        ("matrix", &[a, b, c, d, x, y]) => Transform::new(a, b, c, d, x, y),
+        _ => return Err(format!("unsupported transform {text}")),
+    };
+    Ok(Some(transform))
+}
+
+fn number(node: Node, name: &str) -> Option<f32> {
+    node.attribute(name)?.parse().ok()
+}
+
+fn numbers(text: &str) -> Vec<f32> {
+    text.split([' ', ',']).filter_map(|number| number.parse().ok()).collect()
+}
+
+fn colour(text: &str) -> Result<u32, String> {
+    let hex = text.strip_prefix('#').ok_or(format!("unsupported colour {text}"))?;
+    let value = u32::from_str_radix(hex, 16).map_err(|error| format!("{text}: {error}"))?;
+    // A digit for each channel stands for two.
+    let double =
+        |value: u32| (value & 0xf00) * 0x1100 + (value & 0xf0) * 0x110 + (value & 0xf) * 0x11;
+    Ok(if hex.len() == 3 { double(value) } else { value })
+}
