@@ -5,7 +5,6 @@ use super::{
     canvas::Canvas,
     caption, edit, fit,
     noise::{Draw, cloud},
-    vocabulary::Sight,
 };
 use crate::media::video::{Clouds, Footage, Shot};
 
@@ -40,7 +39,8 @@ pub(super) fn footage(picture: &Picture) -> Footage {
         still: canvas.into_image_with_alpha(),
         moving,
         toward: (!is_clip).then_some(toward),
-        clouds: (is_painted && has_sky(picture)).then(|| clouds(picture, draw.next(), moving)),
+        clouds: (is_painted && picture.scene.has_sky())
+            .then(|| clouds(picture, draw.next(), moving)),
     }
 }
 
@@ -58,11 +58,6 @@ fn shots(picture: &Picture) -> Vec<Shot> {
         Some(Shot { at: (*at)?, picture: shown })
     });
     shots.collect()
-}
-
-fn has_sky(picture: &Picture) -> bool {
-    let scene = &picture.scene;
-    ![Sight::Space, Sight::Studio, Sight::Portrait].iter().any(|sight| scene.has(*sight))
 }
 
 /// Clouds that are thickest at the top.

@@ -19,8 +19,10 @@ mod look;
 mod mask;
 mod noise;
 mod palette;
+mod prompt;
 #[cfg(test)]
 mod properties;
+mod reader;
 #[cfg(test)]
 mod recognition;
 mod saved;

@@ -1,28 +1,38 @@
-//! Reads a prompt: what its painting shows.
+//! What a painting shows.
 
 use super::{
     canvas::{Colour, rgb},
     palette::Time,
+    reader::Reader,
     shapes::{Shape, Zone},
-    vocabulary::{Grammar, Language, Meaning, Sight, meaning as known},
+    vocabulary::{Meaning, Sight},
 };
 
-/// A colour or number applies to the next known noun among this many words.
-const REACH: usize = 4;
-
 /// The maximum number of different shapes in a painting.
-const MAX_SUBJECTS: usize = 4;
+const MAX_SUBJECTS: usize = 5;
 
-/// The number shown for a plural without a number.
-const SEVERAL: usize = 3;
+/// The maximum number of words on a label.
+const MAX_LABEL: usize = 4;
 
-/// What a painting shows.
+/// What has a label inside a room or in a studio.
+const LABELLED: [&str; 3] = ["poster", "parcel", "plaque"];
+
+/// The places that things have if the prompt names none. The first that a thing has is chosen.
+const HOMES: [Sight; 4] = [Sight::Room, Sight::Table, Sight::Studio, Sight::Field];
+
+/// Scenery that says nothing about where things are.
+const NOWHERE: [Sight; 4] = [Sight::Portrait, Sight::Badge, Sight::Pattern, Sight::Swirls];
+
 #[derive(Clone, Default)]
 pub(super) struct Scene {
     pub(super) time: Option<Time>,
     pub(super) subjects: Vec<Subject>,
     /// A colour without a noun: that of the light.
     pub(super) tint: Option<Colour>,
+    /// All colours that the prompt names.
+    pub(super) colours: Vec<Colour>,
+    /// The name of what has no shape. A labelled object shows it instead.
+    pub(super) label: Option<String>,
     sights: Vec<(Sight, Option<Colour>)>,
 }
 
@@ -32,36 +42,23 @@ pub(super) struct Subject {
     pub(super) shape: &'static Shape,
     pub(super) colour: Colour,
     pub(super) count: usize,
-}
-
-/// What the next noun will have.
-#[derive(Default)]
-struct Adjectives {
-    colour: Option<Colour>,
-    count: Option<usize>,
-    is_negated: bool,
-    /// The number of words since the last adjective.
-    age: usize,
+    /// The subject that it sits, lies or rides on.
+    pub(super) on: Option<usize>,
 }
 
 impl Scene {
     pub(super) fn of(prompt: &str) -> Self {
-        let mut scene = Self::default();
-        for clause in prompt.to_lowercase().split([',', '.', ';', ':', '!', '?', '\n']) {
-            let mut adjectives = Adjectives::default();
-            for word in clause.split(|letter: char| !letter.is_alphanumeric()) {
-                if !word.is_empty() {
-                    scene.read(word, &mut adjectives);
-                }
-            }
-            scene.leave(adjectives);
+        let (mut scene, unknown) = Reader::read(prompt);
+        let indoors = [Sight::Studio, Sight::Table, Sight::Badge];
+        let is_vacant = scene.subjects.is_empty() && indoors.iter().any(|sight| scene.has(*sight));
+        if !unknown.is_empty() {
+            scene.show_label(&unknown);
+        } else if is_vacant && !scene.is_outside() {
+            scene.show_label(&prompt.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        } else if scene.has(Sight::Portrait) && scene.subjects.is_empty() {
+            scene.show_named("woman");
         }
-        if scene.has(Sight::Portrait)
-            && scene.subjects.is_empty()
-            && let Some(woman) = Shape::named("woman")
-        {
-            scene.show(woman, woman.drawing().colour, 1);
-        }
+        scene.settle();
         scene
     }
 
@@ -77,8 +74,21 @@ impl Scene {
 
     /// Whether a face is large in front of a background out of focus.
     pub(super) fn is_portrait(&self) -> bool {
-        let is_bust = |subject: &Subject| subject.shape.zone == Zone::Bust;
-        self.has(Sight::Portrait) || self.subjects.iter().any(is_bust)
+        self.has(Sight::Portrait) || self.subjects.iter().any(|subject| self.is_bust(subject))
+    }
+
+    /// Whether a subject is cropped by the lower edge.
+    pub(super) fn is_bust(&self, subject: &Subject) -> bool {
+        match subject.shape.zone {
+            Zone::Bust => true,
+            // With others, people stand behind the lower edge of their shape.
+            Zone::Half => {
+                let is_worn = |other: &Subject| other.shape.points.worn.is_some();
+                let others = self.subjects.iter().filter(|other| !is_worn(other));
+                others.count() == 1 && subject.count == 1
+            }
+            _ => false,
+        }
     }
 
     /// Whether the prompt names no scenery.
@@ -86,35 +96,30 @@ impl Scene {
         self.sights.is_empty()
     }
 
-    fn read(&mut self, word: &str, adjectives: &mut Adjectives) {
-        adjectives.age += 1;
-        if adjectives.age > REACH {
-            self.leave(std::mem::take(adjectives));
-        }
-        let Some((meaning, is_plural)) = meaning(word) else { return };
-        match meaning {
-            Meaning::Colour(hex) => {
-                (adjectives.colour, adjectives.age) = (Some(rgb(hex)), 0);
-                return;
-            }
-            Meaning::Count(count) => {
-                (adjectives.count, adjectives.age) = (Some(count), 0);
-                return;
-            }
-            Meaning::Grammar(Grammar::Not) => {
-                *adjectives = Adjectives { is_negated: true, ..Adjectives::default() };
-                return;
-            }
-            _ => {}
-        }
-        let Adjectives { colour, count, is_negated, .. } = std::mem::take(adjectives);
-        if !is_negated {
-            let count = count.unwrap_or(if is_plural { SEVERAL } else { 1 });
-            self.add(meaning, colour, count);
-        }
+    /// Whether things are outside. A room may have a view.
+    pub(super) fn is_outside(&self) -> bool {
+        let places = self.sights.iter().map(|(sight, _)| *sight);
+        let mut places = places.filter(|sight| !NOWHERE.contains(sight)).peekable();
+        places.peek() != Some(&Sight::Room) && places.any(|sight| !HOMES[..3].contains(&sight))
     }
 
-    fn add(&mut self, meaning: Meaning, colour: Option<Colour>, count: usize) {
+    /// Whether a sky is behind everything.
+    pub(super) fn has_sky(&self) -> bool {
+        let is_somewhere = self.is_bare() || self.is_outside();
+        is_somewhere && !self.is_portrait() && !self.has(Sight::Space)
+    }
+
+    /// The scene inside a badge. Without a landscape, it is on a plain ground of this colour.
+    pub(super) fn in_badge(&self, ground: Colour) -> Self {
+        let mut scene = self.clone();
+        scene.sights.retain(|(sight, _)| *sight != Sight::Badge);
+        if !self.is_outside() {
+            scene.sights = vec![(Sight::Studio, Some(ground))];
+        }
+        scene
+    }
+
+    pub(super) fn add(&mut self, meaning: Meaning, colour: Option<Colour>, count: usize) {
         match meaning {
             Meaning::At(time) => {
                 self.time.get_or_insert(time);
@@ -132,67 +137,46 @@ impl Scene {
     fn show(&mut self, shape: &'static Shape, colour: Colour, count: usize) {
         let is_new = |subject: &Subject| !std::ptr::eq(subject.shape, shape);
         if self.subjects.len() < MAX_SUBJECTS && self.subjects.iter().all(is_new) {
-            self.subjects.push(Subject { shape, colour, count });
+            self.subjects.push(Subject { shape, colour, count, on: None });
         }
     }
 
-    /// A colour without a noun colours the light.
-    fn leave(&mut self, adjectives: Adjectives) {
-        self.tint = self.tint.or(adjectives.colour);
-    }
-}
-
-/// The meaning of a word, and whether it is in the plural.
-fn meaning(word: &str) -> Option<(Meaning, bool)> {
-    let known = |singular: &str| known(singular, Language::English);
-    if let Some(meaning) = known(word) {
-        return Some((meaning, false));
-    }
-    let of_y = word.strip_suffix("ies").map(|stem| format!("{stem}y"));
-    let singulars = [word.strip_suffix('s'), word.strip_suffix("es"), of_y.as_deref()];
-    singulars.into_iter().flatten().find_map(known).map(|meaning| (meaning, true))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compares what a prompt shows. Without a colour, a shape has its own.
-    #[track_caller]
-    fn check(prompt: &str, expected: &[(&str, Option<u32>, usize)]) {
-        let subjects = Scene::of(prompt).subjects;
-        let shown: Vec<_> = subjects
-            .iter()
-            .map(|subject| (subject.shape.name, subject.colour, subject.count))
-            .collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(name, colour, count)| {
-                let own = || Shape::named(name).unwrap().drawing().colour;
-                (*name, colour.map_or_else(own, rgb), *count)
-            })
-            .collect();
-        assert_eq!(shown, expected, "{prompt}");
+    fn show_named(&mut self, name: &str) {
+        if let Some(shape) = Shape::named(name) {
+            self.show(shape, shape.drawing().colour, 1);
+        }
     }
 
-    #[test]
-    fn colours_and_numbers_apply_to_the_next_noun() {
-        let (red, blue) = (Some(0xcf3a2b), Some(0x2f6fc4));
-        check("A red fox in the snow", &[("fox", red, 1)]);
-        check("a fox, red", &[("fox", None, 1)]);
-        check("a blue boat and a fox", &[("boat", blue, 1), ("fox", None, 1)]);
-        check("three very old blue boats", &[("boat", blue, 3)]);
-        check("foxes", &[("fox", None, SEVERAL)]);
-        check("a red sunset over boats", &[("boat", None, SEVERAL)]);
-        assert_eq!(Scene::of("everything in blue").tint, Some(rgb(0x2f6fc4)));
-        assert_eq!(Scene::of("a green field").colour_of(Sight::Field), Some(rgb(0x3f9a4f)));
+    /// Shows an object with a label: a sign in a landscape, and otherwise a poster or the like.
+    fn show_label(&mut self, words: &[String]) {
+        let label = words.iter().take(MAX_LABEL).map(String::as_str).collect::<Vec<_>>().join(" ");
+        let number: usize = label.bytes().map(usize::from).sum();
+        let name = if self.is_outside() { "sign" } else { LABELLED[number % LABELLED.len()] };
+        self.label = Some(label);
+        // It is the main thing, so there is room for it even if there are many others.
+        self.subjects.truncate(MAX_SUBJECTS - 1);
+        self.show_named(name);
     }
 
-    #[test]
-    fn what_is_negated_or_unknown_is_not_shown() {
-        check("a meadow without a fox", &[]);
-        check("no people, two cats", &[("cat", None, 2)]);
-        check("the foxtrot, a catalogue and dogma", &[]);
-        assert!(!Scene::of("a beach, no rain").has(Sight::Rain));
+    /// Chooses the place of things that the prompt gives none, and puts small things on furniture.
+    fn settle(&mut self) {
+        let homes: Vec<_> = self.subjects.iter().map(|subject| subject.shape.home).collect();
+        // Animals and people are at home everywhere, and in a room if there is furniture.
+        let possible = if homes.first() == Some(&None) { &HOMES[..1] } else { &HOMES[..] };
+        let is_nowhere = self.sights.iter().all(|(sight, _)| NOWHERE.contains(sight));
+        let home = possible.iter().find(|home| homes.contains(&Some(**home)));
+        if let Some(home) = home.filter(|_| is_nowhere && !self.is_portrait()) {
+            self.sights.push((*home, None));
+        }
+        let is_furniture = |subject: &Subject| {
+            let has_seat = subject.shape.points.seat.is_some();
+            has_seat && subject.shape.home == Some(Sight::Room) && subject.on.is_none()
+        };
+        let furniture = self.subjects.iter().position(is_furniture);
+        for subject in &mut self.subjects {
+            if let Some(Sight::Table | Sight::Studio) = subject.shape.home {
+                subject.on = subject.on.or(furniture);
+            }
+        }
     }
 }

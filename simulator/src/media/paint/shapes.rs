@@ -3,6 +3,7 @@
 //! Each is an SVG file in `shapes/`, and has a row in `shapes/shapes.tsv`.
 
 use std::{
+    fmt,
     io::Read as _,
     sync::{LazyLock, OnceLock},
 };
@@ -59,6 +60,8 @@ pub(super) enum Zone {
     Air,
     /// In front of everything, cropped by the lower edge.
     Bust,
+    /// The upper half of a person: alone like a bust, and with others on the ground.
+    Half,
 }
 
 pub(super) struct Shape {
@@ -86,11 +89,14 @@ pub(super) struct Points {
     pub(super) is_saddle: bool,
     /// How far above the eyes this is worn, in half widths of the head; and how wide it is.
     pub(super) worn: Option<(f32, f32)>,
+    /// Whether it holds what is named after it: a bowl of soup.
+    pub(super) is_holder: bool,
 }
 
 impl Points {
     fn read(text: &str) -> Self {
-        let mut points = Self::default();
+        let is_holder = text.split(' ').any(|point| point == "holder");
+        let mut points = Self { is_holder, ..Self::default() };
         for (name, values) in text.split(' ').filter_map(|point| point.split_once('=')) {
             let values: Vec<f32> = values.split(',').flat_map(str::parse).collect();
             match (name, values.as_slice()) {
@@ -102,6 +108,12 @@ impl Points {
             }
         }
         points
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
     }
 }
 

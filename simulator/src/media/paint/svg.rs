@@ -24,6 +24,8 @@ pub(super) struct Drawing {
     pub(super) colour: Colour,
     /// From back to front.
     pub(super) layers: Vec<Layer>,
+    /// The left, upper, right and lower edge of the area for a text, the element of class `label`.
+    pub(super) label: Option<[f32; 4]>,
 }
 
 pub(super) struct Layer {
@@ -124,37 +126,39 @@ impl Drawing {
         Ok(())
     }
 
+    /// Adds an element with its fill and its stroke.
     fn add(&mut self, node: Node, path: String, inherited: Inherited) -> Result<(), String> {
-        let mut add = |paint: &str, line: Option<f32>| {
+        let fill = Some(inherited.fill).filter(|fill| *fill != "none");
+        let width = number(node, "stroke-width").unwrap_or(1.0);
+        let stroke = node.attribute("stroke").map(|stroke| (stroke, Some(width)));
+        for (paint, line) in fill.map(|fill| (fill, None)).into_iter().chain(stroke) {
             let colour = colour(paint)?;
             let tone = match node.attribute("class") {
                 Some("main") => Tone::Main,
                 Some("shade") => Tone::Shade,
                 Some("light") => Tone::Light,
                 Some("lamp") => Tone::Lamp,
+                Some("label") | None => Tone::Own(colour),
                 Some(class) => return Err(format!("unknown class {class}")),
-                None => Tone::Own(colour),
             };
             if tone == Tone::Main && self.colour == Colour::default() {
                 self.colour = rgb(colour);
             }
-            self.layers.push(Layer {
+            let layer = Layer {
                 tone,
                 line,
                 is_even_odd: node.attribute("fill-rule") == Some("evenodd"),
                 share: inherited.share,
                 path: path.clone(),
                 transform: inherited.transform,
-            });
-            Ok(())
-        };
-        if inherited.fill != "none" {
-            add(inherited.fill, None)?;
+            };
+            if node.attribute("class") == Some("label") {
+                let zeno::Bounds { min, max } = layer.bounds();
+                self.label = Some([min.x, min.y, max.x, max.y]);
+            }
+            self.layers.push(layer);
         }
-        match node.attribute("stroke") {
-            Some(stroke) => add(stroke, Some(number(node, "stroke-width").unwrap_or(1.0))),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Without classes, the main colour is that of the largest colourful layer.
@@ -228,7 +232,7 @@ fn is_kin(one: Colour, other: Colour) -> bool {
 fn path(node: Node) -> Result<String, String> {
     let at = |name: &str| number(node, name).unwrap_or(0.0);
     match node.tag_name().name() {
-        "path" => Ok(node.attribute("d").unwrap_or_default().to_owned()),
+        "path" => Ok(with_single_commands(node.attribute("d").unwrap_or_default())),
         "polygon" => Ok(format!("M{} Z", node.attribute("points").unwrap_or_default())),
         "circle" => Ok(ellipse(at("cx"), at("cy"), at("r"), at("r"))),
         "ellipse" => Ok(ellipse(at("cx"), at("cy"), at("rx"), at("ry"))),
@@ -260,6 +264,64 @@ fn path(node: Node) -> Result<String, String> {
         }
         other => Err(format!("unsupported element {other}")),
     }
+}
+
+/// The same path with one command for each arc and smooth curve, and smooth ones only after curves.
+///
+/// `zeno` reads no further arcs of a command. It reflects the wrong control point in further smooth
+/// curves, and in those after a line.
+fn with_single_commands(path: &str) -> String {
+    let (mut single, mut last) = (String::new(), 'M');
+    let letters = path.match_indices(|letter: char| letter.is_ascii_alphabetic() && letter != 'e');
+    let mut starts: Vec<_> = letters.map(|(at, _)| at).collect();
+    starts.push(path.len());
+    for ends in starts.windows(2) {
+        let command = path.get(ends[0]..ends[1]).unwrap_or_default();
+        let Some(letter) = command.chars().next() else { continue };
+        let (curves, count, still) = match letter {
+            's' | 'S' => ("cCsS", 4, "c0 0 0 0 0 0"),
+            't' | 'T' => ("qQtT", 2, "q0 0 0 0"),
+            'a' | 'A' => ("", 7, ""),
+            _ => {
+                single.push_str(command);
+                last = letter;
+                continue;
+            }
+        };
+        for numbers in path_numbers(command.get(1..).unwrap_or_default(), count).chunks(count) {
+            if !curves.contains(last) {
+                single.push_str(still);
+            }
+            single.push(letter);
+            single.push_str(&numbers.join(" "));
+            last = letter;
+        }
+    }
+    single
+}
+
+/// The numbers of a path, which need no separator before a sign, before a second point, and around
+/// the flags of an arc.
+fn path_numbers(text: &str, count: usize) -> Vec<String> {
+    let mut numbers = vec![String::new()];
+    for letter in text.chars() {
+        let is_flag = count == 7 && matches!((numbers.len() - 1) % count, 3 | 4);
+        let Some(number) = numbers.last_mut() else { break };
+        let is_next = match letter {
+            ' ' | ',' => !number.is_empty(),
+            '-' => !number.is_empty(),
+            '.' => number.contains('.'),
+            _ => false,
+        };
+        if is_next || is_flag && !number.is_empty() {
+            numbers.push(String::new());
+        }
+        if let Some(number) = numbers.last_mut().filter(|_| ![' ', ','].contains(&letter)) {
+            number.push(letter);
+        }
+    }
+    numbers.retain(|number| !number.is_empty());
+    numbers
 }
 
 fn ellipse(x: f32, y: f32, across: f32, down: f32) -> String {
@@ -311,4 +373,39 @@ fn colour(text: &str) -> Result<u32, String> {
     let double =
         |value: u32| (value & 0xf00) * 0x1100 + (value & 0xf0) * 0x110 + (value & 0xf) * 0x11;
     Ok(if hex.len() == 3 { double(value) } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arcs_and_smooth_curves_have_commands_of_their_own() {
+        for (path, single) in [
+            ("M1 2C1 1 2 2 3 3s1 1 2 2", "M1 2C1 1 2 2 3 3s1 1 2 2"),
+            ("M0 0h4s1-1.5.5-.5 1 1 2 2z", "M0 0h4c0 0 0 0 0 0s1 -1.5 .5 -.5s1 1 2 2z"),
+            ("M0 0V2T3 4 5,6", "M0 0V2q0 0 0 0T3 4T5 6"),
+            ("M0 0a1 2 0 01-.5.5 1 2 0 1 0 3 4", "M0 0a1 2 0 0 1 -.5 .5a1 2 0 1 0 3 4"),
+        ] {
+            assert_eq!(with_single_commands(path), single);
+        }
+    }
+
+    #[test]
+    fn elements_have_the_fills_and_places_of_their_groups() {
+        let drawing = Drawing::read(
+            r##"<svg viewBox="0 0 50 100"><g fill="#123" opacity=".5" transform="translate(10 20)">
+            <rect x="1" y="2" width="3" height="4" rx="1" transform="rotate(90)"/></g></svg>"##,
+        );
+        let Drawing { wide, colour, layers, .. } = drawing.unwrap();
+        assert_eq!((wide, colour), (50.0, rgb(0x112233)));
+        let [layer] = layers.as_slice() else { panic!("there is one layer") };
+        assert_eq!(layer.share, 0.5);
+        let zeno::Bounds { min, max } = layer.bounds();
+        let edges = [min.x, min.y, max.x, max.y].map(|edge| (edge * 100.0).round() / 100.0);
+        assert_eq!(edges, [4.0, 21.0, 8.0, 24.0]);
+        for wrong in ["<svg/>", "<svg viewBox='0 0 9 9'><text/></svg>", "<svg"] {
+            assert!(Drawing::read(wrong).is_err(), "{wrong}");
+        }
+    }
 }

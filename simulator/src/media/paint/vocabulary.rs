@@ -1,6 +1,6 @@
 //! The words of a prompt that change its painting, and what each one does.
 //!
-//! They are in two tables: `shapes/shapes.tsv` for what a painting shows, `shapes/words.tsv` for all
+//! They are in two tables: `shapes/shapes.tsv` has those of shapes, and `shapes/words.tsv` all
 //! others.
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -16,7 +16,7 @@ use super::{
 };
 
 /// What a word does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
     /// Sets the time of day.
     At(Time),
@@ -30,6 +30,16 @@ pub(super) enum Meaning {
     Count(usize),
     /// Relates other words.
     Grammar(Grammar),
+}
+
+impl Meaning {
+    pub(super) fn is_grammar(&self) -> bool {
+        matches!(self, Self::Grammar(_))
+    }
+
+    pub(super) fn is_noun(&self) -> bool {
+        matches!(self, Self::Scenery(_) | Self::Shows(..))
+    }
 }
 
 /// A part of the scenery.
@@ -66,6 +76,16 @@ pub(super) enum Sight {
     Fireworks,
     /// A large face in front of a background out of focus.
     Portrait,
+    /// A table that things stand on.
+    Table,
+    /// A room with a wall and a floor.
+    Room,
+    /// A logo, an icon or a sticker.
+    Badge,
+    /// Abstract forms, or many of a thing.
+    Pattern,
+    /// Bands of colour that flow around each other.
+    Swirls,
 }
 
 /// A word that relates others.
@@ -74,6 +94,16 @@ pub(super) enum Sight {
 pub(super) enum Grammar {
     /// The next noun is not shown.
     Not,
+    /// What comes before sits, lies or rides on the next noun.
+    On,
+    /// What comes before may hold the next noun.
+    Of,
+    /// Ends a noun with its adjectives.
+    Break,
+    /// Begins a noun with its adjectives.
+    Article,
+    /// Says nothing about what a painting shows.
+    Vague,
 }
 
 /// The languages of the tables, in the order of their columns.
@@ -89,20 +119,14 @@ const LANGUAGES: [Language; 4] =
     [Language::English, Language::German, Language::Spanish, Language::Japanese];
 
 /// The meanings of each word in lower case, by language.
-static WORDS: LazyLock<BTreeMap<String, Vec<(Language, Meaning)>>> = LazyLock::new(|| {
-    let mut all = BTreeMap::<_, Vec<_>>::new();
-    for (word, language, meaning) in words() {
-        all.entry(word).or_default().push((language, meaning));
-    }
-    all
-});
-
-/// The meaning of a word in its singular and in lower case: that in `language`, or else that in any.
-pub(super) fn meaning(word: &str, language: Language) -> Option<Meaning> {
-    let meanings = WORDS.get(word)?;
-    let own = meanings.iter().find(|(known, _)| *known == language);
-    own.or(meanings.first()).map(|(_, meaning)| *meaning)
-}
+pub(super) static WORDS: LazyLock<BTreeMap<String, Vec<(Language, Meaning)>>> =
+    LazyLock::new(|| {
+        let mut all = BTreeMap::<_, Vec<_>>::new();
+        for (word, language, meaning) in words() {
+            all.entry(word).or_default().push((language, meaning));
+        }
+        all
+    });
 
 /// All words of the tables in lower case.
 pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {

@@ -1,5 +1,6 @@
 //! The painting: sky, ground, water and weather, and what the prompt shows in them.
 
+mod abstracts;
 mod brushes;
 mod city;
 mod clouds;
@@ -7,6 +8,7 @@ mod colours;
 mod firs;
 mod ground;
 mod hills;
+mod indoors;
 mod mountains;
 mod night_sky;
 mod setting;
@@ -23,6 +25,7 @@ use super::{
     canvas::{Area, Canvas},
     noise::Draw,
     scene::Scene,
+    vocabulary::Sight,
 };
 
 /// The background of a portrait is painted smaller by this factor, so that it is out of focus.
@@ -31,6 +34,15 @@ const BLUR: u32 = 14;
 /// Paints the scene. What it shows is above `floor`; the part below may be covered by a caption.
 pub(super) fn paint(canvas: &mut Canvas, scene: &Scene, key: &[u8; 32], floor: f32) {
     let mut draw = Draw::new(key);
+    match () {
+        () if scene.has(Sight::Badge) => return abstracts::badge(canvas, scene, key, floor),
+        () if scene.has(Sight::Swirls) => return abstracts::swirls(canvas, &mut draw, scene),
+        () if scene.has(Sight::Pattern) && !scene.subjects.is_empty() => {
+            return abstracts::rows(canvas, &mut draw, scene);
+        }
+        () if scene.has(Sight::Pattern) => return abstracts::forms(canvas, &mut draw, scene),
+        () => {}
+    }
     if scene.is_portrait() {
         let small = |side: usize| (side as u32).div_ceil(BLUR).max(2);
         let mut ground = Canvas::new(small(canvas.width), small(canvas.height));
@@ -68,6 +80,11 @@ pub(super) fn torso(canvas: &Canvas, floor: f32) -> Area {
 fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     match setting.terrain {
         Terrain::Studio => return ground::studio(canvas, setting),
+        Terrain::Room => return indoors::room(canvas, draw, setting),
+        Terrain::Table => {
+            indoors::wall_behind_table(canvas, draw, setting);
+            return indoors::table_top(canvas, draw, setting);
+        }
         Terrain::Space => space::paint(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
@@ -77,7 +94,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         Terrain::Sea => water::sea(canvas, draw, setting),
         Terrain::Forest => firs::forest(canvas, draw, setting),
         Terrain::Land => hills::near(canvas, draw, setting),
-        Terrain::Space | Terrain::Studio => {}
+        Terrain::Space | Terrain::Studio | Terrain::Table | Terrain::Room => {}
     }
     weather::between(canvas, setting);
     if setting.has_lake {
@@ -86,10 +103,15 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     if let Some(bank) = &setting.bank {
         ground::bank(canvas, draw, setting, bank);
     }
+    if setting.has_table {
+        indoors::table_top(canvas, draw, setting);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{
         super::vocabulary::{Meaning, words},
         *,
@@ -101,9 +123,38 @@ mod tests {
         canvas.into_image().into_raw()
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_prompt_can_be_painted(
+            words in prop::collection::vec(
+                prop_oneof![8 => (0..words().count()).prop_map(nth_word), 1 => "\\PC{0,9}"], 0..9,
+            ),
+            (width, height) in (1u32..40, 1u32..40),
+        ) {
+            let scene = Scene::of(&words.join(" "));
+            let mut canvas = Canvas::new(width, height);
+            paint(&mut canvas, &scene, &[7; 32], height as f32 * 0.8);
+            let is_finite = |pixel: &[f32; 3]| pixel.iter().all(|part| part.is_finite());
+            prop_assert!((0..canvas.height).all(|y| canvas.row(y).iter().all(is_finite)));
+        }
+    }
+
+    fn nth_word(number: usize) -> String {
+        words().nth(number).unwrap().0
+    }
+
     #[test]
-    fn each_word_of_the_vocabulary_changes_the_painting() {
+    fn each_meaning_changes_the_painting() {
+        let mut seen = Vec::new();
         for (word, _, meaning) in words() {
+            // All words of a row have the same meaning.
+            let row = format!("{meaning:?}");
+            if seen.contains(&row) {
+                continue;
+            }
+            seen.push(row);
             // The prompt has no other influence here, because the key stays the same.
             let (with, without) = match meaning {
                 Meaning::Colour(_) | Meaning::Count(_) => (format!("{word} house"), "house"),

@@ -24,6 +24,19 @@ pub(super) enum Terrain {
     City,
     Space,
     Studio,
+    Table,
+    Room,
+}
+
+impl Terrain {
+    /// How much larger things are than in a landscape.
+    pub(super) fn scale(self) -> f32 {
+        match self {
+            Self::Studio | Self::Table => 1.6,
+            Self::Room => 1.25,
+            _ => 1.0,
+        }
+    }
 }
 
 pub(super) struct Setting<'a> {
@@ -39,6 +52,7 @@ pub(super) struct Setting<'a> {
     /// Where the land ends: at the water, or at the lower edge.
     pub(super) shore: f32,
     pub(super) has_lake: bool,
+    pub(super) has_table: bool,
     /// The upper edge of the foreground in each column, if there is a foreground.
     pub(super) bank: Option<Vec<f32>>,
     /// The position of the sun or the moon.
@@ -72,6 +86,7 @@ impl<'a> Setting<'a> {
             skyline,
             shore,
             has_lake,
+            has_table: scene.has(Sight::Table) && !matches!(terrain, Terrain::Room),
             bank: None,
             light,
             earth,
@@ -85,13 +100,25 @@ impl<'a> Setting<'a> {
 
     /// Whether there is a foreground to stand on.
     fn has_bank(&self) -> bool {
+        if self.has_table {
+            return false;
+        }
         let stands = stands(self.scene);
         match self.terrain {
             Terrain::City => true,
             Terrain::Sea => stands || self.scene.has(Sight::Beach),
             Terrain::Land | Terrain::Forest | Terrain::Space => stands,
-            Terrain::Studio => false,
+            Terrain::Studio | Terrain::Table | Terrain::Room => false,
         }
+    }
+
+    pub(super) fn is_inside(&self) -> bool {
+        matches!(self.terrain, Terrain::Studio | Terrain::Table | Terrain::Room)
+    }
+
+    /// The far edge of a table.
+    pub(super) fn table_edge(&self) -> f32 {
+        self.floor * 0.68
     }
 
     /// The upper edge of the foreground in a column. A street is level.
@@ -118,11 +145,17 @@ fn lies(scene: &Scene, zone: Zone) -> bool {
 }
 
 fn stands(scene: &Scene) -> bool {
-    lies(scene, Zone::Land) || lies(scene, Zone::Back)
+    [Zone::Land, Zone::Half, Zone::Back].into_iter().any(|zone| lies(scene, zone))
 }
 
 /// The terrain, and whether there is a lake in it.
 fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
+    if !scene.is_outside() && scene.has(Sight::Room) {
+        return (Terrain::Room, false);
+    }
+    if !scene.is_outside() && scene.has(Sight::Table) {
+        return (Terrain::Table, false);
+    }
     let first_of = [
         (Sight::Studio, Terrain::Studio),
         (Sight::Space, Terrain::Space),
@@ -149,6 +182,8 @@ fn skyline(scene: &Scene, terrain: Terrain, draw: &mut Draw) -> f32 {
     match terrain {
         Terrain::City => draw.between(0.66, 0.74),
         Terrain::Studio => 0.8,
+        Terrain::Table => 0.68,
+        Terrain::Room => 0.7,
         _ if scene.has(Sight::Sky) => draw.between(0.70, 0.76),
         _ => draw.between(0.5, 0.62),
     }

@@ -1,11 +1,11 @@
-//! What the prompt shows: where it stands, floats or flies.
+//! What the prompt shows: where it stands, floats or flies, and what it wears or rides on.
 
 use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::Draw,
-        scene::Subject,
-        shapes::{Shape, Zone},
+        scene::{Scene, Subject},
+        shapes::Zone,
         silhouette::{Light, Silhouette},
     },
     brushes::{glow, oval},
@@ -15,104 +15,193 @@ use super::{
 /// The sizes of one, two, and more of a kind, relative to the shape's own.
 const SIZES: [f32; 3] = [1.0, 0.86, 0.72];
 
-/// Things are larger in front of a plain backdrop.
-const IN_STUDIO: f32 = 1.6;
+/// The head of a shape that names none: its middle across in widths, down, and half its width.
+const HEAD: (f32, f32, f32) = (0.5, 24.0, 0.24);
+
+/// From back to front.
+const ZONES: [Zone; 5] = [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::Bust];
 
 pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    // From back to front.
-    for zone in [Zone::Air, Zone::Back, Zone::Water, Zone::Land, Zone::Bust] {
-        let subjects: Vec<_> =
-            setting.scene.subjects.iter().filter(|subject| subject.shape.zone == zone).collect();
-        let total: usize = subjects.iter().map(|subject| subject.count).sum();
-        let mut spots = spots(draw, setting, zone, total).into_iter();
-        for subject in subjects {
-            for _ in 0..subject.count {
-                let Some(x) = spots.next() else { return };
-                put(canvas, draw, setting, subject, (x, total));
-            }
+    let scene = setting.scene;
+    for zone in ZONES {
+        let is_here = |(index, subject): &(usize, &Subject)| {
+            zone_of(scene, subject) == zone && subject.on.is_none() && !is_worn(scene, *index)
+        };
+        let subjects: Vec<_> = scene.subjects.iter().enumerate().filter(is_here).collect();
+        let all: Vec<_> =
+            subjects.iter().flat_map(|(index, subject)| vec![*index; subject.count]).collect();
+        if let [index] = all.as_slice() {
+            let x = single_spot(draw, setting, zone);
+            let tall = height(setting, &scene.subjects[*index], 1.0);
+            put(canvas, draw, setting, *index, (x, tall));
+            continue;
+        }
+        for (index, x, tall) in spots(draw, setting, &all) {
+            put(canvas, draw, setting, index, (x, tall));
         }
     }
 }
 
-/// The horizontal positions of this many things.
-fn spots(draw: &mut Draw, setting: &Setting, zone: Zone, count: usize) -> Vec<f32> {
+/// Half a person is a bust if it is alone.
+fn zone_of(scene: &Scene, subject: &Subject) -> Zone {
+    match subject.shape.zone {
+        Zone::Half if scene.is_bust(subject) => Zone::Bust,
+        Zone::Half => Zone::Land,
+        zone => zone,
+    }
+}
+
+/// Who wears hats and glasses: the first with a known head, or else the first living thing.
+fn wearer(scene: &Scene) -> Option<usize> {
+    let subjects = &scene.subjects;
+    let is_alive =
+        |subject: &Subject| subject.shape.home.is_none() && subject.shape.zone != Zone::Back;
+    let known = subjects.iter().position(|subject| subject.shape.points.head.is_some());
+    known.or_else(|| subjects.iter().position(is_alive))
+}
+
+fn is_worn(scene: &Scene, index: usize) -> bool {
+    let worn = scene.subjects.get(index).and_then(|subject| subject.shape.points.worn);
+    worn.is_some() && wearer(scene).is_some_and(|wearer| wearer != index)
+}
+
+/// The horizontal position of a single thing.
+fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
     let (from, to) = match zone {
         Zone::Bust => (0.5, 0.5),
-        _ if setting.terrain == Terrain::Studio => (0.5, 0.5),
+        _ if setting.is_inside() => (0.5, 0.5),
         // Opposite the light.
         Zone::Air if setting.light.0 > setting.width / 2.0 => (0.18, 0.42),
         Zone::Air => (0.58, 0.82),
         Zone::Back => (0.22, 0.78),
         Zone::Water => (0.3, 0.7),
-        Zone::Land => (0.34, 0.66),
+        Zone::Land | Zone::Half => (0.34, 0.66),
     };
     let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.zone != zone);
-    if count == 1 && zone == Zone::Back && is_crowded {
+    if zone == Zone::Back && is_crowded {
         // Beside what is in front.
         let aside = draw.between(0.16, 0.26);
-        return vec![setting.width * if draw.chance(0.5) { aside } else { 1.0 - aside }];
+        return setting.width * if draw.chance(0.5) { aside } else { 1.0 - aside };
     }
-    if count == 1 {
-        return vec![setting.width * draw.between(from, to)];
-    }
-    let span = (0.2 * count as f32).min(0.74);
-    let step = span / count.max(2).saturating_sub(1) as f32;
-    let spot = |number: usize| {
-        let wobble = draw.between(-0.18, 0.18) * step;
-        setting.width * (0.5 - span / 2.0 + number as f32 * step + wobble)
-    };
-    (0..count).map(spot).collect()
+    setting.width * draw.between(from, to)
 }
 
+/// The horizontal positions and the heights of several things, side by side.
+fn spots(draw: &mut Draw, setting: &Setting, all: &[usize]) -> Vec<(usize, f32, f32)> {
+    let size = SIZES.get(all.len().saturating_sub(1)).or(SIZES.last()).copied().unwrap_or(1.0);
+    let mut spots: Vec<_> = all
+        .iter()
+        .map(|index| {
+            let tall = height(setting, &setting.scene.subjects[*index], size);
+            (*index, 0.0, tall * draw.between(0.9, 1.05))
+        })
+        .collect();
+    let wide = |index: usize, tall: f32| setting.scene.subjects[index].shape.wide() * tall / 100.0;
+    let gap = setting.width * 0.03;
+    let gaps = gap * all.len().saturating_sub(1) as f32;
+    let total: f32 = spots.iter().map(|(index, _, tall)| wide(*index, *tall)).sum();
+    let scale = ((setting.width * 0.94 - gaps) / total).clamp(0.05, 1.0);
+    let mut x = (setting.width - total * scale - gaps) / 2.0;
+    for (index, at, tall) in &mut spots {
+        *tall *= scale;
+        let wide = wide(*index, *tall);
+        *at = x + wide / 2.0 + draw.between(-0.3, 0.3) * gap;
+        x += wide + gap;
+    }
+    spots
+}
+
+/// Paints a thing with what it carries, and its shadow or its reflection.
 fn put(
     canvas: &mut Canvas,
     draw: &mut Draw,
     setting: &Setting,
-    subject: &Subject,
-    (x, total): (f32, usize),
+    index: usize,
+    (x, tall): (f32, f32),
 ) {
-    let shape = subject.shape;
-    let tall = height(draw, setting, shape, total);
+    let subject = &setting.scene.subjects[index];
+    let (shape, zone) = (subject.shape, zone_of(setting.scene, subject));
     let half = tall * shape.wide() / 200.0;
     let x = x.clamp(half.min(setting.width / 2.0), (setting.width - half).max(setting.width / 2.0));
-    let is_flipped = shape.zone != Zone::Bust && draw.chance(0.5);
-    let foot = foot(draw, setting, shape.zone, x, tall);
-    let light = light(setting, shape.zone);
+    let has_label = shape.drawing().label.is_some();
+    let is_flipped = zone != Zone::Bust && draw.chance(0.5) && !has_label;
+    let foot = foot(canvas, draw, setting, subject, x, tall);
+    let light = light(setting, zone);
     let silhouette =
         Silhouette { shape, colour: subject.colour, at: (x, foot), tall, is_flipped, light };
-    match shape.zone {
+    match zone {
+        Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
         Zone::Water => reflection(canvas, draw, setting, &silhouette),
-        Zone::Air | Zone::Bust => {}
+        Zone::Air | Zone::Bust | Zone::Half => {}
+    }
+    paint_with_load(canvas, setting, index, &silhouette);
+}
+
+/// Paints a thing with what is on it, and with what it wears.
+fn paint_with_load(canvas: &mut Canvas, setting: &Setting, index: usize, silhouette: &Silhouette) {
+    let scene = setting.scene;
+    let is_on = |(_, subject): &(usize, &Subject)| subject.on == Some(index);
+    let loads = scene.subjects.iter().enumerate().filter(is_on);
+    let loads: Vec<_> = loads.flat_map(|(load, subject)| vec![load; subject.count]).collect();
+    let points = &silhouette.shape.points;
+    let paint_loads = |canvas: &mut Canvas| {
+        for (number, load) in loads.iter().enumerate() {
+            let aside = (number as f32 + 0.5) / loads.len() as f32 - 0.5;
+            let loaded = silhouette.loaded(&scene.subjects[*load], aside);
+            paint_with_load(canvas, setting, *load, &loaded);
+        }
+    };
+    if points.is_saddle {
+        paint_loads(canvas);
     }
     for (lamp, reach) in silhouette.paint(canvas) {
-        if light.has_lamps {
+        if silhouette.light.has_lamps {
             glow(canvas, lamp, reach, rgb(0xffc86a), 0.3);
+        }
+    }
+    if let Some(text) = &scene.label {
+        silhouette.write(canvas, text);
+    }
+    if !points.is_saddle {
+        paint_loads(canvas);
+    }
+    if wearer(scene) == Some(index) {
+        let wide = silhouette.shape.wide();
+        let head = points.head.unwrap_or((HEAD.0 * wide, HEAD.1, HEAD.2 * wide));
+        for subject in &scene.subjects {
+            if let Some(worn) = subject.shape.points.worn {
+                silhouette.dressed(subject, head, worn).paint(canvas);
+            }
         }
     }
 }
 
-/// The height of one of `total` things.
-fn height(draw: &mut Draw, setting: &Setting, shape: &Shape, total: usize) -> f32 {
-    if shape.zone == Zone::Bust {
-        return bust(setting.width, setting.floor).1;
+/// The height of a thing that has `size` of its usual size.
+fn height(setting: &Setting, subject: &Subject, size: f32) -> f32 {
+    let shape = subject.shape;
+    match zone_of(setting.scene, subject) {
+        Zone::Bust if shape.zone == Zone::Half => {
+            return (setting.floor * 0.86).min(setting.width * 0.9 / shape.wide() * 100.0);
+        }
+        Zone::Bust => return bust(setting.width, setting.floor).1,
+        Zone::Land if setting.scene.is_portrait() => {
+            // As tall as the picture allows.
+            return (setting.floor * 0.84 * size).min(setting.width * 0.98 / shape.wide() * 100.0);
+        }
+        _ => {}
     }
-    if setting.scene.is_portrait() && shape.zone == Zone::Land {
-        // As tall as the picture allows.
-        return (setting.floor * 0.84).min(setting.width * 0.98 / shape.wide() * 100.0);
-    }
-    let size = SIZES.get(total.saturating_sub(1)).or(SIZES.last()).copied().unwrap_or(1.0);
-    let wobble = if total > 1 { draw.between(0.85, 1.1) } else { 1.0 };
-    let studio = if setting.terrain == Terrain::Studio { IN_STUDIO } else { 1.0 };
+    let scale = setting.terrain.scale();
     let most = (setting.floor * 0.8).min(setting.width * 0.9 / shape.wide() * 100.0);
-    (setting.short * shape.height * size * wobble * studio).min(most)
+    (setting.short * shape.height * size * scale).min(most)
 }
 
 fn light(setting: &Setting, zone: Zone) -> Light {
     let haze = match zone {
+        _ if setting.is_inside() => None,
         Zone::Air | Zone::Water => Some((setting.palette.horizon, 0.1)),
         Zone::Back => Some((setting.palette.horizon, 0.06)),
-        Zone::Land | Zone::Bust => None,
+        Zone::Land | Zone::Bust | Zone::Half => None,
     };
     let has_lamps = setting.palette.is_dusky();
     Light { ambient: ambient(setting, zone), has_lamps, haze }
@@ -131,18 +220,33 @@ pub(super) fn bust(width: f32, floor: f32) -> (f32, f32) {
 }
 
 /// The height at which a shape stands, floats or flies.
-fn foot(draw: &mut Draw, setting: &Setting, zone: Zone, x: f32, tall: f32) -> f32 {
+fn foot(
+    canvas: &Canvas,
+    draw: &mut Draw,
+    setting: &Setting,
+    subject: &Subject,
+    x: f32,
+    tall: f32,
+) -> f32 {
     let (floor, short) = (setting.floor, setting.short);
-    match zone {
-        Zone::Bust => bust(setting.width, floor).0 + tall,
-        Zone::Land | Zone::Back if setting.terrain == Terrain::Studio => {
-            ((floor + tall) * 0.5).min(floor * 0.95).max(setting.skyline + short * 0.06)
+    let stands = |low: f32| ((floor + tall) * 0.5).min(floor * 0.95).max(low);
+    match zone_of(setting.scene, subject) {
+        // The shape ends at the lower edge.
+        Zone::Bust if subject.shape.zone == Zone::Half => {
+            (floor * 0.12 + tall).max(canvas.height as f32).min(floor * 0.3 + tall)
         }
+        Zone::Bust => bust(setting.width, floor).0 + tall,
+        Zone::Air if setting.is_inside() => (floor + tall) * 0.5,
+        Zone::Land | Zone::Back if setting.terrain == Terrain::Studio => {
+            stands(setting.skyline + short * 0.06)
+        }
+        Zone::Land | Zone::Back if setting.has_table => stands(setting.table_edge() + short * 0.07),
+        Zone::Back if setting.terrain == Terrain::Room => setting.skyline + short * 0.04,
         Zone::Back => {
             let bank = setting.bank.as_ref().and_then(|bank| bank.get(x.max(0.0) as usize));
             bank.map_or(floor * 0.86, |top| top + short * 0.02)
         }
-        Zone::Land => floor * draw.between(0.955, 0.985),
+        Zone::Land | Zone::Half => floor * draw.between(0.955, 0.985),
         Zone::Water => {
             let lower = if setting.bank.is_some() { floor * 0.83 } else { floor };
             let at = setting.shore + (lower - setting.shore) * draw.between(0.34, 0.6);
@@ -167,10 +271,13 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     }
 }
 
-/// The mirror image in the water, and ripples at the waterline.
+/// The mirror image in the water down to the bank, and ripples at the waterline.
 fn reflection(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, silhouette: &Silhouette) {
     let (x, y) = silhouette.at;
-    silhouette.reflect(canvas, 0.3);
+    let bank = setting.bank.as_deref().unwrap_or_default();
+    let land = |x: i64| usize::try_from(x).ok().and_then(|x| bank.get(x)).copied();
+    let is_water = |x: i64, y: i64| land(x).is_none_or(|top| (y as f32) < top);
+    silhouette.reflect(canvas, 0.3, is_water);
     let half = silhouette.tall * silhouette.shape.wide() / 200.0;
     let light = mix(setting.palette.horizon, WHITE, 0.4);
     for _ in 0..26 {
@@ -178,6 +285,16 @@ fn reflection(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, silhouett
         let row = y + silhouette.tall * 0.6 * down * down;
         let middle = x + half * draw.between(-0.9, 0.9);
         let reach = half * draw.between(0.08, 0.4);
-        canvas.blend_span(row as i64, middle - reach, middle + reach, light, 0.22 * (1.0 - down));
+        if is_water((middle - reach) as i64, row as i64)
+            && is_water((middle + reach) as i64, row as i64)
+        {
+            canvas.blend_span(
+                row as i64,
+                middle - reach,
+                middle + reach,
+                light,
+                0.22 * (1.0 - down),
+            );
+        }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn in_front(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) 
     if scene.has(Sight::Rain) || scene.has(Sight::Storm) {
         rain(canvas, draw, setting);
     }
-    let is_outside = !matches!(setting.terrain, Terrain::Space | Terrain::Studio);
+    let is_outside = !setting.is_inside() && setting.terrain != Terrain::Space;
     if scene.has(Sight::Snowfall) {
         snow(canvas, draw, setting, 420.0);
     } else if scene.has(Sight::Snow) && is_outside {

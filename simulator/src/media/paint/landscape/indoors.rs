@@ -1,0 +1,139 @@
+//! Places inside: a table, and a room.
+
+use super::{
+    super::{
+        canvas::{Canvas, Colour, WHITE, mix, rgb},
+        noise::{Draw, ridge},
+        vocabulary::Sight,
+    },
+    brushes::{disc, glow, oval},
+    setting::Setting,
+};
+
+/// The colours of walls.
+const WALLS: [u32; 6] = [0xe8dfd0, 0xcfd9d6, 0xd9d3e0, 0xe6d2c4, 0xc9d3c0, 0xd3dbe6];
+
+/// The colours of floors and tables.
+const WOOD: u32 = 0x9c6b43;
+
+/// A wall out of focus behind a table.
+pub(super) fn wall_behind_table(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    wall(canvas, draw, setting);
+    let short = setting.short;
+    for _ in 0..9 {
+        let at = (draw.unit() * setting.width, draw.unit() * setting.skyline);
+        let size = short * draw.between(0.05, 0.14);
+        disc(canvas, at, size, mix(rgb(0xfff0d0), WHITE, draw.unit()), 0.10);
+    }
+}
+
+/// The top of a table, from its far edge to the lower edge of the picture.
+pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let own = setting.scene.colour_of(Sight::Table).unwrap_or(rgb(WOOD));
+    let edge = setting.table_edge();
+    planks(canvas, draw, setting, own, edge, 0.12);
+    let line = lit(setting, mix(own, WHITE, 0.35));
+    let thick = (setting.short * 0.008).max(1.0) as i64;
+    canvas.blend_rectangle(0, edge as i64, canvas.width as i64, thick, line, 0.8);
+}
+
+/// A wall with a window and a picture, and a floor with a rug.
+pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    wall(canvas, draw, setting);
+    let (short, width, floor) = (setting.short, setting.width, setting.skyline);
+    let is_left = draw.chance(0.5);
+    let aside = |share: f32| width * if is_left { share } else { 1.0 - share };
+    window(canvas, setting, aside(0.2), short * 0.34);
+    frame(canvas, draw, setting, aside(0.82), short * 0.2);
+    let board = lit(setting, rgb(0xf4efe6));
+    let tall = (short * 0.03) as i64;
+    let own = setting.scene.colour_of(Sight::Room).unwrap_or(rgb(0xb0855c));
+    planks(canvas, draw, setting, own, floor, 0.05);
+    canvas.blend_rectangle(0, floor as i64 - tall, width as i64, tall, board, 0.9);
+    let rug = lit(setting, rgb(WALLS[draw.next() as usize % WALLS.len()]));
+    let at = (width / 2.0, floor + (setting.floor - floor) * 0.62);
+    oval(
+        canvas,
+        at,
+        (width * 0.36, (setting.floor - floor) * 0.34),
+        mix(rug, rgb(0x8a4a4a), 0.4),
+        0.9,
+    );
+    oval(canvas, at, (width * 0.33, (setting.floor - floor) * 0.29), rug, 0.9);
+}
+
+fn lit(setting: &Setting, colour: Colour) -> Colour {
+    let ambient = setting.palette.time.ambient();
+    std::array::from_fn(|part| colour[part] * ambient[part])
+}
+
+fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let own = setting.scene.colour_of(Sight::Studio);
+    let colour = own.unwrap_or(rgb(WALLS[draw.next() as usize % WALLS.len()]));
+    let colour = lit(setting, setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35)));
+    let light = (setting.light.0, setting.skyline * 0.4);
+    for y in 0..canvas.height {
+        let down = (y as f32 / setting.skyline).min(1.0);
+        canvas.row_mut(y).fill(colour.map(|part| part * (0.98 - 0.16 * down)));
+    }
+    glow(canvas, light, setting.width * 0.7, mix(colour, WHITE, 0.7), 0.5);
+}
+
+/// Boards of wood that run to the sides, from `top` down.
+fn planks(
+    canvas: &mut Canvas,
+    draw: &mut Draw,
+    setting: &Setting,
+    own: Colour,
+    top: f32,
+    gap: f32,
+) {
+    let (seed, short) = (draw.next(), setting.short);
+    let colour = lit(setting, own);
+    let room = (canvas.height as f32 - top).max(1.0);
+    for y in top.max(0.0) as usize..canvas.height {
+        let down = (y as f32 - top) / room;
+        // Boards are wider near the viewer.
+        let board = down * (0.5 + 0.5 * down) * room / (short * gap);
+        let seam = if board.fract() < 0.06 / (0.3 + down) { 0.8 } else { 1.0 };
+        let row = board as u64;
+        for (x, pixel) in canvas.row_mut(y).iter_mut().enumerate() {
+            let grain = ridge(seed.wrapping_add(row), x as f32 / short * 1.6 + down * 9.0, 4) - 0.5;
+            let shade = seam * (0.92 + 0.22 * grain + 0.12 * down);
+            *pixel = colour.map(|part| part * shade);
+        }
+    }
+}
+
+/// A window that shows the sky.
+fn window(canvas: &mut Canvas, setting: &Setting, x: f32, tall: f32) {
+    let (palette, wide) = (&setting.palette, tall * 0.8);
+    let top = setting.skyline * 0.16;
+    let edge = (tall * 0.05).max(1.0);
+    let frame = lit(setting, rgb(0xfaf7f0));
+    let rectangle = |canvas: &mut Canvas, x: f32, y: f32, wide: f32, tall: f32, colour| {
+        canvas.blend_rectangle(x as i64, y as i64, wide as i64, tall as i64, colour, 1.0);
+    };
+    let left = x - wide / 2.0;
+    rectangle(canvas, left - edge, top - edge, wide + 2.0 * edge, tall + 2.0 * edge, frame);
+    for row in 0..tall as i64 {
+        let sky = mix(palette.zenith, palette.horizon, row as f32 / tall);
+        canvas.blend_span(top as i64 + row, left, left + wide, sky, 1.0);
+    }
+    rectangle(canvas, left + wide / 2.0 - edge / 2.0, top, edge, tall, frame);
+    rectangle(canvas, left, top + tall * 0.45, wide, edge, frame);
+    rectangle(canvas, left - edge * 2.0, top + tall, wide + 4.0 * edge, edge * 1.6, frame);
+}
+
+/// A picture on the wall.
+fn frame(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, x: f32, tall: f32) {
+    let (wide, y) = (tall * 0.8, setting.skyline * 0.24);
+    let mut layer = |inset: f32, colour: Colour| {
+        let (left, top) = (x - wide / 2.0 + inset, y + inset);
+        let (wide, tall) = ((wide - 2.0 * inset) as i64, (tall - 2.0 * inset) as i64);
+        canvas.blend_rectangle(left as i64, top as i64, wide, tall, lit(setting, colour), 1.0);
+    };
+    layer(0.0, rgb(0x4a3a30));
+    layer(tall * 0.06, rgb(0xf6f2e8));
+    layer(tall * 0.18, rgb(WALLS[draw.next() as usize % WALLS.len()]).map(|part| part * 0.8));
+}
