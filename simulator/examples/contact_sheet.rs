@@ -1,7 +1,8 @@
 //! Makes the contact sheet of `docs/prompts.md`: a picture for each prompt of a table.
 //!
 //! ```text
-//! cargo run --package imagekiln-simulator --example contact_sheet -- docs/prompts.tsv docs/prompts.jpg
+//! cargo run --package imagekiln-simulator --example contact_sheet -- \
+//!     docs/prompts.tsv docs/prompts.jpg
 //! ```
 
 use std::{env, error::Error, fs, time::Duration};

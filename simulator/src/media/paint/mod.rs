@@ -31,6 +31,7 @@ mod settings;
 mod shapes;
 mod silhouette;
 mod svg;
+mod tables;
 mod try_on;
 mod vocabulary;
 
@@ -147,7 +148,7 @@ impl Picture {
             operation,
             kind,
             letters: prompt.chars().filter(|letter| !letter.is_whitespace()).count(),
-            scene: Scene::of(&prompt),
+            scene: reader::read(&prompt),
             prompt: prompt.into(),
             key: key.finalize().into(),
             settings,

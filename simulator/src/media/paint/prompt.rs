@@ -1,6 +1,9 @@
 //! Splits a prompt into terms, and looks up their meanings.
 
-use super::vocabulary::{Language, Meaning, WORDS};
+use super::{
+    tables::Language,
+    vocabulary::{Meaning, WORDS},
+};
 
 /// The maximum number of words of a term.
 const LONGEST: usize = 3;

@@ -1,10 +1,11 @@
-//! Reads a prompt into a scene.
+//! Reads a prompt.
 
 use super::{
     canvas::{Colour, rgb},
     prompt::{Term, terms},
     scene::Scene,
-    vocabulary::{Grammar, Language, Meaning, Sight},
+    tables::{Grammar, Language, Sight},
+    vocabulary::Meaning,
 };
 
 /// A colour or number applies to the next known noun among this many words.
@@ -13,8 +14,24 @@ const REACH: usize = 4;
 /// The number shown for a plural without a number.
 const SEVERAL: usize = 3;
 
+/// The scene that a prompt describes.
+pub(super) fn read(prompt: &str) -> Scene {
+    let (mut scene, unknown) = Reader::read(prompt);
+    let indoors = [Sight::Studio, Sight::Table, Sight::Badge];
+    let is_vacant = scene.subjects.is_empty() && indoors.iter().any(|sight| scene.has(*sight));
+    if !unknown.is_empty() {
+        scene.show_label(&unknown);
+    } else if is_vacant && !scene.is_outside() {
+        scene.show_label(&prompt.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    } else if scene.has(Sight::Portrait) && scene.subjects.is_empty() {
+        scene.show_named("woman");
+    }
+    scene.settle();
+    scene
+}
+
 #[derive(Default)]
-pub(super) struct Reader {
+struct Reader {
     scene: Scene,
     language: Option<Language>,
     adjectives: Adjectives,
@@ -53,7 +70,7 @@ struct Last {
 
 impl Reader {
     /// Returns the scene, and the words of the main thing if it has no shape.
-    pub(super) fn read(prompt: &str) -> (Scene, Vec<String>) {
+    fn read(prompt: &str) -> (Scene, Vec<String>) {
         let (clauses, language) = terms(prompt);
         let mut reader = Self { language, ..Self::default() };
         for clause in clauses {
@@ -187,7 +204,7 @@ mod tests {
     /// Compares what a prompt shows. Without a colour, a shape has its own.
     #[track_caller]
     fn check(prompt: &str, expected: &[(&str, Option<u32>, usize)]) {
-        let subjects = Scene::of(prompt).subjects;
+        let subjects = read(prompt).subjects;
         let shown: Vec<_> = subjects
             .iter()
             .map(|subject| (subject.shape.name, subject.colour, subject.count))
@@ -211,8 +228,8 @@ mod tests {
         check("three very old blue boats", &[("boat", blue, 3)]);
         check("foxes", &[("fox", None, SEVERAL)]);
         check("a red sunset over boats", &[("boat", None, SEVERAL)]);
-        assert_eq!(Scene::of("everything in blue").tint, Some(rgb(0x2f6fc4)));
-        assert_eq!(Scene::of("a green field").colour_of(Sight::Field), Some(rgb(0x3f9a4f)));
+        assert_eq!(read("everything in blue").tint, Some(rgb(0x2f6fc4)));
+        assert_eq!(read("a green field").colour_of(Sight::Field), Some(rgb(0x3f9a4f)));
     }
 
     #[test]
@@ -220,7 +237,7 @@ mod tests {
         check("a meadow without a fox", &[]);
         check("no people, two cats", &[("cat", None, 2)]);
         check("more foxtrot on the beach", &[]);
-        assert!(!Scene::of("a beach, no rain").has(Sight::Rain));
+        assert!(!read("a beach, no rain").has(Sight::Rain));
     }
 
     #[test]
@@ -231,13 +248,13 @@ mod tests {
             ("ein Dingsbums am Strand", "dingsbums"),
             ("quokka", "quokka"),
         ] {
-            let scene = Scene::of(prompt);
+            let scene = read(prompt);
             assert_eq!(scene.label.as_deref(), Some(label), "{prompt}");
             let has_label = |shown: &Subject| shown.shape.drawing().label.is_some();
             assert!(scene.subjects.iter().any(has_label), "{prompt}");
         }
         for prompt in ["", "a serene lake", "misty, ethereal mountains", "the old red fox"] {
-            assert_eq!(Scene::of(prompt).label, None, "{prompt}");
+            assert_eq!(read(prompt).label, None, "{prompt}");
         }
     }
 
@@ -246,9 +263,9 @@ mod tests {
         check("a chocolate cake", &[("cake", None, 1)]);
         check("a blue bowl of soup", &[("stew", Some(0x2f6fc4), 1)]);
         check("una casa roja", &[("house", Some(0xcf3a2b), 1)]);
-        let scene = Scene::of("an astronaut riding a horse");
+        let scene = read("an astronaut riding a horse");
         assert_eq!(scene.subjects.first().unwrap().on, Some(1));
-        let scene = Scene::of("a cat and a dog on a sofa, a book");
+        let scene = read("a cat and a dog on a sofa, a book");
         assert!(scene.subjects.iter().map(|shown| shown.on).eq([Some(2), Some(2), None, Some(2)]));
         assert!(scene.has(Sight::Room));
     }

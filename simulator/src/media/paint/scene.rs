@@ -3,9 +3,9 @@
 use super::{
     canvas::{Colour, rgb},
     palette::Time,
-    reader::Reader,
     shapes::{Shape, Zone},
-    vocabulary::{Meaning, Sight},
+    tables::Sight,
+    vocabulary::Meaning,
 };
 
 /// The maximum number of different shapes in a painting.
@@ -47,21 +47,6 @@ pub(super) struct Subject {
 }
 
 impl Scene {
-    pub(super) fn of(prompt: &str) -> Self {
-        let (mut scene, unknown) = Reader::read(prompt);
-        let indoors = [Sight::Studio, Sight::Table, Sight::Badge];
-        let is_vacant = scene.subjects.is_empty() && indoors.iter().any(|sight| scene.has(*sight));
-        if !unknown.is_empty() {
-            scene.show_label(&unknown);
-        } else if is_vacant && !scene.is_outside() {
-            scene.show_label(&prompt.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        } else if scene.has(Sight::Portrait) && scene.subjects.is_empty() {
-            scene.show_named("woman");
-        }
-        scene.settle();
-        scene
-    }
-
     /// Whether this is part of the scenery.
     pub(super) fn has(&self, sight: Sight) -> bool {
         self.sights.iter().any(|(known, _)| *known == sight)
@@ -141,14 +126,14 @@ impl Scene {
         }
     }
 
-    fn show_named(&mut self, name: &str) {
+    pub(super) fn show_named(&mut self, name: &str) {
         if let Some(shape) = Shape::named(name) {
             self.show(shape, shape.drawing().colour, 1);
         }
     }
 
     /// Shows an object with a label: a sign in a landscape, and otherwise a poster or the like.
-    fn show_label(&mut self, words: &[String]) {
+    pub(super) fn show_label(&mut self, words: &[String]) {
         let label = words.iter().take(MAX_LABEL).map(String::as_str).collect::<Vec<_>>().join(" ");
         let number: usize = label.bytes().map(usize::from).sum();
         let name = if self.is_outside() { "sign" } else { LABELLED[number % LABELLED.len()] };
@@ -159,7 +144,7 @@ impl Scene {
     }
 
     /// Chooses the place of things that the prompt gives none, and puts small things on furniture.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let homes: Vec<_> = self.subjects.iter().map(|subject| subject.shape.home).collect();
         // Animals and people are at home everywhere, and in a room if there is furniture.
         let possible = if homes.first() == Some(&None) { &HOMES[..1] } else { &HOMES[..] };

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     svg::Drawing,
-    vocabulary::{Sight, named, rows},
+    tables::{Sight, named, rows},
 };
 
 /// A line for each file: its name and its content.

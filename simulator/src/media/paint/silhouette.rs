@@ -191,7 +191,7 @@ impl Silhouette<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::paint::{canvas::WHITE, scene::Scene};
+    use crate::media::paint::{canvas::WHITE, reader::read};
 
     const LIGHT: Light = Light { ambient: WHITE, has_lamps: false, haze: None };
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn hats_are_above_the_eyes_and_riders_above_the_saddle() {
-        let scene = Scene::of("a cat with a hat");
+        let scene = read("a cat with a hat");
         let (cat, [_, hat]) = (silhouette("cat"), scene.subjects.as_slice()) else {
             panic!("both are shown")
         };
@@ -219,7 +219,7 @@ mod tests {
         let hat = cat.dressed(hat, head, hat.shape.points.worn.unwrap());
         let (eyes, top) = (cat.place((head.0, head.1)).1, cat.at.1 - cat.tall);
         assert!(hat.at.1 < eyes && hat.at.1 > top - 1.0, "{} is not on the head", hat.at.1);
-        let scene = Scene::of("a cat riding a horse");
+        let scene = read("a cat riding a horse");
         let (horse, cat) = (silhouette("horse"), scene.subjects.first().unwrap());
         let cat = horse.loaded(cat, 0.0);
         let back = horse.at.1 - horse.tall * 0.6;

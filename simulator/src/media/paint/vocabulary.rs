@@ -5,14 +5,10 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use serde::{
-    Deserialize,
-    de::{IntoDeserializer, value::Error},
-};
-
 use super::{
     palette::Time,
     shapes::{SHAPES, Shape},
+    tables::{Grammar, LANGUAGES, Language, Sight, named, rows},
 };
 
 /// What a word does.
@@ -41,82 +37,6 @@ impl Meaning {
         matches!(self, Self::Scenery(_) | Self::Shows(..))
     }
 }
-
-/// A part of the scenery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Sight {
-    Autumn,
-    Spring,
-    Summer,
-    Snow,
-    Desert,
-    Beach,
-    Field,
-    Forest,
-    Hills,
-    Mountains,
-    Lake,
-    Sea,
-    City,
-    Neon,
-    Space,
-    Studio,
-    Rain,
-    Storm,
-    Snowfall,
-    Fog,
-    Clouds,
-    Sky,
-    Sun,
-    Moon,
-    Stars,
-    Aurora,
-    Rainbow,
-    Fireworks,
-    /// A large face in front of a background out of focus.
-    Portrait,
-    /// A table that things stand on.
-    Table,
-    /// A room with a wall and a floor.
-    Room,
-    /// A logo, an icon or a sticker.
-    Badge,
-    /// Abstract forms, or many of a thing.
-    Pattern,
-    /// Bands of colour that flow around each other.
-    Swirls,
-}
-
-/// A word that relates others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Grammar {
-    /// The next noun is not shown.
-    Not,
-    /// What comes before sits, lies or rides on the next noun.
-    On,
-    /// What comes before may hold the next noun.
-    Of,
-    /// Ends a noun with its adjectives.
-    Break,
-    /// Begins a noun with its adjectives.
-    Article,
-    /// Says nothing about what a painting shows.
-    Vague,
-}
-
-/// The languages of the tables, in the order of their columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    English,
-    German,
-    Spanish,
-    Japanese,
-}
-
-const LANGUAGES: [Language; 4] =
-    [Language::English, Language::German, Language::Spanish, Language::Japanese];
 
 /// The meanings of each word in lower case, by language.
 pub(super) static WORDS: LazyLock<BTreeMap<String, Vec<(Language, Meaning)>>> =
@@ -155,19 +75,6 @@ pub(super) fn words() -> impl Iterator<Item = (String, Language, Meaning)> {
             })
         })
     })
-}
-
-/// The rows of a table below its head. Missing columns are empty.
-pub(super) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
-    table.lines().skip(1).map(|line| {
-        let mut columns = line.split('\t');
-        [(); N].map(|()| columns.next().unwrap_or_default())
-    })
-}
-
-/// The variant of this name.
-pub(super) fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
-    T::deserialize(IntoDeserializer::<Error>::into_deserializer(name)).ok()
 }
 
 fn hex(text: &str) -> Option<u32> {

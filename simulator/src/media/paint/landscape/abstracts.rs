@@ -6,7 +6,7 @@ use super::{
         noise::{Draw, cloud},
         scene::Scene,
         silhouette::{Light, Silhouette},
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::disc,
     paint,

@@ -5,7 +5,7 @@ use super::{
         canvas::{Canvas, Colour, mix, rgb},
         noise::{Draw, speck},
         palette::Time,
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::glow,
     setting::{STREET, Setting},

@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, Colour, mix},
         noise::{Draw, cloud},
-        vocabulary::Sight,
+        tables::Sight,
     },
     setting::Setting,
 };

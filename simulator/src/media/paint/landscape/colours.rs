@@ -5,7 +5,7 @@ use super::super::{
     noise::Draw,
     palette::{PALETTES, Palette, Time},
     scene::Scene,
-    vocabulary::Sight,
+    tables::Sight,
 };
 
 /// What is painted at night, or by day, if the prompt names no time.

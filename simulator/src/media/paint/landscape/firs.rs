@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, Colour, mix, rgb},
         noise::{Draw, ridge},
-        vocabulary::Sight,
+        tables::Sight,
     },
     setting::Setting,
 };

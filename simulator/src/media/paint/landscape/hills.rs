@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, mix, rgb},
         noise::{Draw, ridge},
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::{below, slopes},
     firs, mountains,

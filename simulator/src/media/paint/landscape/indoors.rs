@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, ridge},
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::{disc, glow, oval},
     setting::Setting,

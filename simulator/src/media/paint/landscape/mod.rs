@@ -25,7 +25,7 @@ use super::{
     canvas::{Area, Canvas},
     noise::Draw,
     scene::Scene,
-    vocabulary::Sight,
+    tables::Sight,
 };
 
 /// The background of a portrait is painted smaller by this factor, so that it is out of focus.
@@ -113,18 +113,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::vocabulary::{Meaning, words},
+        super::{
+            reader::read,
+            vocabulary::{Meaning, words},
+        },
         *,
     };
 
     fn painted(prompt: &str, key: u8) -> Vec<u8> {
         let mut canvas = Canvas::new(72, 72);
-        paint(&mut canvas, &Scene::of(prompt), &[key; 32], 72.0);
+        paint(&mut canvas, &read(prompt), &[key; 32], 72.0);
         canvas.into_image().into_raw()
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
 
         #[test]
         fn any_prompt_can_be_painted(
@@ -133,7 +139,7 @@ mod tests {
             ),
             (width, height) in (1u32..40, 1u32..40),
         ) {
-            let scene = Scene::of(&words.join(" "));
+            let scene = read(&words.join(" "));
             let mut canvas = Canvas::new(width, height);
             paint(&mut canvas, &scene, &[7; 32], height as f32 * 0.8);
             let is_finite = |pixel: &[f32; 3]| pixel.iter().all(|part| part.is_finite());

@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix},
         noise::{Draw, ridge, smooth},
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::{below, slopes},
     setting::Setting,

@@ -7,7 +7,7 @@ use super::{
         palette::{Palette, Time},
         scene::Scene,
         shapes::Zone,
-        vocabulary::Sight,
+        tables::Sight,
     },
     colours,
 };

@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, mix, rgb},
         noise::Draw,
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::{disc, glow},
     clouds, night_sky,

@@ -4,7 +4,7 @@ use super::{
     super::{
         canvas::{Canvas, WHITE, mix, rgb},
         noise::Draw,
-        vocabulary::Sight,
+        tables::Sight,
     },
     brushes::{disc, glow},
     setting::{Setting, Terrain},
