@@ -173,6 +173,8 @@ impl Head {
             return;
         }
         match term.meaning {
+            // A Latin letter is not a noun.
+            None if term.text.len() == 1 => {}
             None if self.unknown.is_empty() || !term.text.ends_with("ing") => {
                 self.unknown.push(term.text.clone());
             }
@@ -253,7 +255,7 @@ mod tests {
             let has_label = |shown: &Subject| shown.shape.drawing().label.is_some();
             assert!(scene.subjects.iter().any(has_label), "{prompt}");
         }
-        for prompt in ["", "a serene lake", "misty, ethereal mountains", "the old red fox"] {
+        for prompt in ["", "x", "a serene lake", "misty, ethereal mountains", "the old red fox"] {
             assert_eq!(read(prompt).label, None, "{prompt}");
         }
     }
