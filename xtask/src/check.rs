@@ -1,7 +1,7 @@
 //! `cargo xtask check`: checks the contract, that all files derived from it are up to date, and the
 //! rules of the house. Does not write anything.
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -77,7 +77,9 @@ fn stale(document: &str) -> Result<Vec<String>> {
         problems.push(format!("{} is not up to date:", stale.path.display()));
         problems.extend(stale.changed_lines().into_iter().map(|line| format!("  {line}")));
     }
-    for path in accept::pending()? {
+    // The tests that `regenerate` runs write new snapshots, and accept none.
+    let is_regenerating = env::var_os("INSTA_FORCE_PASS").is_some();
+    for path in accept::pending()?.iter().filter(|_| !is_regenerating) {
         problems.push(format!("{} is neither accepted nor rejected", path.display()));
     }
     Ok(problems)
