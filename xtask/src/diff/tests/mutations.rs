@@ -18,12 +18,15 @@ const REASONS: [(&str, Condition); 5] = [
     ("a parameter in the path is always required", |mutation| {
         mutation.pointer.ends_with("/parameters/0/required")
     }),
-    ("the keyword states the default, or what another keyword implies", |mutation| {
+    ("the keyword states the default, or what another keyword states", |mutation| {
         [Action::Remove, Action::Add].contains(&mutation.action)
-            && ["additionalProperties", "type"].contains(&mutation.keyword())
+            && ["additionalProperties", "type", "x-default"].contains(&mutation.keyword())
     }),
-    ("keywords beside a reference are ignored", |mutation| {
-        mutation.action == Action::Add && mutation.pointer.contains("/responses/403/")
+    ("keywords beside a reference, and `nullable` without a type, have no effect", |mutation| {
+        let references = ["/responses/403/", "/responses/422/", "/output_format/"];
+        let is_at = |place: &&str| mutation.pointer.contains(place);
+        let has_no_type = is_at(&"/GenToolsOutpaintingV1/") && mutation.keyword() == "nullable";
+        mutation.action == Action::Add && (references.iter().any(is_at) || has_no_type)
     }),
     ("the fields that have this schema are nullable themselves", |mutation| {
         mutation.pointer.starts_with("/components/schemas/OutputFormatOrNull/")
