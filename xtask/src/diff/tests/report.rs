@@ -178,8 +178,9 @@ fn a_release_demands_a_version() {
     }
 }
 
-/// The report on the changes since a release of the contract. Each line of the changes has the
-/// pointer to a value, and the new value or nothing.
+/// The report on the changes since a release of the contract, without the number of operations,
+/// which may get more. Each line of the changes has the pointer to a value, and the new value or
+/// nothing.
 fn since_release(changes: &str) -> String {
     let mut ours = listing("../openapi.json");
     for change in changes.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -192,13 +193,16 @@ fn since_release(changes: &str) -> String {
             holder.insert(key.to_owned(), serde_json::from_str(value).expect(pointer));
         }
     }
-    run_with(ours, "../../../../openapi.json --released 0.1.0", "0.1.0").unwrap().0
+    let report = run_with(ours, "../../../../openapi.json --released 0.1.0", "0.1.0").unwrap().0;
+    let lines = report.lines().filter(|line| !line.contains(" operations differ: "));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 #[test]
 fn extensions_are_compared_between_our_documents() {
-    let statuses =
-        r#""Ready", "Error", "Request Moderated", "Content Moderated", "Task not found""#;
+    let listed = "/components/schemas/TaskStatus/x-extensible-enum";
+    let listed = listing("../openapi.json").document.pointer(listed).unwrap().to_string();
+    let statuses = listed.trim_matches(['[', ']']);
     let changes = r#"
         /components/schemas/TaskStatus/x-extensible-enum [STATUSES, "Expired"]
         /components/schemas/TaskResult/properties/sample/x-valid-seconds 60
