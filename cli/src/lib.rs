@@ -6,7 +6,6 @@
 #![cfg_attr(not(feature = "batch"), allow(dead_code, reason = "for `kiln batch`"))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
-mod alpha;
 mod args;
 mod base_url;
 mod commands;

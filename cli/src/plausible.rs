@@ -1,10 +1,16 @@
 //! Refuses requests that the contract allows, and that nobody wants to pay for: with a blank
 //! prompt, with a truncated image, or without the image that the model works on.
 
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Cursor, Seek},
+};
+
+use image::{ImageDecoder as _, ImageReader};
 use serde_json::{Map, Value};
 
-use crate::{alpha::may_have_alpha_channel, args::prompt::PROMPT, failure::Failure};
-use imagekiln::{FieldKind, NeedKind, Operation, Request};
+use crate::{args::prompt::PROMPT, failure::Failure};
+use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request};
 
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
 const LONG_TEXT: usize = 256;
@@ -103,4 +109,64 @@ pub fn images(value: &Value) -> usize {
 /// Whether this is how an outline describes an image.
 fn is_image(members: &Map<String, Value>) -> bool {
     members.contains_key("bytes") || (members.len() == 1 && members.contains_key("url"))
+}
+
+/// Returns `false` only if the image certainly has no alpha channel. Reads the header, and may
+/// block.
+fn may_have_alpha_channel(image: &ImageInput) -> bool {
+    let found = match image {
+        ImageInput::Path(path) => {
+            File::open(path).ok().and_then(|file| has_alpha_channel(BufReader::new(file)))
+        }
+        ImageInput::Bytes(bytes) => has_alpha_channel(Cursor::new(bytes)),
+        _ => None,
+    };
+    found.unwrap_or(true)
+}
+
+fn has_alpha_channel(image: impl BufRead + Seek) -> Option<bool> {
+    let decoder = ImageReader::new(image).with_guessed_format().ok()?.into_decoder().ok()?;
+    Some(decoder.color_type().has_alpha())
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{DynamicImage, ImageFormat, Rgb, RgbImage, RgbaImage};
+
+    use super::*;
+    use imagekiln_testbed::picture::encoded;
+
+    fn found(image: &[u8]) -> Option<bool> {
+        has_alpha_channel(Cursor::new(image))
+    }
+
+    fn opaque() -> DynamicImage {
+        RgbImage::from_pixel(8, 8, Rgb([1, 2, 3])).into()
+    }
+
+    #[test]
+    fn the_header_tells_whether_there_is_an_alpha_channel() {
+        let clear: DynamicImage = RgbaImage::new(8, 8).into();
+        for format in [ImageFormat::Png, ImageFormat::WebP] {
+            assert_eq!(found(&encoded(clear.clone(), format)), Some(true), "{format:?}");
+            assert_eq!(found(&encoded(opaque(), format)), Some(false), "{format:?}");
+        }
+        assert_eq!(found(&encoded(opaque(), ImageFormat::Jpeg)), Some(false));
+    }
+
+    #[test]
+    fn a_transparent_color_counts() {
+        let png = encoded(opaque(), ImageFormat::Png);
+        let chunk = b"\0\0\0\x06tRNS\0\x01\0\x02\0\x03\xc9\x4b\xab\xf5";
+        assert_eq!(found(&[&png[..33], chunk, &png[33..]].concat()), Some(true));
+    }
+
+    #[test]
+    fn an_unreadable_image_may_have_an_alpha_channel() {
+        let png = encoded(opaque(), ImageFormat::Png);
+        for image in [&png[..30], b"GIF89a", b"not an image"] {
+            assert!(may_have_alpha_channel(&ImageInput::bytes(image.to_vec())));
+        }
+        assert!(may_have_alpha_channel(&ImageInput::path("/dev/null/cat.png")));
+    }
 }

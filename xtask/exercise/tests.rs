@@ -172,10 +172,10 @@ async fn an_operation_of_an_existing_kind_is_painted_as_one() {
     let [person, garment] = [900, 300].map(png);
     let request = GenToolsVtoV3::new()
         .into_request()
-        .image("person", ImageInput::bytes(person))
-        .image("garment", ImageInput::bytes(garment));
+        .image("garment", ImageInput::bytes(garment))
+        .image("person", ImageInput::bytes(person));
     let task = client_of(&simulator).submit(request).await.unwrap();
     let picture = task.wait().await.unwrap().bytes().await.unwrap();
     let picture = image::load_from_memory(&picture).unwrap();
-    assert_eq!(picture.width(), 900, "the size of the person");
+    assert_eq!(picture.width(), 900, "the size of the person, which other kinds do not look for");
 }
