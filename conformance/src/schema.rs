@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
 use crate::shape::{Problem, Shape, resolve, walk};
@@ -11,13 +10,8 @@ use crate::shape::{Problem, Shape, resolve, walk};
 #[derive(Debug)]
 pub struct Schema {
     document: Arc<Value>,
-    alternatives: Vec<Alternative>,
-}
-
-#[derive(Debug)]
-struct Alternative {
-    schema: Value,
-    validator: Validator,
+    /// Each with its rules, as the simulator checks them.
+    alternatives: Vec<(Value, imagekiln_simulator::Schema)>,
 }
 
 impl Schema {
@@ -29,8 +23,7 @@ impl Schema {
             None => vec![schema],
         };
         let alternatives = alternatives.into_iter().map(|schema| {
-            let validator = imagekiln_simulator::schema_validator(document, schema)?;
-            Ok(Alternative { schema: schema.clone(), validator })
+            Ok((schema.clone(), imagekiln_simulator::Schema::new(document, schema)?))
         });
         let alternatives = alternatives.collect::<Result<_, String>>()?;
         Ok(Self { document: Arc::clone(document), alternatives })
@@ -38,27 +31,15 @@ impl Schema {
 
     /// Compares a value with the alternative that it fits best.
     pub fn check(&self, value: &Value) -> Shape {
-        let checked = self.alternatives.iter().map(|alternative| {
+        let checked = self.alternatives.iter().map(|(schema, rules)| {
             let mut shape = Shape::default();
-            walk(&self.document, &[&alternative.schema], value, "", &mut shape);
-            for error in alternative.validator.iter_errors(value) {
-                let (pointer, expected) = (error.instance_path().to_string(), expected(&error));
-                shape.invalid.push(Problem { pointer, expected });
-            }
+            walk(&self.document, &[schema], value, "", &mut shape);
+            let problems = rules.problems(value).into_iter();
+            shape.invalid =
+                problems.map(|(pointer, expected)| Problem { pointer, expected }).collect();
             shape
         });
         let fit = |shape: &Shape| (shape.invalid.len(), shape.unlisted.len());
         checked.min_by_key(fit).unwrap_or_default()
-    }
-}
-
-/// Describes what was expected, without the value.
-fn expected(error: &ValidationError<'_>) -> String {
-    match error.kind() {
-        ValidationErrorKind::AnyOf { context } => {
-            let errors = context.iter().flatten().map(|error| error.masked().to_string());
-            errors.collect::<Vec<_>>().join(", and ")
-        }
-        _ => error.masked().to_string(),
     }
 }

@@ -31,7 +31,7 @@ pub use self::billing::accounts::{
 pub use self::billing::credits::{Credits, Price, Prices};
 pub use self::billing::ledger::{Account, LedgerEntry};
 pub use self::config::{Config, ConfigError, FetchImages, OutputFormat, TlsFiles};
-pub use self::contract::{Region, schema_validator};
+pub use self::contract::{Region, Schema};
 pub use self::error::StartError;
 pub use self::expectation::Expectation;
 pub use self::faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};

@@ -3,3 +3,4 @@
 mod changed;
 mod program;
 mod simulated;
+mod validator;

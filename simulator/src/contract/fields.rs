@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::schema::resolve;
+use super::check::resolve;
 
 /// The maximum nesting of fields.
 const MAX_DEPTH: u32 = 16;

@@ -2,7 +2,6 @@
 
 use std::{fmt::Display, ops::RangeInclusive};
 
-use jsonschema::{Keyword, ValidationError};
 use serde_json::Value;
 
 /// The type of a violation, and its message.
@@ -39,24 +38,6 @@ pub(crate) fn violation(value: &Value, bounds: &RangeInclusive<i64>) -> Option<W
         Some(too_large(bounds.end()))
     } else {
         None
-    }
-}
-
-/// The format of integers of 64 bits, and the keyword that checks it together with the bounds.
-pub(super) const INT64: &str = "int64";
-
-/// Rejects -2^63 as a float. The JSON parser reads integers slightly below those of 64 bits as this
-/// float, which equals their minimum.
-pub(super) struct Int64;
-
-impl<'i> Keyword<'i> for Int64 {
-    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        let error = || ValidationError::custom(too_small(i64::MIN).1);
-        self.is_valid(value).then_some(()).ok_or_else(error)
-    }
-
-    fn is_valid(&self, value: &'i Value) -> bool {
-        !value.is_f64() || value.as_f64() != Some(i64::MIN as f64)
     }
 }
 

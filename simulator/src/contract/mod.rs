@@ -1,5 +1,6 @@
 //! The contract: reads the operations from `openapi.json`.
 
+mod check;
 mod fields;
 pub(crate) mod integer;
 mod names;
@@ -15,16 +16,15 @@ use std::{
 };
 
 use axum::http::Method;
-use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};
-pub use self::schema::validator as schema_validator;
+pub use self::schema::Schema;
 pub(crate) use self::submission::{Need, OperationKind, Submission};
-pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation, of_schema};
+pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation};
 
 use crate::error::StartError;
 
@@ -80,12 +80,13 @@ impl Contract {
             return Ok(Arc::clone(contract));
         }
         let document = serde_json::from_str(DOCUMENT);
-        let document = document.map_err(|error| StartError::contract("openapi.json", error))?;
-        let contract = Arc::new(Self::read(&document)?);
+        let document: Value =
+            document.map_err(|error| StartError::contract("openapi.json", error))?;
+        let contract = Arc::new(Self::read(&Arc::new(document))?);
         Ok(Arc::clone(BUILT_IN.get_or_init(|| contract)))
     }
 
-    pub(crate) fn read(document: &Value) -> Result<Self, StartError> {
+    pub(crate) fn read(document: &Arc<Value>) -> Result<Self, StartError> {
         let paths = document["paths"]
             .as_object()
             .ok_or_else(|| StartError::contract("paths", "is missing"))?;
@@ -149,7 +150,7 @@ impl Contract {
 }
 
 impl Action {
-    fn read(document: &Value, operation: &Value, method: &Method) -> Result<Self, String> {
+    fn read(document: &Arc<Value>, operation: &Value, method: &Method) -> Result<Self, String> {
         if method == Method::POST {
             return Ok(Self::Submit(Arc::new(Submission::read(document, operation)?)));
         }
@@ -157,7 +158,7 @@ impl Action {
             .as_array()
             .into_iter()
             .flatten()
-            .map(|parameter| schema::resolve(document, parameter))
+            .map(|parameter| check::resolve(document, parameter))
             .any(|parameter| parameter["in"] == "query" && parameter["name"] == "id");
         if method == Method::GET && has_id {
             return Ok(Self::Poll);
@@ -168,12 +169,12 @@ impl Action {
 }
 
 /// The schema of a path parameter.
-fn parameter(document: &Value, operation: &Value, name: &str) -> Result<Validator, String> {
+fn parameter(document: &Arc<Value>, operation: &Value, name: &str) -> Result<Schema, String> {
     let mut parameters = operation["parameters"].as_array().into_iter().flatten();
     let parameter = parameters
         .find(|parameter| parameter["in"] == "path" && parameter["name"] == name)
         .ok_or_else(|| format!("the path parameter `{name}` is not defined"))?;
-    schema::validator(document, &parameter["schema"])
+    Schema::new(document, &parameter["schema"])
 }
 
 #[cfg(test)]
@@ -223,7 +224,7 @@ mod tests {
         let mut document = document();
         document["paths"]["/v1/gen-9-new"] = document["paths"]["/v1/gen-2-pro"].clone();
         document["paths"]["/v1/gen-9-new"]["post"]["operationId"] = json!("gen_9_new");
-        let contract = Contract::read(&document).unwrap();
+        let contract = Contract::read(&Arc::new(document)).unwrap();
         assert_eq!(found(&contract, Method::POST, "/v1/gen-9-new"), "gen_9_new");
     }
 
@@ -231,7 +232,7 @@ mod tests {
     fn an_unsupported_operation_is_named() {
         let mut document = document();
         document["paths"]["/v1/task"] = json!({ "delete": { "operationId": "delete_task" } });
-        let error = Contract::read(&document).err().unwrap().to_string();
+        let error = Contract::read(&Arc::new(document)).err().unwrap().to_string();
         assert!(error.contains("DELETE /v1/task"), "{error}");
     }
 
@@ -250,7 +251,7 @@ mod tests {
             let operation = document["paths"]["/v1/gen-dev"]["post"].as_object_mut().unwrap();
             operation.remove(keyword);
             operation.extend((!value.is_null()).then(|| (keyword.to_owned(), value)));
-            let error = Contract::read(&document).err().unwrap().to_string();
+            let error = Contract::read(&Arc::new(document)).err().unwrap().to_string();
             let expected = format!("cannot serve the contract: POST /v1/gen-dev: {problem}");
             assert!(error.starts_with(&expected), "{error}");
         }
@@ -272,7 +273,7 @@ mod tests {
         let schemas = document["components"]["schemas"].as_object_mut().unwrap();
         let schema = schemas.values_mut().find(|schema| schema["properties"]["prompt"].is_object());
         schema.unwrap()["properties"]["prompt"]["contentEncoding"] = json!("base64");
-        let error = Contract::read(&document).err().unwrap().to_string();
+        let error = Contract::read(&Arc::new(document)).err().unwrap().to_string();
         assert!(error.contains("`prompt`: unsupported keyword `contentEncoding`"), "{error}");
     }
 }

@@ -70,7 +70,7 @@ mod tests {
             ("gen-2-pro-*x", "gen-2-pro"),
             ("get_result", "gen-dev"),
             ("gen-2-flux*", "gen-2-flex*"),
-            ("gen-tools/vto-v9", "gen-tools/vto-v2"),
+            ("gen-tools/vto-v22", "gen-tools/vto-v2"),
             ("/v1/gen-2-pro", "gen-2-pro"),
         ] {
             let error = contract.check_pattern(unknown).unwrap_err();

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use jsonschema::Validator;
-
-use super::Operation;
+use super::{Operation, Schema};
 
 /// The prefix of model names in the contract.
 const NEUTRAL: &str = "gen";
@@ -49,14 +47,14 @@ pub(super) struct Template {
 
 enum Segment {
     Written(String),
-    Parameter { name: String, before: String, after: String, schema: Validator },
+    Parameter { name: String, before: String, after: String, schema: Schema },
 }
 
 impl Template {
     /// `schema` returns the schema of a parameter.
     pub(super) fn parse(
         path: &str,
-        schema: impl Fn(&str) -> Result<Validator, String>,
+        schema: impl Fn(&str) -> Result<Schema, String>,
     ) -> Result<Self, String> {
         let path = path.strip_prefix('/').ok_or("the path does not start with a slash")?;
         let segments = path.split('/').map(|segment| Segment::parse(segment, &schema));
@@ -87,10 +85,7 @@ impl Template {
 }
 
 impl Segment {
-    fn parse(
-        text: &str,
-        schema: impl Fn(&str) -> Result<Validator, String>,
-    ) -> Result<Self, String> {
+    fn parse(text: &str, schema: impl Fn(&str) -> Result<Schema, String>) -> Result<Self, String> {
         let Some((before, rest)) = text.split_once('{') else {
             return Ok(Self::Written(text.to_owned()));
         };
@@ -130,9 +125,11 @@ impl fmt::Display for Template {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
-    use super::{super::schema, *};
+    use super::*;
 
     #[test]
     fn only_the_prefix_of_a_model_name_is_replaced() {
@@ -158,7 +155,7 @@ mod tests {
         let schema = json!({ "type": "string", "pattern": "^gen-2-klein-" });
         let template = Template::parse("/v1/{base_model}-finetuned", |name| {
             assert_eq!(name, "base_model");
-            schema::validator(&json!({}), &schema)
+            Schema::new(&Arc::default(), &schema)
         });
         let template = template.unwrap();
         assert!(template.matches("/v1/gen-2-klein-9b-kv-finetuned"));

@@ -1,33 +1,47 @@
-//! Translates OpenAPI 3.0 schemas to JSON Schema.
+//! Schemas of the document, which are those of OpenAPI 3.0.
 
-use jsonschema::{Draft, Validator};
-use serde_json::{Map, Value, json};
-use url::Url;
+use std::sync::Arc;
 
-use super::integer::{INT64, Int64};
+use regress::Regex;
+use serde_json::{Map, Value};
 
-/// Keywords that are the same in both, and whose values are not schemas.
-const SAME: [&str; 14] = [
-    "type",
+use super::{
+    check::{Check, list},
+    integer,
+    violation::{self, Violation},
+};
+
+/// Keywords whose rules the simulator enforces.
+const CHECKED: [&str; 26] = [
+    "$ref",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
     "enum",
-    "pattern",
-    "minimum",
-    "maximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "minItems",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
     "maxItems",
-    "uniqueItems",
-    "required",
-    "minProperties",
+    "maxLength",
     "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+    "uniqueItems",
 ];
 
-/// Keywords that the translation handles separately.
-const TRANSLATED: [&str; 4] = ["format", "nullable", "exclusiveMinimum", "exclusiveMaximum"];
-
-/// Keywords that a JSON Schema validator does not check: notes, and the rules that
+/// Keywords without a rule for the shape of a value: notes, and the rules that
 /// [`Fields`](super::Fields) has.
 const UNCHECKED: [&str; 18] = [
     "default",
@@ -50,135 +64,93 @@ const UNCHECKED: [&str; 18] = [
     "x-valid-seconds",
 ];
 
-/// Returns a validator for `schema`, a schema of the OpenAPI 3.0 document `document`, in which its
-/// references are resolved.
-///
-/// # Errors
-///
-/// The schema is not valid, or it or a component has a keyword or a format that the simulator does
-/// not support.
-pub fn validator(document: &Value, schema: &Value) -> Result<Validator, String> {
-    let mut root = translate(schema)?;
-    let schemas = document.pointer("/components/schemas").unwrap_or(&Value::Null);
-    let translated = translate_map(schemas)?;
-    if let Value::Object(root) = &mut root {
-        root.insert("components".to_owned(), json!({ "schemas": translated }));
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+const FORMATS: [&str; 6] = ["date", "date-time", "double", "int64", "uri", "uuid"];
+
+/// A schema of an OpenAPI 3.0 document, in which its references are resolved.
+#[derive(Debug)]
+pub struct Schema {
+    document: Arc<Value>,
+    schema: Value,
+}
+
+impl Schema {
+    /// Takes a schema of `document`, or a reference to one.
+    ///
+    /// # Errors
+    ///
+    /// The schema or a component has a keyword, a type or a format that the simulator does not
+    /// support.
+    pub fn new(document: &Arc<Value>, schema: &Value) -> Result<Self, String> {
+        check_supported(schema)?;
+        if let Some(Value::Object(components)) = document.pointer("/components/schemas") {
+            check_named(components)?;
+        }
+        Ok(Self { document: Arc::clone(document), schema: schema.clone() })
     }
-    jsonschema::options()
-        .with_draft(Draft::Draft202012)
-        .should_validate_formats(true)
-        .with_format("uri", is_uri)
-        .with_keyword(INT64, |_, _, _| Ok(Box::new(Int64)))
-        .build(&root)
-        .map_err(|error| error.to_string())
-}
 
-/// Whether text is a URI. The parser alone would repair characters that a URI cannot contain.
-fn is_uri(text: &str) -> bool {
-    let is_wrong = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
-    !text.contains(is_wrong) && Url::parse(text).is_ok()
-}
-
-/// Follows `$ref` within the document. A dangling reference yields `null`.
-pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
-    for _ in 0..16 {
-        let Some(reference) = value["$ref"].as_str() else {
-            return value;
-        };
-        let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
-        value = target.unwrap_or(&Value::Null);
+    /// What of a value does not fit: JSON pointers, and what was expected there. The value itself
+    /// is not shown.
+    pub fn problems(&self, value: &Value) -> Vec<(String, String)> {
+        let found = self.violations(value).into_iter();
+        found.map(|violation| (violation::pointer(&violation.loc), violation.msg)).collect()
     }
-    &Value::Null
+
+    pub(crate) fn is_valid(&self, value: &Value) -> bool {
+        self.violations(value).is_empty()
+    }
+
+    /// The first violations by a value, the body of a request or a response.
+    pub(crate) fn violations(&self, value: &Value) -> Vec<Violation> {
+        Check::new(&self.document, &["body".into()]).run(&self.schema, value)
+    }
 }
 
-fn translate(schema: &Value) -> Result<Value, String> {
-    let Some(schema) = schema.as_object() else {
-        return Ok(schema.clone());
+/// Fails if a rule of a schema would not be enforced: a client's mistake could pass.
+fn check_supported(schema: &Value) -> Result<(), String> {
+    let unsupported = |what: &str, name: &str| {
+        Err(format!(
+            "unsupported {what} `{name}` in a schema: add support for it to the simulator, or \
+             remove it"
+        ))
     };
-    // In OpenAPI 3.0, siblings of `$ref` are ignored.
-    if let Some(reference) = schema.get("$ref") {
-        return Ok(json!({ "$ref": reference }));
-    }
-    let mut translated = translate_format(schema)?;
-    for (keyword, value) in schema {
-        let value = match keyword.as_str() {
-            same if SAME.contains(&same) => value.clone(),
-            "properties" => translate_map(value)?,
-            "items" | "not" | "additionalProperties" => translate(value)?,
-            "allOf" | "anyOf" | "oneOf" => {
-                value.as_array().into_iter().flatten().map(translate).collect::<Result<_, _>>()?
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        let text = value.as_str().unwrap_or_default();
+        match keyword.as_str() {
+            "properties" => check_named(value.as_object().unwrap_or(&Map::new()))?,
+            "items" | "not" | "additionalProperties" => check_supported(value)?,
+            "allOf" | "anyOf" | "oneOf" => list(schema, keyword).try_for_each(check_supported)?,
+            "type" if !TYPES.contains(&text) => return unsupported("type", text),
+            "format" if !FORMATS.contains(&text) => return unsupported("format", text),
+            "pattern" if Regex::new(text).is_err() => return unsupported("pattern", text),
+            "multipleOf" if integer::read(value).is_none_or(|of| of < 1) => {
+                return unsupported("multipleOf", &value.to_string());
             }
-            other if TRANSLATED.contains(&other) || UNCHECKED.contains(&other) => continue,
-            // A rule that is not enforced would let a client's mistake pass.
-            other => return Err(unsupported("keyword", other)),
-        };
-        translated.insert(keyword.clone(), value);
-    }
-    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
-        if schema.get(exclusive) == Some(&Value::Bool(true))
-            && let Some(limit) = translated.remove(bound)
-        {
-            translated.insert(exclusive.to_owned(), limit);
+            known if CHECKED.contains(&known) || UNCHECKED.contains(&known) => {}
+            other => return unsupported("keyword", other),
         }
     }
-    // OpenAPI 3.0.3: `nullable` adds null to the type in the same schema, and has no effect without
-    // one or on a schema that is referred to.
-    if schema.get("nullable") == Some(&Value::Bool(true)) && schema.contains_key("type") {
-        let mut own = Map::new();
-        // `allOf` and the like also apply to null.
-        for keyword in ["allOf", "anyOf", "oneOf", "not", "enum"] {
-            own.extend(translated.remove_entry(keyword));
-        }
-        // A condition instead of an alternative keeps the errors those of the schema itself.
-        own.insert("if".to_owned(), json!({ "type": "null" }));
-        own.insert("else".to_owned(), Value::Object(translated));
-        return Ok(Value::Object(own));
-    }
-    Ok(Value::Object(translated))
+    Ok(())
 }
 
-/// The keywords that check the format of a schema.
-fn translate_format(schema: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let Some(format) = schema.get("format") else { return Ok(Map::new()) };
-    match format.as_str().unwrap_or_default() {
-        // Every number of JSON is one.
-        "double" => Ok(Map::new()),
-        INT64 => Ok(Map::from_iter([
-            (INT64.to_owned(), true.into()),
-            ("minimum".to_owned(), i64::MIN.into()),
-            ("maximum".to_owned(), i64::MAX.into()),
-        ])),
-        "date" | "date-time" | "uri" | "uuid" => {
-            Ok(Map::from_iter([("format".to_owned(), format.clone())]))
-        }
-        other => Err(unsupported("format", other)),
-    }
-}
-
-fn unsupported(what: &str, name: &str) -> String {
-    format!(
-        "unsupported {what} `{name}` in a schema: add support for it to the simulator, or remove it"
-    )
-}
-
-/// Translates named schemas. An error has the name.
-fn translate_map(schemas: &Value) -> Result<Value, String> {
-    let mut translated = Map::new();
-    for (name, schema) in schemas.as_object().into_iter().flatten() {
-        let schema = translate(schema).map_err(|problem| format!("`{name}`: {problem}"))?;
-        translated.insert(name.clone(), schema);
-    }
-    Ok(Value::Object(translated))
+/// Checks named schemas. An error has the name.
+fn check_named(schemas: &Map<String, Value>) -> Result<(), String> {
+    schemas.iter().try_for_each(|(name, schema)| {
+        check_supported(schema).map_err(|problem| format!("`{name}`: {problem}"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn accepts(schema: Value, instance: Value) -> bool {
         let kind = json!({ "type": "string", "enum": ["a", "b"] });
         let document = json!({ "components": { "schemas": { "Kind": kind } } });
-        validator(&document, &schema).unwrap().is_valid(&instance)
+        Schema::new(&Arc::new(document), &schema).unwrap().is_valid(&instance)
     }
 
     #[test]
@@ -294,11 +266,11 @@ mod tests {
             ),
             (json!({ "properties": { "side": short } }), "`side`: unsupported format `int32` in"),
         ] {
-            let error = validator(&json!({}), &schema).unwrap_err();
+            let error = Schema::new(&Arc::default(), &schema).unwrap_err();
             assert!(error.starts_with(start), "{error}");
         }
         let document = json!({ "components": { "schemas": { "Size": wide } } });
-        let error = validator(&document, &json!({ "type": "object" })).unwrap_err();
+        let error = Schema::new(&Arc::new(document), &json!({ "type": "object" })).unwrap_err();
         assert!(error.starts_with("`Size`: unsupported keyword `x-even-only`"), "{error}");
     }
 }

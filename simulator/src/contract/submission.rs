@@ -1,10 +1,11 @@
 //! The rules of submissions: those of the operation, and those of the request body.
 
-use jsonschema::Validator;
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{fields::Fields, schema};
+use super::{check, fields::Fields, schema::Schema};
 
 /// What an operation makes, and from which images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -72,7 +73,7 @@ pub(crate) struct Rules {
 
 /// The rules of a submission.
 pub(crate) struct Submission {
-    pub(crate) validator: Validator,
+    pub(crate) schema: Schema,
     pub(crate) fields: Fields,
     /// Whether the contract lists all fields. Otherwise the service may have others.
     pub(crate) is_complete: bool,
@@ -80,16 +81,16 @@ pub(crate) struct Submission {
 }
 
 impl Submission {
-    pub(super) fn read(document: &Value, operation: &Value) -> Result<Self, String> {
-        let content = &schema::resolve(document, &operation["requestBody"])["content"];
+    pub(super) fn read(document: &Arc<Value>, operation: &Value) -> Result<Self, String> {
+        let content = &check::resolve(document, &operation["requestBody"])["content"];
         let body = content
             .get("application/json")
             .and_then(|media| media.get("schema"))
             .ok_or("the operation has no application/json request body")?;
         let submission = Self {
-            validator: schema::validator(document, body)?,
+            schema: Schema::new(document, body)?,
             fields: Fields::of(document, body),
-            is_complete: schema::resolve(document, body)["additionalProperties"] != true,
+            is_complete: check::resolve(document, body)["additionalProperties"] != true,
             rules: serde_path_to_error::deserialize(operation)
                 .map_err(|error| error.to_string())?,
         };

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, Field, Fields, Step, Submission, Violation},
+    contract::{AspectRatio, Field, Fields, Step, Submission, Violation},
     media::images::{self, Image, Inline, Input},
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn check(
     let mut check = Check {
         config,
         fetched,
-        violations: contract::of_schema(&submission.validator, &body),
+        violations: submission.schema.violations(&body),
         inputs: Vec::new(),
         addresses: BTreeSet::new(),
         locs: Vec::new(),

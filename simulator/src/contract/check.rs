@@ -1,0 +1,406 @@
+//! Checks a value against a schema, and words the violations as the service does.
+
+use std::{cmp::Ordering, collections::BTreeSet};
+
+use regress::Regex;
+use serde_json::{Map, Value};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use url::Url;
+
+use super::{
+    integer::{self, Wording},
+    violation::{MAX_VIOLATIONS, Step, Violation},
+};
+
+/// How deep schemas may refer to each other for one value. Only a schema that refers to itself
+/// exceeds it.
+const MAX_DEPTH: u32 = 128;
+
+/// Follows `$ref` within the document. A dangling reference yields `null`.
+pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
+    for _ in 0..16 {
+        let Some(reference) = value["$ref"].as_str() else {
+            return value;
+        };
+        let target = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
+        value = target.unwrap_or(&Value::Null);
+    }
+    &Value::Null
+}
+
+pub(super) fn list<'a>(schema: &'a Value, keyword: &str) -> impl Iterator<Item = &'a Value> {
+    schema[keyword].as_array().into_iter().flatten()
+}
+
+/// Walks through a value with its schemas.
+pub(super) struct Check<'a> {
+    document: &'a Value,
+    loc: Vec<Step>,
+    found: Vec<Violation>,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn new(document: &'a Value, loc: &[Step]) -> Self {
+        Self { document, loc: loc.to_vec(), found: Vec::new() }
+    }
+
+    pub(super) fn run(mut self, schema: &Value, value: &Value) -> Vec<Violation> {
+        self.value(schema, value, MAX_DEPTH);
+        // A value that is not an allowed choice needs no violation of its type in addition.
+        let choices = self.found.iter().filter(|violation| violation.kind == "enum");
+        let choices: Vec<_> = choices.map(|violation| violation.loc.clone()).collect();
+        self.found.retain(|found| found.kind == "enum" || !choices.contains(&found.loc));
+        self.found
+    }
+
+    fn report(&mut self, (kind, msg): Wording) {
+        let is_known = |known: &Violation| known.loc == self.loc && known.kind == kind;
+        // Each one is compared with all others.
+        if self.found.len() < MAX_VIOLATIONS && !self.found.iter().any(is_known) {
+            self.found.push(Violation { loc: self.loc.clone(), msg, kind });
+        }
+    }
+
+    fn unsatisfied(&mut self, keyword: &str) {
+        self.report((
+            "value_error",
+            format!("Value error, the input does not satisfy `{keyword}`"),
+        ));
+    }
+
+    /// Does something one step further.
+    fn at(&mut self, step: impl Into<Step>, check: impl FnOnce(&mut Self)) {
+        self.loc.push(step.into());
+        check(self);
+        self.loc.pop();
+    }
+
+    fn value(&mut self, schema: &Value, value: &Value, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return self.unsatisfied("$ref") };
+        // In OpenAPI 3.0, siblings of `$ref` are ignored.
+        let schema = resolve(self.document, schema);
+        if *schema == Value::Bool(false) {
+            return self.unsatisfied("not");
+        }
+        self.combined(schema, value, depth);
+        if schema["enum"].is_array() && !list(schema, "enum").any(|option| equal(option, value)) {
+            let msg = format!("Input should be {}", alternatives(&schema["enum"]));
+            self.report(("enum", msg));
+        }
+        // OpenAPI 3.0.3: `nullable` adds null to the type in the same schema, and has no effect
+        // without one or on a schema that is referred to.
+        let expected = schema["type"].as_str();
+        if value.is_null() && schema["nullable"] == true && expected.is_some() {
+            return;
+        }
+        if let Some(expected) = expected.filter(|expected| !is_of_type(value, expected)) {
+            return self.report(wrong_type(expected, value, self.loc.len() == 1));
+        }
+        match value {
+            Value::Number(_) => self.number(schema, value),
+            Value::String(text) => self.text(schema, text),
+            Value::Array(items) => self.array(schema, items, depth),
+            Value::Object(members) => self.object(schema, members, depth),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// Checks the keywords that combine schemas. They also apply to null.
+    fn combined(&mut self, schema: &Value, value: &Value, depth: u32) {
+        for part in list(schema, "allOf") {
+            self.value(part, value, depth);
+        }
+        let fits = |schema: &&Value| {
+            let mut check = Check::new(self.document, &[]);
+            check.value(schema, value, depth);
+            check.found.is_empty()
+        };
+        let fails_any =
+            schema["anyOf"].is_array() && !list(schema, "anyOf").any(|part| fits(&part));
+        let fails_one =
+            schema["oneOf"].is_array() && list(schema, "oneOf").filter(fits).count() != 1;
+        let fails_not = schema.get("not").is_some_and(|not| fits(&not));
+        for (keyword, fails) in [("anyOf", fails_any), ("oneOf", fails_one), ("not", fails_not)] {
+            if fails {
+                self.unsatisfied(keyword);
+            }
+        }
+    }
+
+    fn number(&mut self, schema: &Value, value: &Value) {
+        let against = |limit: &Value| limit.is_number().then(|| compare(value, limit)).flatten();
+        let [minimum, maximum] = [&schema["minimum"], &schema["maximum"]];
+        match (against(minimum), schema["exclusiveMinimum"] == true) {
+            (Some(Ordering::Less), false) => self.report(integer::too_small(minimum)),
+            (Some(Ordering::Less | Ordering::Equal), true) => {
+                self.report(("greater_than", format!("Input should be greater than {minimum}")));
+            }
+            _ => {}
+        }
+        match (against(maximum), schema["exclusiveMaximum"] == true) {
+            (Some(Ordering::Greater), false) => self.report(integer::too_large(maximum)),
+            (Some(Ordering::Greater | Ordering::Equal), true) => {
+                self.report(("less_than", format!("Input should be less than {maximum}")));
+            }
+            _ => {}
+        }
+        if schema["format"] == "int64" {
+            self.int64(value);
+        }
+        let multiple_of = &schema["multipleOf"];
+        let divides = |of: i128| match value.as_f64().filter(|_| value.is_f64()) {
+            Some(float) => float % of as f64 == 0.0,
+            None => integer::read(value).is_some_and(|integer| integer % of == 0),
+        };
+        if integer::read(multiple_of).is_some_and(|of| !divides(of)) {
+            let msg = format!("Input should be a multiple of {multiple_of}");
+            self.report(("multiple_of", msg));
+        }
+    }
+
+    /// The JSON parser reads integers slightly below those of 64 bits as -2^63, a float that equals
+    /// their minimum.
+    fn int64(&mut self, value: &Value) {
+        let number = value.as_f64().unwrap_or_default();
+        if value.is_i64() || number.abs() < i64::MAX as f64 {
+            return;
+        }
+        self.report(if number < 0.0 {
+            integer::too_small(i64::MIN)
+        } else {
+            integer::too_large(i64::MAX)
+        });
+    }
+
+    fn text(&mut self, schema: &Value, text: &str) {
+        let length = text.chars().count() as u64;
+        if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
+            let msg = format!("String should have at least {}", characters(least));
+            self.report(("string_too_short", msg));
+        }
+        if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
+            let msg = format!("String should have at most {}", characters(most));
+            self.report(("string_too_long", msg));
+        }
+        // Patterns are rare: none is in the fields of the document.
+        if let Some(pattern) = schema["pattern"].as_str()
+            && !Regex::new(pattern).is_ok_and(|regex| regex.find(text).is_some())
+        {
+            let msg = format!("String should match pattern '{pattern}'");
+            self.report(("string_pattern_mismatch", msg));
+        }
+        match schema["format"].as_str() {
+            Some("uri") if !is_uri(text) => {
+                self.report(("url_parsing", "Input should be a valid URL".to_owned()));
+            }
+            Some(format) if !has_format(text, format) => self.unsatisfied("format"),
+            _ => {}
+        }
+    }
+
+    fn array(&mut self, schema: &Value, items: &[Value], depth: u32) {
+        let count = items.len() as u64;
+        if let Some(least) = schema["minItems"].as_u64().filter(|least| count < *least) {
+            self.report(("too_short", format!("List should have at least {least} items")));
+        }
+        if let Some(most) = schema["maxItems"].as_u64().filter(|most| count > *most) {
+            self.report(("too_long", format!("List should have at most {most} items")));
+        }
+        let distinct = || items.iter().map(Value::to_string).collect::<BTreeSet<_>>().len();
+        if schema["uniqueItems"] == true && distinct() < items.len() {
+            self.unsatisfied("uniqueItems");
+        }
+        if let Some(schema) = schema.get("items") {
+            for (index, item) in items.iter().enumerate() {
+                self.at(Step::Index(index), |check| check.value(schema, item, depth));
+            }
+        }
+    }
+
+    fn object(&mut self, schema: &Value, members: &Map<String, Value>, depth: u32) {
+        for name in list(schema, "required").filter_map(Value::as_str) {
+            if !members.contains_key(name) {
+                let missing = ("missing", "Field required".to_owned());
+                self.at(name, |check| check.report(missing));
+            }
+        }
+        let count = members.len() as u64;
+        let bound = |keyword: &str| schema[keyword].as_u64();
+        if bound("minProperties").is_some_and(|least| count < least) {
+            self.unsatisfied("minProperties");
+        }
+        if bound("maxProperties").is_some_and(|most| count > most) {
+            self.unsatisfied("maxProperties");
+        }
+        for (name, member) in members {
+            match (schema["properties"].get(name), &schema["additionalProperties"]) {
+                (Some(schema), _) => self.at(name.as_str(), |check| {
+                    check.value(schema, member, depth);
+                }),
+                (None, Value::Bool(false)) => {
+                    let msg = "Extra inputs are not permitted".to_owned();
+                    self.at(name.as_str(), |check| check.report(("extra_forbidden", msg)));
+                }
+                (None, Value::Null) => {}
+                (None, others) => self.at(name.as_str(), |check| {
+                    check.value(others, member, depth);
+                }),
+            }
+        }
+    }
+}
+
+fn is_of_type(value: &Value, expected: &str) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) => expected == "boolean",
+        Value::Number(_) => {
+            expected == "number" || expected == "integer" && integer::read(value).is_some()
+        }
+        Value::String(_) => expected == "string",
+        Value::Array(_) => expected == "array",
+        Value::Object(_) => expected == "object",
+    }
+}
+
+/// Compares numbers: `7` and `7.0` are equal, and integers are compared exactly.
+fn compare(a: &Value, b: &Value) -> Option<Ordering> {
+    match (integer::read(a), integer::read(b)) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    a == b || compare(a, b) == Some(Ordering::Equal)
+}
+
+/// Whether text is a URI. The parser alone would repair characters that a URI cannot contain.
+fn is_uri(text: &str) -> bool {
+    let is_wrong = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
+    !text.contains(is_wrong) && Url::parse(text).is_ok()
+}
+
+/// Whether text has one of the formats of texts other than `uri`.
+fn has_format(text: &str, format: &str) -> bool {
+    let is_time = |text: &str| OffsetDateTime::parse(text, &Rfc3339).is_ok();
+    match format {
+        "date" => is_time(&format!("{text}T00:00:00Z")),
+        "date-time" => is_time(text),
+        "uuid" => {
+            let groups = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+            groups && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+        }
+        _ => true,
+    }
+}
+
+fn characters(limit: u64) -> String {
+    format!("{limit} character{}", if limit == 1 { "" } else { "s" })
+}
+
+/// `is_whole` is whether the value is the body.
+fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
+    let (kind, msg) = match (expected, value) {
+        ("integer", Value::String(_)) => integer::UNPARSED,
+        ("integer", Value::Number(_)) => integer::FRACTIONAL,
+        ("integer", _) => integer::WRONG_TYPE,
+        ("number", Value::String(_)) => {
+            ("float_parsing", "Input should be a valid number, unable to parse string as a number")
+        }
+        ("number", _) => ("float_type", "Input should be a valid number"),
+        ("boolean", Value::String(_)) => {
+            ("bool_parsing", "Input should be a valid boolean, unable to interpret input")
+        }
+        ("boolean", _) => ("bool_type", "Input should be a valid boolean"),
+        ("string", _) => ("string_type", "Input should be a valid string"),
+        ("array", _) => ("list_type", "Input should be a valid list"),
+        ("object", _) if is_whole => (
+            "model_attributes_type",
+            "Input should be a valid dictionary or object to extract fields from",
+        ),
+        _ => ("dict_type", "Input should be a valid dictionary"),
+    };
+    (kind, msg.to_owned())
+}
+
+/// `'a', 'b' or 'c'`
+fn alternatives(options: &Value) -> String {
+    let quoted: Vec<_> = options
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|option| match option {
+            Value::String(text) => format!("'{text}'"),
+            other => other.to_string(),
+        })
+        .collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn violations(schema: Value, body: Value) -> Vec<(Value, String, &'static str)> {
+        let found = Check::new(&Value::Null, &["body".into()]).run(&schema, &body).into_iter();
+        found.map(|violation| (json!(violation.loc), violation.msg, violation.kind)).collect()
+    }
+
+    #[test]
+    fn all_violations_are_reported_with_their_locations() {
+        let schema = json!({ "type": "object", "required": ["prompt"], "properties": {
+            "width": { "type": "integer", "minimum": 64, "multipleOf": 32 },
+            "sides": { "type": "array", "items": { "type": "integer" } },
+        } });
+        let mut found = violations(schema, json!({ "width": 33, "sides": [1, "2"] }));
+        found.sort_by_key(|(loc, _, kind)| (loc.to_string(), *kind));
+        assert_eq!(
+            found,
+            [
+                (json!(["body", "prompt"]), "Field required".to_owned(), "missing"),
+                (
+                    json!(["body", "sides", 1]),
+                    "Input should be a valid integer, unable to parse string as an integer"
+                        .to_owned(),
+                    "int_parsing"
+                ),
+                (
+                    json!(["body", "width"]),
+                    "Input should be greater than or equal to 64".to_owned(),
+                    "greater_than_equal"
+                ),
+                (
+                    json!(["body", "width"]),
+                    "Input should be a multiple of 32".to_owned(),
+                    "multiple_of"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_fraction_instead_of_an_integer_is_one_violation() {
+        let schema = json!({ "type": "integer", "minimum": 64, "multipleOf": 32 });
+        let found = violations(schema, json!(7.5));
+        let kinds: Vec<_> = found.into_iter().map(|(_, _, kind)| kind).collect();
+        assert_eq!(kinds, ["int_from_float"]);
+    }
+
+    #[test]
+    fn an_invalid_choice_is_one_violation() {
+        let choice = json!({ "type": "string", "enum": ["jpeg", "png", "webp"] });
+        let schema = json!({ "type": "string", "allOf": [choice] });
+        for wrong in [json!("gif"), json!(7)] {
+            assert_eq!(
+                violations(schema.clone(), wrong),
+                [(json!(["body"]), "Input should be 'jpeg', 'png' or 'webp'".to_owned(), "enum")]
+            );
+        }
+    }
+}
