@@ -209,13 +209,25 @@ impl Simulator {
 
     /// What the simulator knows now, apart from the requests and the webhooks. Takes as long as
     /// copying the texts of all tasks.
+    ///
+    /// - Organizations with members, projects, limits, spending, finetunes and credits; the ledger
+    ///   and the audit log.
+    /// - API keys as SHA-256 digests. Anyone who has the snapshot can guess a short key from them.
+    /// - Tasks with their images, also those in progress, and the number that determines the next
+    ///   id. A picture is contained only if it can't be rendered again.
+    /// - Counters; fault rules and the faults of tasks, with how often they have applied; the speed
+    ///   of the clock.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(&self.state)
     }
 
     /// Returns to the state of a snapshot, of this simulator or of another one. The clock keeps its
-    /// time: what was five seconds ahead at the snapshot is five seconds ahead now. There are no
-    /// requests and no webhooks, and a task of the snapshot sends none.
+    /// time: what was five seconds ahead at the snapshot is five seconds ahead now. Dates in the
+    /// ledger, in the audit log and of spending stay as they are. There are no requests and no
+    /// webhooks, and a task of the snapshot sends none.
+    ///
+    /// Keys continue to work, but only those of the [`Config`], or known before, can be revealed.
+    /// With the same [seed](Config::seed), tasks get the same ids, and delivery URLs stay valid.
     ///
     /// If the snapshot takes more than [`Config::max_kept_bytes`], the oldest tasks with a final
     /// status are dropped.

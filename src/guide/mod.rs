@@ -51,7 +51,4 @@ mod book {
 
     #[doc = include_str!("../../docs/video.md")]
     mod video {}
-
-    #[doc = include_str!("../../docs/simulator.md")]
-    mod simulator {}
 }

@@ -224,7 +224,7 @@ fn from_file(path: &Path) -> Result<Config, Failure> {
         .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))?;
     Config::from_toml(&text).map_err(|error| {
         let what = format!("{}, line {}: {}", path.display(), error.line, error.problem);
-        Failure::settings(what).advise("docs/simulator.md lists the settings")
+        Failure::settings(what).advise("docs/simulator/settings.md lists the settings")
     })
 }
 

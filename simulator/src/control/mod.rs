@@ -61,6 +61,7 @@ impl FromRef<Control> for Arc<AppState> {
 fn routes() -> Routes {
     let mut routes: Routes = vec![
         ("/healthz", get(health)),
+        ("/api", get(index)),
         ("/metrics", get(metrics::show)),
         ("/api/state", get(overview)),
         ("/api/events", get(events::stream)),
@@ -151,6 +152,12 @@ impl From<Counts> for CountsShown {
             refused: counts.refused,
         }
     }
+}
+
+/// The paths of the control interface, by which a test compares the manual with it.
+async fn index() -> ControlResult {
+    let paths: Vec<_> = routes().into_iter().map(|(path, _)| path).collect();
+    response::json(&json!({ "paths": paths }))
 }
 
 /// For supervisors that wait until the simulator has started.

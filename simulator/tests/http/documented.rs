@@ -1,17 +1,36 @@
-//! Compares `docs/simulator.md` with the code.
+//! Compares the manual of the simulator with the code.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
 use imagekiln_simulator::{Config, FaultPlace, Faults, KnownFault, Permission, Role, Simulator};
 
-fn page() -> &'static str {
-    imagekiln_testbed::page("docs/simulator.md")
+const SETTINGS: &str = "docs/simulator/settings.md";
+const BEHAVIOUR: &str = "docs/simulator/behaviour.md";
+const REFERENCE: &str = "docs/simulator/reference.md";
+
+fn page(path: &str) -> &'static str {
+    imagekiln_testbed::page(path)
 }
 
-/// The cells of the rows of the document's tables.
-fn rows() -> impl Iterator<Item = Vec<&'static str>> {
-    let rows = page().lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+/// The cells of the rows of a page's tables.
+fn rows(path: &str) -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = page(path).lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
     rows.map(|row| row.split('|').map(str::trim).collect())
+}
+
+/// The parts of a text between backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The names that a program lists instead of `nonsense`, in an error about an unknown field.
+fn expected(error: &str) -> BTreeSet<String> {
+    let after = error.split_once("unknown field `nonsense`").map_or("", |(_, after)| after);
+    code(after).map(str::to_owned).collect()
 }
 
 /// The name of a value in settings and JSON.
@@ -21,9 +40,12 @@ fn written(value: &impl serde::Serialize) -> String {
 
 #[tokio::test]
 async fn the_examples_of_settings_are_valid() {
-    let blocks: Vec<_> =
-        page().split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(blocks.len() >= 5, "{blocks:?}");
+    let blocks: Vec<_> = page(SETTINGS)
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert!(blocks.len() >= 2, "{blocks:?}");
     for block in blocks {
         let config = Config::from_toml(block).unwrap_or_else(|error| panic!("{error}\n{block}"));
         Simulator::start(config)
@@ -34,27 +56,79 @@ async fn the_examples_of_settings_are_valid() {
     }
 }
 
-#[test]
-fn every_setting_is_listed() {
-    let error = Config::from_toml("nonsense = 1").unwrap_err().to_string();
-    let names: Vec<_> = error.split('`').skip(3).step_by(2).collect();
-    assert!(names.len() > 20 && names.contains(&"seed"), "{error}");
-    for name in names {
-        let listed = rows().any(|row| row[0].split(", ").any(|cell| cell == format!("`{name}`")));
-        assert!(listed, "no table lists the setting `{name}`");
+/// The names of all settings. Those of a table are written with its name: `prices.submission`.
+fn names_of_settings() -> BTreeSet<String> {
+    let names =
+        |text: &str| expected(&Config::from_toml(text).map(|_| ()).unwrap_err().to_string());
+    let mut all = names("nonsense = 1");
+    for table in ["moderation", "prices", "webhooks"] {
+        assert!(all.remove(table), "{table}");
+        let members = names(&format!("[{table}]\nnonsense = 1"));
+        all.extend(members.into_iter().map(|name| format!("{table}.{name}")));
     }
+    all
 }
 
 #[test]
-fn the_permission_table_is_correct() {
-    for permission in Permission::ALL {
-        let name = format!("`{}`", written(&permission));
-        let row = rows()
-            .find(|row| row[0].starts_with(&name))
-            .unwrap_or_else(|| panic!("{name} is not listed"));
-        let listed: Vec<_> = row[1..].iter().map(|cell| *cell == "yes").collect();
-        assert_eq!(listed, Role::ALL.map(|role| role.permits(permission)), "{name}");
+fn every_setting_is_listed_with_its_default() {
+    let default = format!("{:?}", Config::default());
+    let mut listed = BTreeSet::new();
+    let rows = rows(SETTINGS).skip_while(|row| row[0] != "setting").skip(2);
+    for row in rows.take_while(|row| row.len() == 3) {
+        let (names, defaults): (Vec<_>, Vec<_>) = (code(row[0]).collect(), code(row[1]).collect());
+        assert!(defaults.is_empty() || defaults.len() == names.len(), "{row:?}");
+        for (index, name) in names.into_iter().enumerate() {
+            match defaults.get(index) {
+                Some(value) => {
+                    let config = Config::from_toml(&format!("{name} = {value}"));
+                    let config = config.unwrap_or_else(|error| panic!("{name}: {error}"));
+                    assert_eq!(format!("{config:?}"), default, "{name} = {value}");
+                }
+                None => assert!(default.contains(&format!(" {name}: None")), "{name}: {default}"),
+            }
+            assert!(listed.insert(name.to_owned()), "{name} is listed twice");
+        }
     }
+    assert_eq!(listed, names_of_settings());
+}
+
+#[test]
+fn the_permissions_of_each_role_are_listed() {
+    let mut listed = BTreeSet::new();
+    for role in Role::ALL {
+        let name = format!("`{}`", written(&role));
+        let row = rows(SETTINGS).find(|row| row[0] == name);
+        let row = row.unwrap_or_else(|| panic!("{name} is not listed"));
+        let permissions: BTreeSet<_> = code(row[1]).map(str::to_owned).collect();
+        let permitted = Permission::ALL.into_iter().filter(|one| role.permits(*one));
+        let permitted: BTreeSet<_> = permitted.map(|permission| written(&permission)).collect();
+        if row[1].starts_with("all") {
+            assert_eq!(permitted.len(), Permission::ALL.len(), "{name}");
+        } else {
+            assert_eq!(permissions, permitted, "{name}");
+        }
+        listed.extend(permissions);
+    }
+    let all = Permission::ALL.map(|permission| written(&permission));
+    assert_eq!(listed, BTreeSet::from(all));
+}
+
+#[tokio::test]
+async fn words_select_the_listed_statuses() {
+    let bench = Bench::new().await;
+    let mut words = 0;
+    for row in rows(BEHAVIOUR).filter(|row| row[0].starts_with("`[[")) {
+        words += 1;
+        let prompt = format!("a fox {}", row[0].trim_matches('`'));
+        let body = json!({ "prompt": prompt, "width": 64, "height": 64 });
+        let task = bench.submit("/v1/gen-2-pro", &body).await;
+        let last = match row[1].strip_prefix("while in progress") {
+            Some(_) => bench.poll(&task).await,
+            None => bench.finish(&task).await,
+        };
+        assert_eq!(last["status"].as_str(), code(row[1]).next(), "{row:?}");
+    }
+    assert_eq!(words, 5);
 }
 
 #[test]
@@ -64,40 +138,129 @@ fn the_documents_contain_the_table_of_faults() {
         let places: Vec<_> = places.iter().map(FaultPlace::to_string).collect();
         writeln!(table, "| `{name}` | {} | {value} | {effect} |", places.join(", ")).unwrap();
     }
-    let is_in_guide = page().contains(&format!("\n\n{table}\n"));
-    assert!(is_in_guide, "replace the table in docs/simulator.md by:\n{table}");
+    let is_in_manual = page(BEHAVIOUR).contains(&format!("\n\n{table}\n"));
+    assert!(is_in_manual, "replace the table in {BEHAVIOUR} by:\n{table}");
     let path = "simulator/src/faults/table.md";
-    assert_eq!(imagekiln_testbed::page(path), table, "replace {path}");
+    assert_eq!(page(path), table, "replace {path}");
 }
 
-/// A text without the names of its parameters: `/api/tasks/{}` for `/api/tasks/{id}`.
-fn nameless(text: &str) -> String {
-    let mut parts = text.split('{');
-    let first = parts.next().into_iter();
-    first
-        .chain(parts.map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)))
-        .collect::<Vec<_>>()
-        .join("{}")
+/// A route as the manual lists it.
+#[derive(Debug)]
+struct Route {
+    methods: BTreeSet<String>,
+    /// With `1` instead of each parameter.
+    path: String,
+    parameters: BTreeSet<String>,
+    /// The fields of the body.
+    fields: BTreeSet<String>,
 }
 
-/// The program does not show its routes, so this reads them from the source.
-#[test]
-fn every_route_of_the_control_interface_is_listed() {
-    let page = nameless(page());
-    let mut routes = 0;
-    for file in ["mod", "accounts", "accounts/projects", "faults", "tasks"] {
-        let source = imagekiln_testbed::page(&format!("simulator/src/control/{file}.rs"));
-        let literals = source.split('"').skip(1).step_by(2);
-        let is_route = |text: &&str| {
-            ["/api/", "/healthz", "/metrics"].iter().any(|path| text.starts_with(path))
-        };
-        for route in literals.filter(is_route) {
-            routes += 1;
-            let route = nameless(route);
-            let is_listed =
-                ["`", "?", " "].iter().any(|end| page.contains(&format!("{route}{end}")));
-            assert!(is_listed, "docs/simulator.md does not list {route}");
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    names.map(str::to_owned).collect()
+}
+
+/// A path with `1` instead of each parameter.
+fn filled(path: &str) -> String {
+    let mut parts = path.split('{');
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |path, part| format!("{path}1{}", part.split_once('}').unwrap().1))
+}
+
+fn listed_routes() -> Vec<Route> {
+    let rows = rows(REFERENCE).skip_while(|row| row[0] != "methods").skip(2);
+    let rows = rows.take_while(|row| row.len() == 3 && row[0] != "any");
+    let route = |row: Vec<&str>| {
+        let path = row[1].trim_matches('`').replace("ORG", "/api/organizations/{org}");
+        let (path, parameters) = path.split_once('?').unwrap_or((&path, ""));
+        let bodies = code(row[2]).filter(|code| code.starts_with('{'));
+        Route {
+            methods: names(row[0].split(", ")),
+            path: filled(path),
+            parameters: names(parameters.split(',').filter(|name| !name.is_empty())),
+            fields: bodies.flat_map(|body| names(body.split('"').skip(1).step_by(2))).collect(),
+        }
+    };
+    rows.map(route).collect()
+}
+
+/// The fields that a pattern of the journal may have, which the manual lists in a text.
+fn is_pattern(path: &str) -> bool {
+    path.starts_with("/api/requests")
+}
+
+#[tokio::test]
+async fn the_routes_of_the_control_port_are_those_of_the_manual() {
+    let bench = Bench::new().await;
+    let routes = listed_routes();
+    let index = bench.show("/api").await;
+    let paths = index["paths"].as_array().unwrap().iter();
+    let paths: BTreeSet<_> = paths.map(|path| filled(path.as_str().unwrap())).collect();
+    assert_eq!(routes.iter().map(|route| route.path.clone()).collect::<BTreeSet<_>>(), paths);
+    assert_eq!(routes.len(), paths.len(), "a path is listed twice");
+    for route in routes {
+        // No route has this method, so the response names the others.
+        let refused = bench.control(Method::PATCH, &route.path, Some(json!({}))).await;
+        assert_eq!(refused.status, 405, "{route:?}");
+        let allowed = refused.headers["allow"].to_str().unwrap();
+        let allowed = names(allowed.split(',').filter(|method| *method != "HEAD"));
+        assert_eq!(allowed, route.methods, "{route:?}");
+        if is_pattern(&route.path) {
+            continue;
+        }
+        assert_eq!(parameters_of(&bench, &route).await, route.parameters, "{route:?}");
+        assert_eq!(fields_of(&bench, &route).await, route.fields, "{route:?}");
+    }
+}
+
+/// The reason for which a request with an unknown name is refused.
+async fn refusal(bench: &Bench, method: Method, path: &str, body: Option<Value>) -> String {
+    let response = bench.control(method, path, body).await;
+    let is_json =
+        response.headers.get("content-type").is_some_and(|kind| kind == "application/json");
+    let detail = is_json.then(|| response.json()["detail"].as_str().map(str::to_owned));
+    detail.flatten().unwrap_or_default()
+}
+
+/// The parameters that the program knows.
+async fn parameters_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
+    // The stream of events does not end, and takes no parameters.
+    if !route.methods.contains("GET") || route.path == "/api/events" {
+        return BTreeSet::new();
+    }
+    let path = &route.path;
+    let mut known =
+        expected(&refusal(bench, Method::GET, &format!("{path}?nonsense=1"), None).await);
+    if known.is_empty() {
+        // This route ignores unknown parameters, but not an unknown value.
+        for name in &route.parameters {
+            let path = format!("{path}?{name}=nonsense");
+            let refused = refusal(bench, Method::GET, &path, None).await;
+            known.extend((!refused.is_empty()).then(|| name.clone()));
         }
     }
-    assert!(routes > 35, "only {routes} routes in the source");
+    known
+}
+
+/// The fields of the body that the program knows.
+async fn fields_of(bench: &Bench, route: &Route) -> BTreeSet<String> {
+    let mut change = [Method::POST, Method::PUT].into_iter();
+    match change.find(|method| route.methods.contains(method.as_str())) {
+        Some(method) => {
+            let body = Some(json!({ "nonsense": 1 }));
+            expected(&refusal(bench, method, &route.path, body).await)
+        }
+        None => BTreeSet::new(),
+    }
+}
+
+#[tokio::test]
+async fn the_values_of_a_pattern_are_listed() {
+    let bench = Bench::new().await;
+    let body = Some(json!({ "nonsense": 1 }));
+    let known = expected(&refusal(&bench, Method::POST, "/api/requests/verify", body).await);
+    assert!(known.contains("violation"), "{known:?}");
+    let section = page(REFERENCE).split("\n### The journal\n").nth(1).unwrap();
+    let section = section.split("A pattern has").nth(1).unwrap().split("\n\n").next().unwrap();
+    let listed = names(code(section));
+    assert!(known.is_subset(&listed), "{known:?}, but the manual lists {listed:?}");
 }
