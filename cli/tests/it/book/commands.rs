@@ -1,6 +1,8 @@
 //! Checks commands that no test can run as they are: servers, commands that compile this
 //! repository, and those that need an account.
 
+use serde_json::Value;
+
 use super::read;
 use crate::bench::Bench;
 
@@ -11,13 +13,19 @@ const PROGRAMS: [&str; 7] = ["kiln", "cargo", "export", "curl", "git", "docker",
 pub fn check(bench: &Bench, session: &str) -> Result<(), String> {
     let session = session.replace("\\\n", " ");
     let mut found = 0;
-    for command in session.lines().filter_map(|line| line.strip_prefix("$ ")) {
+    let mut task = None;
+    let mut lines = session.lines();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("$ ") else { continue };
         found += 1;
         let what = |problem: String| format!("{command}: {problem}");
         match program(command) {
             Some("kiln") => kiln(bench, command).map_err(what)?,
             Some("cargo") => cargo(command).map_err(what)?,
-            Some("curl") => curl(bench, command).map_err(what)?,
+            Some("curl") => {
+                let printed = lines.clone().next().filter(|line| !line.starts_with("$ "));
+                curl(bench, command, printed, &mut task).map_err(what)?;
+            }
             Some(_) => {}
             None => return Err(what("an unknown program".to_owned())),
         }
@@ -50,20 +58,55 @@ pub fn has_curl(bench: &Bench) -> bool {
     bench.shell("curl --json {} --version").code == 0
 }
 
-/// The simulator must accept the request, unless it needs what an earlier command printed.
-fn curl(bench: &Bench, command: &str) -> Result<(), String> {
-    let is_incomplete = ["id=...", "--cacert"].iter().any(|part| command.contains(part));
-    if is_incomplete || !has_curl(bench) {
+/// The simulator must accept the request, and respond as the page says, where `...` stands for
+/// anything. In a command, `id=...` is the task of an earlier one.
+fn curl(
+    bench: &Bench,
+    command: &str,
+    printed: Option<&str>,
+    task: &mut Option<String>,
+) -> Result<(), String> {
+    // The simulator of the tests is without TLS.
+    if command.contains("--cacert") || !has_curl(bench) {
         return Ok(());
     }
-    let control = bench.simulator.control_url();
-    let command = command
-        .replace("localhost:8314", bench.simulator.base_url().trim_start_matches("http://"))
-        .replace("localhost:8316", control.trim_start_matches("http://").trim_end_matches('/'))
+    let id = format!("id={}", task.as_deref().unwrap_or("..."));
+    let here = |text: &str| {
+        text.replace("localhost:8314", bench.simulator.base_url().trim_start_matches("http://"))
+            .replace("localhost:8316", bench.simulator.control_url().trim_start_matches("http://"))
+    };
+    let command = here(command)
+        .replace("id=...", &id)
         .replace("imagekiln-simulator-key", bench.simulator.api_key())
         .replacen("curl", "curl --fail-with-body --silent --show-error", 1);
     let outcome = bench.shell(&command);
-    if outcome.code == 0 { Ok(()) } else { Err(outcome.stderr) }
+    if outcome.code != 0 {
+        return Err(outcome.stderr);
+    }
+    if let Ok(response) = serde_json::from_slice::<Value>(&outcome.stdout)
+        && let Some(id) = response["id"].as_str()
+    {
+        *task = Some(id.to_owned());
+    }
+    match printed.map(here) {
+        Some(printed) if !is_like(&outcome.text(), &printed) => {
+            Err(format!("printed {}", outcome.text()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a text is `pattern`, where `...` stands for anything.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split("...");
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = if part.is_empty() { "" } else { after };
+    }
+    rest.trim_end().is_empty()
 }
 
 /// The targets that a command of Cargo names must exist.
