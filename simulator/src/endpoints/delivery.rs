@@ -21,7 +21,7 @@ use crate::{
     faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
     http::{range::Part, signed_url::EXPIRED},
     journal::RequestRecord,
-    media::paint::Picture,
+    media::paint::{self, Picture},
     runtime::workers::JobSize,
     state::{AppState, Records},
     tasks::{outcome::Outcome, timeline::HappeningKind},
@@ -141,7 +141,7 @@ fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<
         return Some(painted);
     }
     drop(records);
-    let bytes = Bytes::from(picture.paint().ok()?);
+    let bytes = Bytes::from(paint::render(picture).ok()?);
     let mut records = state.records();
     if same(&records) {
         records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());

@@ -25,6 +25,17 @@ pub(crate) struct Input {
     pub(crate) image: Image,
 }
 
+impl Input {
+    /// The pixels, with eight bits per channel. The image was decoded before; if that fails now,
+    /// the picture is painted without it.
+    pub(crate) fn decode(&self) -> Option<RgbaImage> {
+        match &self.image {
+            Image::Inline(image) => image.decode().ok(),
+            Image::Elsewhere(_) => None,
+        }
+    }
+}
+
 /// An image of a request.
 #[derive(Clone)]
 pub(crate) enum Image {

@@ -15,7 +15,7 @@ use crate::{
     endpoints::{endpoint::Endpoint, rejection::Rejection, task_result},
     media::{
         images::{Image, Input},
-        paint::{Brief, CLIP, Picture},
+        paint::{CLIP, Picture},
     },
     request::training::Trains,
     state::{AppState, Records},
@@ -167,17 +167,17 @@ fn new_task(
     Task {
         id,
         project: call.project,
-        picture: Picture::new(Brief {
+        picture: Picture {
             operation: call.operation.clone(),
             kind: call.submission.rules.kind,
-            prompt: parsed.prompt,
+            prompt: parsed.prompt.into(),
             seed,
             settings: parsed.settings,
             size,
             format: parsed.format,
             inputs,
             moments,
-        }),
+        },
         images_dropped: false,
         painted: None,
         final_at: now.saturating_add(state.config.time_of(&call.operation)),

@@ -1,8 +1,8 @@
 //! The caption at the bottom of a picture.
 
 use super::{
-    Picture,
     canvas::{Area, Canvas, WHITE, mix, rgb},
+    picture::Picture,
 };
 use crate::media::text::{Face, PLAIN, PROSE};
 
@@ -138,8 +138,9 @@ fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Ve
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
     let shown: usize = wrapped.iter().map(|line| letters(line)).sum();
     let is_elided = wrapped.last().is_some_and(|line| line.ends_with('…'));
-    let is_whole = shown >= picture.letters && (!is_elided || prompt.ends_with('…'));
-    let missing = (!is_whole).then(|| format!("prompt of {} characters", picture.letters));
+    let all = picture.letters();
+    let is_whole = shown >= all && (!is_elided || prompt.ends_with('…'));
+    let missing = (!is_whole).then(|| format!("prompt of {all} characters"));
     let prose = wrapped.into_iter().map(|text| Line {
         face: &PROSE,
         text,
@@ -152,7 +153,7 @@ fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Ve
 
 /// The facts of the request, and the notice that the picture is a placeholder.
 fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>) -> Vec<String> {
-    let (width, height) = picture.size();
+    let (width, height) = picture.size;
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
     let settings = picture.facts();
     let fact_lines = if settings.is_empty() && missing.is_none() { 1 } else { MAX_FACT_LINES };
@@ -184,15 +185,16 @@ fn height(lines: &[Line], margin: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Brief, Format, OperationKind, Settings},
+        super::{picture::Format, settings::Settings},
         *,
     };
+    use crate::contract::OperationKind;
 
     fn text(prompt: &str) -> String {
-        let brief = Brief {
+        let picture = Picture {
             operation: "gen-2-pro".to_owned(),
             kind: OperationKind::Create,
-            prompt: prompt.to_owned(),
+            prompt: prompt.into(),
             seed: 7,
             settings: Settings::default(),
             size: (512, 512),
@@ -200,7 +202,7 @@ mod tests {
             inputs: vec![],
             moments: vec![],
         };
-        let layout = Layout::of(&Canvas::new(512, 512), &Picture::new(brief)).unwrap();
+        let layout = Layout::of(&Canvas::new(512, 512), &picture).unwrap();
         layout.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
     }
 

@@ -1,7 +1,6 @@
 //! The images of a request, shown as framed cards.
 
 use super::{
-    Picture,
     canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
     fit,
 };
@@ -14,9 +13,9 @@ use crate::media::{
 const MIN_SIDE: f32 = 4.0;
 
 /// Paints the images into `area`, as large as possible.
-pub(super) fn paint(canvas: &mut Canvas, picture: &Picture, inputs: &[Input], area: Area) {
+pub(super) fn paint(canvas: &mut Canvas, inputs: &[&Input], area: Area) {
     for (input, Area { x, y, width, .. }) in inputs.iter().zip(cells(inputs.len(), area)) {
-        card(canvas, picture, input, x, y, width);
+        card(canvas, input, x, y, width);
     }
 }
 
@@ -53,7 +52,7 @@ pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
 }
 
 /// Paints a white card with the image, and the name of its field below.
-fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, side: i64) {
+fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
     let frame = (side / 24).max(1);
     let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };
     let foot = (label * 1.5) as i64;
@@ -73,7 +72,7 @@ fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, s
         Image::Inline(_) => {
             let inner =
                 Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
-            thumbnail(canvas, picture, input, inner);
+            thumbnail(canvas, input, inner);
         }
         Image::Elsewhere(host) => {
             placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height)
@@ -87,11 +86,11 @@ fn card(canvas: &mut Canvas, picture: &Picture, input: &Input, x: i64, y: i64, s
     }
 }
 
-fn thumbnail(canvas: &mut Canvas, picture: &Picture, input: &Input, area: Area) {
+fn thumbnail(canvas: &mut Canvas, input: &Input, area: Area) {
     let (Ok(w @ 1..), Ok(h @ 1..)) = (u32::try_from(area.width), u32::try_from(area.height)) else {
         return;
     };
-    let Some(image) = picture.pixels_of(input) else { return };
+    let Some(image) = input.decode() else { return };
     let small = fit::contain(&image, w, h);
     let (dx, dy) = (
         (area.width - i64::from(small.width())) / 2,

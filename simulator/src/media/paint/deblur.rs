@@ -2,7 +2,7 @@
 
 use image::{DynamicImage, RgbaImage};
 
-use super::{Picture, canvas::Canvas, caption, fit};
+use super::{canvas::Canvas, caption, fit, picture::Picture};
 
 /// The radius of the blur to remove, in pixels, and the amount, for each pass: first large edges,
 /// then fine detail.

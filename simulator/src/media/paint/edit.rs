@@ -3,13 +3,14 @@
 use image::{DynamicImage, RgbaImage};
 
 use super::{
-    Picture,
     canvas::{Canvas, Colour, luma, mix, rgb},
     caption, fit, look,
     noise::Draw,
+    painting,
     palette::PALETTES,
+    picture::Picture,
 };
-use crate::{contract::OperationKind, media::images::Input};
+use crate::contract::OperationKind;
 
 /// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
 const RESTYLED: (f32, f32) = (0.26, 0.4);
@@ -20,8 +21,8 @@ const GROUND_SIDE: u32 = 160;
 /// The complete reference in other colours; if its shape differs, on a blurred background of
 /// itself.
 pub(super) fn restyled(picture: &Picture, reference: &RgbaImage) -> Canvas {
-    let mut canvas = whole_on_itself(reference, picture.size());
-    let mut draw = Draw::new(&picture.key);
+    let mut canvas = whole_on_itself(reference, picture.size);
+    let mut draw = Draw::new(&picture.key());
     let palette = &PALETTES[draw.next() as usize % PALETTES.len()];
     let share = draw.between(RESTYLED.0, RESTYLED.1);
     let (width, height) = (canvas.width as f32, canvas.height as f32);
@@ -65,8 +66,8 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
 
 /// A blend from the painting at strength 0 to the image prompt at strength 1.
 pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
-    let mut canvas = picture.painting();
-    let (width, height) = picture.size();
+    let mut canvas = painting::of(picture);
+    let (width, height) = picture.size;
     let prompt = Canvas::of(&fit::cover(image_prompt, width, height));
     let strength = picture.settings.image_prompt_strength;
     canvas.change(|x, y, painted| {
@@ -75,23 +76,15 @@ pub(super) fn remixed(picture: &Picture, image_prompt: &RgbaImage) -> Canvas {
     canvas
 }
 
-/// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
-/// image. All other images are garments.
-pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
-    let named =
-        |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
-    inputs.iter().find(named).or(inputs.first())
-}
-
 /// The edges of the control image, light on dark, or its depth, where low and bright parts are near
 /// and light. Both in the colours of the painting.
 pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
-    let control = picture.pixels_of(picture.inputs.iter().find(|input| !input.is_mask)?)?;
-    let (width, height) = picture.size();
+    let control = picture.reference()?;
+    let (width, height) = picture.size;
     // Scaling down and up again smooths the image, so that noise makes no edges.
     let small = fit::cover(&control, width.div_ceil(2), height.div_ceil(2));
     let control = Canvas::of(&fit::cover(&small, width, height));
-    let mut canvas = picture.painting();
+    let mut canvas = painting::of(picture);
     canvas.change(|x, y, painted| {
         let at = |x: usize, y: usize| control.row(y).get(x).map_or(0.0, |colour| luma(*colour));
         let near = match picture.kind {

@@ -8,7 +8,7 @@ use image::{
     error::{UnsupportedError, UnsupportedErrorKind},
 };
 
-use super::{Format, canvas::Canvas};
+use super::{canvas::Canvas, picture::Format};
 use crate::media::video::{self, Footage};
 
 /// The label in every file.

@@ -4,28 +4,38 @@
 use image::RgbaImage;
 
 use super::{
-    Picture,
     canvas::{Area, Canvas, WHITE, mix},
     fit,
     noise::smooth,
+    painting,
+    picture::Picture,
 };
 
 /// Beyond its edges the image is drawn from a copy smaller by this factor, so that the added part
 /// is visibly softer.
 const SOFTNESS: u32 = 24;
 
+/// The image with the sides that were asked for.
+pub(super) fn expand(picture: &Picture) -> Option<RgbaImage> {
+    picture.image().map(|image| around(picture, &image, picture.settings.added))
+}
+
+/// The reference at its place.
+pub(super) fn outpaint(picture: &Picture) -> Option<RgbaImage> {
+    picture.reference().map(|image| around(picture, &image, picture.placed(&image)))
+}
+
 /// Places the image in the picture and paints around it. Near the image this is a soft mirror image
 /// of it, which fades into the painting.
-pub(super) fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
+fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
     let placed = Area {
         x: at.0,
         y: at.1,
         width: i64::from(image.width()),
         height: i64::from(image.height()),
     };
-    let whole =
-        Area { x: 0, y: 0, width: i64::from(picture.width), height: i64::from(picture.height) };
-    let mut canvas = picture.painting_within(whole);
+    let (width, height) = (i64::from(picture.size.0), i64::from(picture.size.1));
+    let mut canvas = painting::within(picture, Area { x: 0, y: 0, width, height });
     continue_outwards(&mut canvas, image, placed);
     outline(&mut canvas, placed);
     let mut pixels = canvas.into_image_with_alpha();

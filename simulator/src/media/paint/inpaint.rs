@@ -3,7 +3,7 @@
 
 use image::{GrayImage, Luma, Rgba, RgbaImage};
 
-use super::{Picture, clone, mask};
+use super::{clone, mask, painting, picture::Picture};
 
 /// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
 /// both.
@@ -25,7 +25,7 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     if mask.pixels().all(|covered| covered.0[0] == 0) {
         return Some(image);
     }
-    let painting = picture.painting_within(mask::bounds(&mask));
+    let painting = painting::within(picture, mask::bounds(&mask));
     lay(&mut image, &painting.into_image_with_alpha(), &mask);
     Some(image)
 }

@@ -5,8 +5,16 @@ use std::{io::Cursor, sync::Arc};
 use image::{DynamicImage, GrayImage, ImageFormat, Luma, Rgba, RgbaImage};
 use proptest::prelude::*;
 
-use super::*;
-use crate::media::images::Inline;
+use super::{
+    fit, mask, painting,
+    picture::{Format, Picture},
+    render::pixels,
+    settings::{FinetuneTint, Settings},
+};
+use crate::{
+    contract::OperationKind,
+    media::images::{Image, Inline, Input},
+};
 
 /// Pictures up to this size have no room for a caption, so that every pixel can be checked.
 const UNCAPTIONED: std::ops::Range<u32> = 1..48;
@@ -38,17 +46,26 @@ pub(super) fn picture(
     settings: Settings,
     inputs: Vec<Input>,
 ) -> Picture {
-    Picture::new(Brief {
+    Picture {
         operation: "gen-2-pro".to_owned(),
         kind,
-        prompt: "a red fox".to_owned(),
+        prompt: "a red fox".into(),
         seed: 7,
         settings,
         size,
         format: Format::Png,
         inputs,
         moments: Vec::new(),
-    })
+    }
+}
+
+pub(super) fn painted(
+    kind: OperationKind,
+    size: (u32, u32),
+    settings: Settings,
+    inputs: Vec<Input>,
+) -> RgbaImage {
+    pixels(&picture(kind, size, settings, inputs))
 }
 
 pub(super) fn distance(one: &RgbaImage, other: &RgbaImage) -> u64 {
@@ -95,16 +112,16 @@ proptest! {
     fn fill_keeps_the_black_part_of_the_mask_and_paints_the_white_part(
         ((width, height, seed), mask) in sized_mask(),
     ) {
-        let render = |inputs: Vec<Input>| {
+        let of = |inputs: Vec<Input>| {
             picture(OperationKind::Fill, (width, height), Settings::default(), inputs)
         };
         let image = noise(width, height, seed);
         let fill = |image: &RgbaImage| {
-            render(vec![input("image", image.clone()), input("mask", mask.clone())]).pixels()
+            pixels(&of(vec![input("image", image.clone()), input("mask", mask.clone())]))
         };
         let (filled, elsewhere) = (fill(&image), fill(&noise(width, height, !seed)));
         let bounds = mask::bounds(&mask);
-        let painting = render(vec![]).painting_within(bounds).into_image_with_alpha();
+        let painting = painting::within(&of(vec![]), bounds).into_image_with_alpha();
         for (x, y, covered) in mask.enumerate_pixels() {
             let (new, old) = (filled.get_pixel(x, y), image.get_pixel(x, y));
             let painted = painting.get_pixel(x, y);
@@ -121,7 +138,7 @@ proptest! {
         for (pixel, covered) in masked.pixels_mut().zip(mask.pixels()) {
             pixel.0[3] = 255 - covered.0[0];
         }
-        let by_alpha = render(vec![input("image", masked)]).pixels();
+        let by_alpha = pixels(&of(vec![input("image", masked)]));
         prop_assert!(by_alpha == filled, "the alpha channel must work like the mask");
     }
 
@@ -135,7 +152,7 @@ proptest! {
         let erased = |image: &RgbaImage| {
             let settings = Settings { dilation, ..Settings::default() };
             let inputs = vec![input("image", image.clone()), input("mask", mask.clone())];
-            picture(OperationKind::Erase, (width, height), settings, inputs).pixels()
+            painted(OperationKind::Erase, (width, height), settings, inputs)
         };
         let mut other = noise(width, height, !seed);
         for ((other, kept), covered) in other.pixels_mut().zip(image.pixels()).zip(covered.pixels())
@@ -165,7 +182,7 @@ proptest! {
         let size = (left + width + right, top + height + bottom);
         let settings = Settings { added: (left.into(), top.into()), ..Settings::default() };
         let inputs = vec![input("image", image.clone())];
-        let expanded = picture(OperationKind::Expand, size, settings, inputs).pixels();
+        let expanded = painted(OperationKind::Expand, size, settings, inputs);
         prop_assert_eq!(expanded.dimensions(), size);
         let middle = image::imageops::crop_imm(&expanded, left, top, width, height).to_image();
         prop_assert!(middle == image, "the image changed");
@@ -180,7 +197,7 @@ proptest! {
         let reference = noise(width, height, seed);
         let settings = Settings { offset: (Some(offset.0), Some(offset.1)), ..Settings::default() };
         let inputs = vec![input("reference", reference.clone())];
-        let picture = picture(OperationKind::Outpaint, size, settings, inputs).pixels();
+        let picture = painted(OperationKind::Outpaint, size, settings, inputs);
         prop_assert_eq!(picture.dimensions(), size);
         for (x, y, pixel) in reference.enumerate_pixels() {
             let at = (i64::from(x) + offset.0, i64::from(y) + offset.1);
@@ -201,10 +218,10 @@ proptest! {
         let mixed = |image_prompt_strength| {
             let settings = Settings { image_prompt_strength, ..Settings::default() };
             let inputs = vec![input("image_prompt", prompt.clone())];
-            picture(OperationKind::Create, size, settings, inputs).pixels()
+            painted(OperationKind::Create, size, settings, inputs)
         };
         let painting =
-            picture(OperationKind::Create, size, Settings::default(), vec![]).pixels();
+            painted(OperationKind::Create, size, Settings::default(), vec![]);
         let covered = fit::cover(&prompt, size.0, size.1);
         prop_assert!(mixed(0.0) == painting);
         prop_assert!(mixed(1.0) == covered);
@@ -226,7 +243,7 @@ proptest! {
         let blurred = DynamicImage::from(noise(width, height, seed)).fast_blur(sigma).into_rgba8();
         let inputs = vec![input("image", blurred.clone())];
         let size = (width, height);
-        let sharp = picture(OperationKind::Deblur, size, Settings::default(), inputs).pixels();
+        let sharp = painted(OperationKind::Deblur, size, Settings::default(), inputs);
         prop_assert_eq!(sharp.dimensions(), size);
         let (before, after) = (sharpness(&blurred), sharpness(&sharp));
         prop_assert!(after > before * 1.5, "{} {}", after, before);
@@ -238,7 +255,7 @@ fn every_kind_renders_every_size() {
     let settings = Settings {
         steps: Some(3),
         raw: true,
-        finetune: Some(settings::FinetuneTint { name: "a LoRA".to_owned(), strength: 1.2 }),
+        finetune: Some(FinetuneTint { name: "a LoRA".to_owned(), strength: 1.2 }),
         image_prompt_strength: 0.3,
         added: (2, 1),
         offset: (Some(-1), None),
@@ -273,7 +290,7 @@ fn every_kind_renders_every_size() {
                     OperationKind::Expand => (width + 3, height + 1),
                     _ => (width, height),
                 };
-                let painted = picture(kind, size, settings.clone(), inputs).pixels();
+                let painted = painted(kind, size, settings.clone(), inputs);
                 assert_eq!(painted.dimensions(), size, "{kind:?}");
             }
         }

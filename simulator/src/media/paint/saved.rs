@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, sync::Arc};
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Brief, Format, Picture, Settings};
+use super::{Format, Picture, Settings};
 use crate::{
     contract::OperationKind,
     media::{
@@ -63,7 +63,7 @@ impl SavedPicture {
             prompt: Arc::clone(&picture.prompt),
             seed: picture.seed.to_string(),
             settings: picture.settings.clone(),
-            size: picture.size(),
+            size: picture.size,
             format: picture.format,
             inputs: picture.inputs.iter().map(SavedInput::of).collect(),
             moments: picture.moments.clone(),
@@ -105,17 +105,17 @@ impl SavedPicture {
         let inputs = self.inputs.iter().enumerate().map(|(index, input)| {
             input.restore(limits).map_err(|error| error.within(format!("inputs[{index}]")))
         });
-        Ok(Picture::new(Brief {
+        Ok(Picture {
             operation: operation.to_owned(),
             kind,
-            prompt: self.prompt.to_string(),
+            prompt: Arc::clone(&self.prompt),
             seed: seed.map_err(|_| RestoreError::new("seed", "the text is not an integer"))?,
             settings: self.settings.clone(),
             size: self.size,
             format: self.format,
             inputs: inputs.collect::<Restored<_>>()?,
             moments: self.moments.clone(),
-        }))
+        })
     }
 
     /// Checks that a rendered picture is complete, and what a poll says about it.

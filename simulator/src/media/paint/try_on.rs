@@ -6,11 +6,12 @@
 use image::{GrayImage, Luma, Rgba, RgbaImage};
 
 use super::{
-    Picture,
     canvas::{Area, Canvas, mix},
-    caption, cards, edit, fit, landscape,
+    caption, cards, fit, landscape,
     mask::{self, PixelPosition},
+    picture::Picture,
 };
+use crate::media::images::Input;
 
 /// Corners that differ by more than this have no common background.
 const SAME: u8 = 24;
@@ -18,28 +19,34 @@ const SAME: u8 = 24;
 /// Pixels that differ from the background by less than this belong to it.
 const NEAR: f32 = 22.0;
 
+/// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
+/// image. All other images are garments.
+pub(crate) fn person(inputs: &[Input]) -> Option<&Input> {
+    let named =
+        |input: &&Input| ["person", "model"].iter().any(|name| input.place.starts_with(name));
+    inputs.iter().find(named).or(inputs.first())
+}
+
 /// The person fills the picture, and wears the garments.
 pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
-    let person = edit::person(&picture.inputs)?;
-    let (width, height) = picture.size();
-    let mut canvas = Canvas::of(&fit::contain(&picture.pixels_of(person)?, width, height));
+    let person = person(&picture.inputs)?;
+    let (width, height) = picture.size;
+    let mut canvas = Canvas::of(&fit::contain(&person.decode()?, width, height));
     let garments: Vec<_> =
-        picture.inputs.iter().filter(|input| input.place != person.place).cloned().collect();
+        picture.inputs.iter().filter(|input| input.place != person.place).collect();
     let free = caption::above(&canvas, picture);
     let torso = landscape::torso(&canvas, caption::floor(&canvas));
     let torso = Area { height: (free.height - torso.y).max(0), ..torso };
     match garments.as_slice() {
-        [garment] => match picture.pixels_of(garment) {
+        [garment] => match garment.decode() {
             Some(image) => wear(&mut canvas, &image, torso),
-            None => cards::paint(&mut canvas, picture, &garments, torso),
+            None => cards::paint(&mut canvas, &garments, torso),
         },
         several => {
             for (garment, area) in several.iter().zip(cards::cells(several.len(), torso)) {
-                match picture.pixels_of(garment) {
+                match garment.decode() {
                     Some(image) => put(&mut canvas, &cut_out(image), area),
-                    None => {
-                        cards::paint(&mut canvas, picture, std::slice::from_ref(garment), area);
-                    }
+                    None => cards::paint(&mut canvas, &[garment], area),
                 }
             }
         }
