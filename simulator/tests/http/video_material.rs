@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     bench::{Bench, png},
-    video::{Film, PATH, PICTURES, decode},
+    video::{Film, PATH, decode},
 };
 use imagekiln_testbed::picture;
 
@@ -18,8 +18,7 @@ fn plain(colour: [u8; 3]) -> String {
 
 /// The colour in the middle of the frame at this time, in milliseconds.
 fn colour_at(film: &Film, milliseconds: u64) -> [u8; 3] {
-    let frames = film.track(PICTURES);
-    let frame = frames.iter().find(|frame| frame.timestamp == milliseconds).unwrap();
+    let frame = film.frames.iter().find(|frame| frame.timestamp == milliseconds).unwrap();
     decode(frame).get_pixel(160, 60).0
 }
 
@@ -47,6 +46,7 @@ async fn keyframes_are_shown_at_their_times() {
     let even = film(json!({ "duration": 2, "keyframes": [red, green, blue] })).await;
     let pairs = json!([[0, red], [0.5, green], [1.5, blue]]);
     let paired = film(json!({ "duration": 2, "keyframes": pairs })).await;
+    let apart = film(json!({ "duration": 1, "keyframes": [[0, red], [0.3, green]] })).await;
     let reversed = film(json!({ "duration": 2, "keyframes": [blue, green] })).await;
     for (film, time, colour) in [
         (&timed, 0, RED),
@@ -57,6 +57,7 @@ async fn keyframes_are_shown_at_their_times() {
         (&even, 1000, GREEN),
         (&paired, 500, GREEN),
         (&paired, 1500, BLUE),
+        (&apart, 300, GREEN),
         (&reversed, 0, BLUE),
     ] {
         let found = colour_at(film, time);
@@ -77,7 +78,7 @@ async fn a_video_can_be_made_from_another() {
     let task = bench.submit(PATH, &json!({ "mode": "v2v", "video": video, "fps": 4 })).await;
     assert_eq!(task["input_mp"], 0.05, "a video counts as one picture");
     let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
-    assert_eq!(view.request["video"], format!("[video/webm of 2.98 s, {} bytes]", source.len()));
+    assert_eq!(view.request["video"], format!("[video/webm of 3 s, {} bytes]", source.len()));
     let start = json!({ "mode": "v2v", "start_video": video, "fps": 4 });
     assert_eq!(bench.submit(PATH, &start).await["input_mp"], 0.05);
     let film = Film::read(&bench.fetch(&bench.sample(&task).await).await.body);

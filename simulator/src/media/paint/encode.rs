@@ -8,28 +8,25 @@ use image::{
     error::{UnsupportedError, UnsupportedErrorKind},
 };
 
-use super::{canvas::Canvas, picture::Format};
-use crate::media::video::{self, Footage};
+use super::canvas::Canvas;
 
 /// The label in every file.
 pub(super) const NOTICE: &str =
     "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
-/// Encodes without loss, except for jpeg and video. These have no transparency, and show white
-/// instead. A video does not move.
-pub(super) fn encode(pixels: RgbaImage, format: Format) -> Result<Vec<u8>, ImageError> {
+/// Encodes as png or webp without loss, or as jpeg, which shows white instead of transparency.
+pub(super) fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
     let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
     let pixels = match (opaque, format) {
-        (false, Format::Jpeg | Format::Video(_)) => Canvas::of(&pixels).into_image().into(),
+        (false, ImageFormat::Jpeg) => Canvas::of(&pixels).into_image().into(),
         (false, _) => DynamicImage::from(pixels),
         (true, _) => DynamicImage::from(pixels).into_rgb8().into(),
     };
     let mut bytes = Vec::new();
     match format {
-        Format::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), ImageFormat::Jpeg),
-        Format::Png => write(&pixels, PngEncoder::new(&mut bytes), ImageFormat::Png),
-        Format::Webp => write(&pixels, WebPEncoder::new_lossless(&mut bytes), ImageFormat::WebP),
-        Format::Video(spec) => return video::encode(&Footage::still(pixels.into_rgba8()), spec),
+        ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), format),
+        ImageFormat::WebP => write(&pixels, WebPEncoder::new_lossless(&mut bytes), format),
+        _ => write(&pixels, PngEncoder::new(&mut bytes), format),
     }?;
     Ok(bytes)
 }
@@ -74,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_format_is_labeled_as_a_placeholder() {
-        for format in [Format::Jpeg, Format::Png, Format::Webp] {
+        for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
             let bytes = encode(RgbaImage::new(3, 2), format).unwrap();
             let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().unwrap();
             let metadata = reader.into_decoder().unwrap().exif_metadata().unwrap().unwrap();
@@ -88,13 +85,13 @@ mod tests {
     fn lossless_formats_keep_transparency_and_jpeg_shows_white() {
         let pixels =
             RgbaImage::from_fn(16, 16, |x, _| Rgba([200, 0, x as u8, if x < 8 { 0 } else { 255 }]));
-        for format in [Format::Png, Format::Webp] {
+        for format in [ImageFormat::Png, ImageFormat::WebP] {
             let decoded =
                 image::load_from_memory(&encode(pixels.clone(), format).unwrap()).unwrap();
             assert_eq!(decoded.to_rgba8(), pixels, "{format:?}");
         }
         let jpeg =
-            image::load_from_memory(&encode(pixels, Format::Jpeg).unwrap()).unwrap().to_rgb8();
+            image::load_from_memory(&encode(pixels, ImageFormat::Jpeg).unwrap()).unwrap().to_rgb8();
         assert!(
             jpeg.get_pixel(2, 2).0.iter().all(|part| *part > 240),
             "{:?}",

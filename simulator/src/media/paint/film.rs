@@ -1,48 +1,53 @@
-//! The footage of a video: a painting, keyframes, or the frames of another video.
+//! Videos: a painting that comes slowly nearer, keyframes that blend into each other, or the frames
+//! of another video.
 
-use super::{
-    canvas::Canvas,
-    caption, edit, fit,
-    noise::{Draw, cloud},
-    painting,
-    picture::Picture,
-};
-use crate::media::video::{Clouds, Footage, Shot};
+use image::{ImageError, RgbaImage};
+
+use super::{canvas::Canvas, caption, edit, fit, noise::smooth, painting, picture::Picture};
+use crate::media::video::{self, Milliseconds, VideoSpec};
 
 /// The prefix of the places of a given video's frames.
 pub(crate) const CLIP: &str = "video.";
 
-/// Clouds cover this share of the rows.
-const SKY: f32 = 0.45;
+/// How much a picture is enlarged while it is shown.
+const ZOOM: f32 = 0.08;
 
-/// The thickest clouds cover this share of what is behind them.
-const THICKNESS: f32 = 0.5;
+/// A picture that is shown exactly at its time.
+struct Shot {
+    at: Milliseconds,
+    picture: RgbaImage,
+}
 
-/// A square of the grid of clouds, in pixels.
-const SQUARE: usize = 16;
+/// What a video shows.
+struct Footage {
+    /// In the order of their times, at least one, all of the same size.
+    shots: Vec<Shot>,
+    /// The rest of the picture below `moving`, which stays still: the caption.
+    still: RgbaImage,
+    /// The number of rows that move.
+    moving: u32,
+    zooms: bool,
+}
 
-pub(super) fn footage(picture: &Picture) -> Footage {
-    let shots = shots(picture);
-    let is_painted = shots.is_empty();
+/// Renders and encodes a video.
+pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
+    let footage = footage(picture);
+    let moments: Vec<_> = footage.shots.iter().map(|shot| shot.at).collect();
+    video::encode(picture.size, spec, &moments, |time| footage.frame(time, spec.end()))
+}
+
+fn footage(picture: &Picture) -> Footage {
+    let mut shots = shots(picture);
     let first = shots.first().map(|shot| Canvas::of(&shot.picture));
     let mut canvas = first.unwrap_or_else(|| painting::of(picture));
-    let painting = is_painted.then(|| canvas.clone().into_image_with_alpha());
+    if shots.is_empty() {
+        shots.push(Shot { at: 0, picture: canvas.clone().into_image_with_alpha() });
+    }
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
     caption::paint(&mut canvas, picture);
-    let mut draw = Draw::new(&picture.key());
-    let toward = (draw.between(-1.0, 1.0), draw.between(-1.0, 1.0));
-    let is_clip = picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
-    Footage {
-        shots: match painting {
-            Some(picture) => vec![Shot { at: 0.0, picture }],
-            None => shots,
-        },
-        still: canvas.into_image_with_alpha(),
-        moving,
-        toward: (!is_clip).then_some(toward),
-        clouds: (is_painted && picture.scene().has_sky())
-            .then(|| clouds(picture, draw.next(), moving)),
-    }
+    // The frames of another video have a movement of their own.
+    let zooms = !picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
+    Footage { shots, still: canvas.into_image_with_alpha(), moving, zooms }
 }
 
 /// The images of the request that have a time.
@@ -52,30 +57,120 @@ fn shots(picture: &Picture) -> Vec<Shot> {
     let shots = timed.filter_map(|(input, at)| {
         let image = input.decode()?;
         let shown = if input.place.starts_with(CLIP) {
-            edit::restyled(picture, &image).into_image_with_alpha()
+            edit::restyled(picture, &image)
         } else {
-            Canvas::of(&fit::cover(&image, width, height)).into_image_with_alpha()
+            Canvas::of(&fit::cover(&image, width, height))
         };
-        Some(Shot { at: (*at)?, picture: shown })
+        let at = ((*at)? * 1000.0).round() as Milliseconds;
+        Some(Shot { at, picture: shown.into_image_with_alpha() })
     });
     shots.collect()
 }
 
-/// Clouds that are thickest at the top.
-fn clouds(picture: &Picture, seed: u64, rows: u32) -> Clouds {
-    let (width, height) = picture.size;
-    let (width, short, rows) = (width as usize, width.min(height), (rows as f32 * SKY) as usize);
-    // Mirrored, so that the grid can be repeated.
-    let half = width / SQUARE + 2;
-    let columns = half * 2;
-    let lines = rows / SQUARE + 2;
-    let scale = 40.0 / (short.max(1) as f32);
-    let share = |index: usize| {
-        let (column, line) = (index % columns, index / columns);
-        let x = column.min(columns - 1 - column) as f32 * scale;
-        let thick = (cloud(seed, x, line as f32 * scale * 2.4, 4) - 0.55) * 4.0;
-        let fading = 1.0 - line as f32 / (lines - 1) as f32;
-        thick.clamp(0.0, 1.0) * fading * THICKNESS
+impl Footage {
+    /// The frame at a time of a video that ends at `end`.
+    fn frame(&self, time: Milliseconds, end: Milliseconds) -> RgbaImage {
+        let mut frame = self.still.clone();
+        let next = self.shots.iter().position(|shot| shot.at > time).unwrap_or(self.shots.len());
+        let Some(shot) = self.shots.get(next.saturating_sub(1)) else { return frame };
+        let after = self.shots.get(next).filter(|_| next > 0);
+        let span = after.map_or(end, |after| after.at).saturating_sub(shot.at).max(1);
+        let part = time.saturating_sub(shot.at) as f32 / span as f32;
+        let zoom = if self.zooms { 1.0 + ZOOM * part } else { 1.0 };
+        lay(&shot.picture, &mut frame, self.moving, zoom, 1.0);
+        if let Some(after) = after {
+            lay(&after.picture, &mut frame, self.moving, 1.0, smooth(part));
+        }
+        frame
+    }
+}
+
+/// Blends the enlarged middle of `source` over the first rows of `frame`.
+fn lay(source: &RgbaImage, frame: &mut RgbaImage, rows: u32, zoom: f32, share: f32) {
+    let share = (share * 256.0) as u32;
+    let width = source.width() as usize;
+    let (columns, lines) = (samples(source.width(), zoom), samples(rows, zoom));
+    let source = source.as_chunks::<4>().0;
+    let targets = frame.as_chunks_mut::<4>().0.chunks_exact_mut(width.max(1));
+    for (target, line) in targets.zip(lines) {
+        let row = |at: usize| source.get(at * width..(at + 1) * width);
+        let (Some(upper), Some(lower)) = (row(line.first), row(line.second)) else { return };
+        for (pixel, column) in target.iter_mut().zip(&columns) {
+            let across = |row: &[[u8; 4]]| mix(row[column.first], row[column.second], column.share);
+            let colour = mix(across(upper), across(lower), line.share);
+            *pixel = if share == 256 { colour } else { mix(*pixel, colour, share) };
+        }
+    }
+}
+
+/// A blend of two pixels, by the share of the second in 256ths. Two channels at a time.
+fn mix(one: [u8; 4], other: [u8; 4], share: u32) -> [u8; 4] {
+    const EVEN: u32 = 0x00ff_00ff;
+    let (one, other) = (u32::from_le_bytes(one), u32::from_le_bytes(other));
+    let half = |one: u32, other: u32| (one & EVEN) * (256 - share) + (other & EVEN) * share;
+    let (even, odd) = (half(one, other), half(one >> 8, other >> 8));
+    ((even >> 8 & EVEN) | (odd & !EVEN)).to_le_bytes()
+}
+
+/// Where a row or column comes from: a blend of two in the source, in 256ths.
+struct Sample {
+    first: usize,
+    second: usize,
+    share: u32,
+}
+
+/// The samples of each row or column of a frame that shows the enlarged middle of a picture.
+fn samples(length: u32, zoom: f32) -> Vec<Sample> {
+    let last = length.saturating_sub(1) as usize;
+    let start = length as f32 * (1.0 - 1.0 / zoom) / 2.0;
+    let sample = |at: u32| {
+        let place = (start + (at as f32 + 0.5) / zoom - 0.5).clamp(0.0, last as f32);
+        let first = (place as usize).min(last);
+        Sample { first, second: (first + 1).min(last), share: (place.fract() * 256.0) as u32 }
     };
-    Clouds { columns, square: SQUARE, shares: (0..columns * lines).map(share).collect() }
+    (0..length).map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use image::Rgba;
+
+    use super::*;
+
+    const CAPTION: Rgba<u8> = Rgba([1, 2, 3, 255]);
+
+    fn footage(times: &[Milliseconds], zooms: bool) -> Footage {
+        let shot = |at: &Milliseconds| {
+            let tone = (*at / 50) as u8;
+            let picture =
+                RgbaImage::from_fn(32, 24, |x, y| Rgba([x as u8 * 7, y as u8 * 9, tone, 255]));
+            Shot { at: *at, picture }
+        };
+        let still = RgbaImage::from_pixel(32, 24, CAPTION);
+        Footage { shots: times.iter().map(shot).collect(), still, moving: 20, zooms }
+    }
+
+    #[test]
+    fn shots_are_shown_exactly_at_their_times() {
+        let footage = footage(&[1000, 2000, 5000], true);
+        for shot in &footage.shots {
+            let frame = footage.frame(shot.at, 8000);
+            for (x, y, pixel) in frame.enumerate_pixels() {
+                let expected = if y < 20 { *shot.picture.get_pixel(x, y) } else { CAPTION };
+                assert_eq!(*pixel, expected, "{} at {x}, {y}", shot.at);
+            }
+        }
+        let tone = |time| footage.frame(time, 8000).get_pixel(5, 5)[2];
+        assert_eq!([tone(0), tone(8000)], [20, 100]);
+        assert!(tone(1000) < tone(1500) && tone(1500) < tone(2000), "a blend in between");
+    }
+
+    #[test]
+    fn a_picture_moves_unless_it_is_kept_in_place() {
+        for zooms in [true, false] {
+            let footage = footage(&[0], zooms);
+            let frames = [0, 1000, 2000].map(|time| footage.frame(time, 2000));
+            assert_eq!(frames[0] != frames[1] && frames[1] != frames[2], zooms);
+        }
+    }
 }

@@ -81,7 +81,7 @@ impl Picture {
             Image::Elsewhere(_) => 0,
         });
         let frames = match self.format {
-            Format::Video(video) => u64::from(video.duration) * u64::from(video.fps),
+            Format::Video(video) => u64::from(video.duration * video.rate(self.size)),
             _ => 1,
         };
         let written = u64::from(self.size.0) * u64::from(self.size.1) * frames;

@@ -1,23 +1,24 @@
 //! Renders a picture with the painter for its operation.
 
-use image::{ImageError, RgbaImage};
+use image::{ImageError, ImageFormat, RgbaImage};
 
 use super::{
     canvas::{Area, Canvas},
-    caption, cards, deblur, edit, encode, extend, film, inpaint, painting,
+    caption, cards, deblur, edit,
+    encode::encode,
+    extend, film, inpaint, painting,
     picture::{Format, Picture},
     try_on,
 };
-use crate::{
-    contract::OperationKind,
-    media::{images::Input, video},
-};
+use crate::{contract::OperationKind, media::images::Input};
 
 /// Renders and encodes the picture. The same picture yields the same bytes.
 pub(crate) fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
     match picture.format {
-        Format::Video(spec) => video::encode(&film::footage(picture), spec),
-        format => encode::encode(pixels(picture), format),
+        Format::Jpeg => encode(pixels(picture), ImageFormat::Jpeg),
+        Format::Png => encode(pixels(picture), ImageFormat::Png),
+        Format::Webp => encode(pixels(picture), ImageFormat::WebP),
+        Format::Video(spec) => film::encode(picture, spec),
     }
 }
 

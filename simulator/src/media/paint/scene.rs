@@ -88,12 +88,6 @@ impl Scene {
         places.peek() != Some(&Sight::Room) && places.any(|sight| !HOMES[..3].contains(&sight))
     }
 
-    /// Whether a sky is behind everything.
-    pub(super) fn has_sky(&self) -> bool {
-        let is_somewhere = self.is_bare() || self.is_outside();
-        is_somewhere && !self.is_portrait() && !self.has(Sight::Space)
-    }
-
     /// The scene inside a badge. Without a landscape, it is on a plain ground of this colour.
     pub(super) fn in_badge(&self, ground: Colour) -> Self {
         let mut scene = self.clone();

@@ -39,11 +39,6 @@ impl Face {
         Line::of(self, text, size).width
     }
 
-    /// The height above the baseline.
-    pub(super) fn ascent(&self, size: f32) -> f32 {
-        self.0.first().map_or(size, |font| font.ascent_unscaled() * scale(font, size))
-    }
-
     /// The text, truncated with an ellipsis if it is wider than `room`.
     pub(super) fn elide(&self, text: &str, size: f32, room: f32) -> String {
         if self.width(text, size) <= room {

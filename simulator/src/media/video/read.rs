@@ -4,8 +4,8 @@
 use super::{
     ebml::Id,
     webm::{
-        BLOCK, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, SEGMENT, SIMPLE_BLOCK, TIMESTAMP,
-        TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
+        BLOCK, BLOCK_DURATION, BLOCK_GROUP, CLUSTER, CODEC_ID, EBML, INFO, SEGMENT, SIMPLE_BLOCK,
+        TIMESTAMP, TIMESTAMP_SCALE, TRACK_ENTRY, TRACK_NUMBER, TRACKS,
     },
 };
 use crate::media::images::{self, Inline};
@@ -22,7 +22,8 @@ const MAX_FRAMES: usize = 16;
 pub(crate) struct Clip {
     /// The decoded key frames with their times in seconds, in order.
     pub(crate) frames: Vec<(f32, Inline)>,
-    /// The time of the last block, in seconds.
+    /// The time until which the last block is shown, in seconds; if the file does not say how long,
+    /// the time at which it starts.
     pub(crate) duration: f32,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn clip(file: &[u8], max_pixels: u64) -> Result<Clip, String> {
     if frames.is_empty() {
         return Err("the VP8 track has no key frame".to_owned());
     }
-    Ok(Clip { frames, duration: seconds(reader.last) as f32 })
+    Ok(Clip { frames, duration: seconds(reader.end) as f32 })
 }
 
 #[derive(Default)]
@@ -60,7 +61,7 @@ struct Reader<'a> {
     track: Option<u64>,
     /// The key frames with their times in ticks.
     frames: Vec<(i64, &'a [u8])>,
-    last: i64,
+    end: i64,
 }
 
 impl<'a> Reader<'a> {
@@ -91,10 +92,13 @@ impl<'a> Reader<'a> {
         for child in Element::all(content) {
             match child.id {
                 TIMESTAMP => start = i64::try_from(child.unsigned()).unwrap_or(i64::MAX),
-                SIMPLE_BLOCK => self.block(start, child.content),
+                SIMPLE_BLOCK => self.block(start, child.content, 0),
                 BLOCK_GROUP => {
-                    let block = Element::all(child.content).find(|child| child.id == BLOCK);
-                    block.into_iter().for_each(|block| self.block(start, block.content));
+                    let field = |id| Element::all(child.content).find(|field| field.id == id);
+                    let shown = field(BLOCK_DURATION).map_or(0, |shown| shown.unsigned());
+                    if let Some(block) = field(BLOCK) {
+                        self.block(start, block.content, shown);
+                    }
                 }
                 _ => {}
             }
@@ -102,12 +106,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A block has the number of its track, its time relative to the cluster, flags, and a frame.
-    fn block(&mut self, start: i64, block: &'a [u8]) {
+    fn block(&mut self, start: i64, block: &'a [u8], shown: u64) {
         const LACING: u8 = 0b0110;
         let Some((track, rest)) = number(block, true) else { return };
         let [high, low, flags, frame @ ..] = rest else { return };
         let time = start.saturating_add(i16::from_be_bytes([*high, *low]).into());
-        self.last = self.last.max(time);
+        let end = time.saturating_add(i64::try_from(shown).unwrap_or(i64::MAX));
+        self.end = self.end.max(end);
         let is_whole = frame.first().is_some_and(|byte| byte & 1 == 0);
         if Some(track) == self.track && flags & LACING == 0 && is_whole {
             self.frames.push((time, frame));
@@ -175,14 +180,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::{Footage, VideoSpec, encode},
+        super::{VideoSpec, encode},
         *,
     };
 
     fn video() -> Vec<u8> {
         let picture =
             RgbaImage::from_fn(64, 48, |x, y| Rgba([(x * 4) as u8, (y * 5) as u8, 90, 255]));
-        encode(&Footage::still(picture), VideoSpec { duration: 2, fps: 4 }).unwrap()
+        encode((64, 48), VideoSpec { duration: 2, fps: 4 }, &[], |_| picture.clone()).unwrap()
     }
 
     #[test]
@@ -191,7 +196,7 @@ mod tests {
         assert_eq!((clip.frames[0].1.width, clip.frames[0].1.height), (64, 48));
         let times: Vec<_> = clip.frames.iter().map(|(time, _)| *time).collect();
         assert_eq!(times, [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75]);
-        assert_eq!(clip.duration, 1.98);
+        assert_eq!(clip.duration, 2.0);
     }
 
     #[test]

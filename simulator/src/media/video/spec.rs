@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Milliseconds;
 use crate::contract::{Violation, integer};
 
 /// In seconds; the maximum is that of the contract.
@@ -19,13 +20,17 @@ const DEFAULT_RATE: u32 = 24;
 /// The maximum frame size of the contract.
 const MAX_FRAME: (u32, u32) = (1920, 1088);
 
+/// The maximum number of frames in a second, and of pixels in all frames.
+const MAX_RATE: u64 = 6;
+const MAX_PIXELS: u64 = 84_000_000;
+
 /// The settings of a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VideoSpec {
     /// In seconds.
     pub(crate) duration: u32,
-    /// Frames per second.
+    /// The requested number of frames per second, of which a video may have fewer.
     pub(crate) fps: u32,
 }
 
@@ -38,6 +43,29 @@ impl VideoSpec {
     /// Whether a request could have these settings and frames of `size` pixels.
     pub(crate) fn is_valid(self, size: (u32, u32)) -> bool {
         DURATIONS.contains(&self.duration.into()) && RATES.contains(&self.fps.into()) && fits(size)
+    }
+
+    /// The number of frames per second.
+    pub(crate) fn rate(self, (width, height): (u32, u32)) -> u32 {
+        let second = u64::from(width) * u64::from(height) * u64::from(self.duration);
+        let affordable = MAX_PIXELS / second.max(1);
+        self.fps.min(affordable.clamp(1, MAX_RATE) as u32).max(1)
+    }
+
+    /// When the video ends.
+    pub(crate) fn end(self) -> Milliseconds {
+        self.duration * 1000
+    }
+
+    /// The times of the frames: evenly, and at each of `moments`.
+    pub(super) fn times(self, size: (u32, u32), moments: &[Milliseconds]) -> Vec<Milliseconds> {
+        let rate = self.rate(size);
+        let even = (0..self.duration * rate).map(|number| (number * 1000 + rate / 2) / rate);
+        let within = moments.iter().copied().filter(|moment| *moment < self.end());
+        let mut times: Vec<_> = even.chain(within).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
     }
 
     /// Reads the settings of a video with frames of `size` pixels, or returns all violations.
