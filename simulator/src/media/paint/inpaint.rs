@@ -3,7 +3,7 @@
 
 use image::{GrayImage, Luma, Rgba, RgbaImage};
 
-use super::{clone, mask, painting, picture::Picture};
+use super::{holes, mask, painting, picture::Picture};
 
 /// Paints where the mask is white, or, without a mask, where the image is transparent. Grey blends
 /// both.
@@ -35,7 +35,7 @@ pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
     let image = picture.image()?;
     let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
     let mask = mask::dilated(&mask, picture.settings.dilation);
-    Some(clone::fill(&image, &mask))
+    Some(holes::fill(&image, &mask))
 }
 
 fn map(image: &RgbaImage, new: impl Fn(&Rgba<u8>) -> Luma<u8>) -> GrayImage {

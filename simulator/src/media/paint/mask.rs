@@ -1,4 +1,4 @@
-//! Masks: dilation, bounds, and connected parts.
+//! Masks: dilation and bounds.
 
 use image::{GrayImage, Luma};
 
@@ -55,37 +55,6 @@ pub(super) fn bounds(mask: &GrayImage) -> Area {
     let length = |from: u32, to: u32| i64::from(to.saturating_sub(from));
     let (width, height) = (length(left, right), length(top, bottom));
     Area { x: i64::from(left), y: i64::from(top), width, height }
-}
-
-/// The position of a pixel.
-pub(super) type PixelPosition = (u32, u32);
-
-/// The positions of each connected part of a mask that is not black.
-pub(super) fn connected(mask: &GrayImage) -> Vec<Vec<PixelPosition>> {
-    let mut left = mask.clone();
-    let mut found = Vec::new();
-    for (x, y, _) in mask.enumerate_pixels() {
-        let mut part = Vec::new();
-        let mut open = vec![(x, y)];
-        while let Some((x, y)) = open.pop() {
-            let Some(pixel) = left.get_pixel_mut_checked(x, y) else { continue };
-            if pixel.0[0] == 0 {
-                continue;
-            }
-            pixel.0[0] = 0;
-            part.push((x, y));
-            open.extend(beside((x, y)));
-        }
-        if !part.is_empty() {
-            found.push(part);
-        }
-    }
-    found
-}
-
-/// The four neighbours. Those outside may wrap around to positions that no picture has.
-pub(super) fn beside((x, y): PixelPosition) -> [PixelPosition; 4] {
-    [(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)]
 }
 
 #[cfg(test)]

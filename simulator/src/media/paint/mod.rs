@@ -5,14 +5,14 @@
 mod canvas;
 mod caption;
 mod cards;
-mod clone;
 mod deblur;
-mod diffuse;
+
 mod edit;
 mod encode;
 mod extend;
 mod film;
 mod fit;
+mod holes;
 mod inpaint;
 mod landscape;
 mod look;

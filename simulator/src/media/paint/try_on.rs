@@ -3,21 +3,17 @@
 //! The simulator cannot see where the person is. It takes the place where the torso is in the
 //! portraits that it paints.
 
-use image::{GrayImage, Luma, Rgba, RgbaImage};
+use image::{GrayImage, Rgba, RgbaImage, imageops};
 
 use super::{
     canvas::{Area, Canvas, mix},
-    caption, cards, fit, landscape,
-    mask::{self, PixelPosition},
+    caption, cards, fit, landscape, mask,
     picture::Picture,
 };
 use crate::media::images::Input;
 
 /// Corners that differ by more than this have no common background.
 const SAME: u8 = 24;
-
-/// Pixels that differ from the background by less than this belong to it.
-const NEAR: f32 = 22.0;
 
 /// The person of a try-on: the field whose name starts with `person` or `model`, or else the first
 /// image. All other images are garments.
@@ -96,8 +92,9 @@ fn put_until(canvas: &mut Canvas, garment: &RgbaImage, area: Area, bottom: i64) 
 }
 
 /// The garment without its background, if that is plain: if the corners have the same colour.
-fn cut_out(mut image: RgbaImage) -> RgbaImage {
+fn cut_out(image: RgbaImage) -> RgbaImage {
     let (right, bottom) = (image.width() - 1, image.height() - 1);
+    // A caption may be at the lower edge.
     let corners = [(0, 0), (right, 0), (0, bottom / 2), (right, bottom / 2)];
     let corners = corners.map(|(x, y)| image.get_pixel(x, y).0);
     let is_same = |corner: &[u8; 4]| {
@@ -106,64 +103,50 @@ fn cut_out(mut image: RgbaImage) -> RgbaImage {
     if !corners.iter().all(is_same) {
         return image;
     }
-    let ground = [0, 1, 2].map(|part| {
+    let plain = [0, 1, 2].map(|part| {
         corners.iter().map(|corner| f32::from(corner[part])).sum::<f32>() / corners.len() as f32
     });
-    let mut plain = GrayImage::new(image.width(), image.height());
-    for (pixel, plain) in image.pixels().zip(plain.pixels_mut()) {
-        plain.0[0] = if apart(pixel, ground) < NEAR { 255 } else { 0 };
+    let is_plain = |x: u32, y: u32| is_ground(image.get_pixel(x, y), plain);
+    let is_captioned = |y: &u32| !is_plain(0, *y) && !is_plain(right, *y);
+    let rows = image.height() - (0..=bottom).rev().take_while(is_captioned).count() as u32;
+    // The outermost pixels are a blend with the background.
+    let mut cover = mask::dilated(&ground((image.width(), rows), is_plain), 1);
+    imageops::invert(&mut cover);
+    let Area { x, y, width, height } = mask::bounds(&cover);
+    if width == 0 {
+        return image;
     }
-    let garment = middle_part(&without_holes(&plain));
-    for (x, y, pixel) in image.enumerate_pixels_mut() {
-        // The outermost pixels are a blend with the background.
-        let is_inside = |(x, y): PixelPosition| {
-            garment.get_pixel_checked(x, y).is_some_and(|pixel| pixel.0[0] > 0)
-        };
-        if !is_inside((x, y)) || !mask::beside((x, y)).into_iter().all(is_inside) {
-            pixel.0[3] = 0;
+    let mut cut = image.clone();
+    for (x, y, cover) in cover.enumerate_pixels() {
+        cut.get_pixel_mut(x, y).0[3] &= cover.0[0];
+    }
+    imageops::crop_imm(&cut, x as u32, y as u32, width as u32, height as u32).to_image()
+}
+
+/// The plain parts that reach in from the edges of an area, up to the garment.
+fn ground((width, height): (u32, u32), is_plain: impl Fn(u32, u32) -> bool) -> GrayImage {
+    let mut ground = GrayImage::new(width, height);
+    let across = (0..width).flat_map(|x| [(x, 0), (x, height.saturating_sub(1))]);
+    let down = (0..height).flat_map(|y| [(0, y), (width - 1, y)]);
+    let mut open: Vec<_> = across.chain(down).collect();
+    while let Some((x, y)) = open.pop() {
+        let Some(pixel) = ground.get_pixel_mut_checked(x, y) else { continue };
+        if pixel.0[0] == 0 && is_plain(x, y) {
+            pixel.0[0] = 255;
+            // Positions outside may wrap around to those that no picture has.
+            open.extend([(x.wrapping_sub(1), y), (x + 1, y), (x, y.wrapping_sub(1)), (x, y + 1)]);
         }
     }
-    let Area { x, y, width, height } = mask::bounds(&garment);
-    image::imageops::crop_imm(&image, x as u32, y as u32, width as u32, height as u32).to_image()
+    ground
 }
 
-/// What is not plain, and plain parts that it surrounds, such as buttons.
-fn without_holes(plain: &GrayImage) -> GrayImage {
-    let mut solid = GrayImage::from_pixel(plain.width(), plain.height(), Luma([255]));
-    let is_at_edge = |(x, y): &PixelPosition| {
-        [0, plain.width() - 1].contains(x) || [0, plain.height() - 1].contains(y)
-    };
-    for part in mask::connected(plain) {
-        if part.iter().any(is_at_edge) {
-            part.into_iter().for_each(|(x, y)| solid.put_pixel(x, y, Luma([0])));
-        }
-    }
-    solid
-}
-
-/// The connected part that is nearest to the middle: the garment, and not a caption.
-fn middle_part(solid: &GrayImage) -> GrayImage {
-    let middle = (i64::from(solid.width()) / 2, i64::from(solid.height()) * 2 / 5);
-    let from_middle = |part: &Vec<PixelPosition>| {
-        let squares = part
-            .iter()
-            .map(|(x, y)| (i64::from(*x) - middle.0).pow(2) + (i64::from(*y) - middle.1).pow(2));
-        squares.min()
-    };
-    let mut only = GrayImage::new(solid.width(), solid.height());
-    let nearest = mask::connected(solid).into_iter().min_by_key(from_middle);
-    for (x, y) in nearest.unwrap_or_default() {
-        only.put_pixel(x, y, Luma([255]));
-    }
-    only
-}
-
-/// How much a colour differs from the background. A shadow on it is only darker, and differs
-/// little.
-fn apart(pixel: &Rgba<u8>, ground: [f32; 3]) -> f32 {
-    /// A shadow is not darker than this.
-    const SHADOW: f32 = 80.0;
-    let [r, g, b] = [0, 1, 2].map(|part| f32::from(pixel.0[part]) - ground[part]);
+/// Whether a pixel has the colour of the background, or of a shadow on it.
+fn is_ground(pixel: &Rgba<u8>, plain: [f32; 3]) -> bool {
+    const HUE: f32 = 22.0;
+    /// Light things on a light background are hardly lighter.
+    const LIGHTER: f32 = 12.0;
+    const SHADOW: f32 = 105.0;
+    let [r, g, b] = [0, 1, 2].map(|part| f32::from(pixel.0[part]) - plain[part]);
     let hue = r.max(g).max(b) - r.min(g).min(b);
-    hue.max(((r + g + b) / 3.0).abs() - SHADOW)
+    hue < HUE && (-SHADOW..LIGHTER).contains(&((r + g + b) / 3.0))
 }
