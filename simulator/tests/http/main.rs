@@ -26,6 +26,7 @@ mod pictures;
 mod pictures_edit;
 mod pictures_extend;
 mod pictures_input;
+mod pictures_laws;
 mod pictures_masked;
 mod pictures_prompt;
 mod protocol_errors;

@@ -60,6 +60,55 @@ async fn each_setting_changes_the_painting() {
 }
 
 #[tokio::test]
+async fn settings_change_the_painting_in_their_direction() {
+    let bench = Bench::with_finetunes(&["clay"]).await;
+    let upper_with = async |path: &str, field: &str, value: Value| {
+        let mut body = json!({ "prompt": "a fox", "seed": 7, "width": 128, "height": 128,
+            "output_format": "png" });
+        if path.ends_with("finetuned") {
+            body["finetune_id"] = "clay".into();
+        }
+        body[field] = value;
+        upper(&painted(&bench, &format!("/v1/{path}"), &body).await)
+    };
+    let spread = |picture: &RgbImage| {
+        let values = || picture.iter().map(|part| f64::from(*part));
+        let mean = values().sum::<f64>() / values().count() as f64;
+        values().map(|value| (value - mean).powi(2)).sum::<f64>()
+    };
+    let distance = |one: &RgbImage, other: &RgbImage| {
+        one.iter().zip(other.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum::<u64>()
+    };
+    let mut spreads = Vec::new();
+    for guidance in [1.5, 5.0, 10.0] {
+        spreads.push(spread(&upper_with("gen-2-flex", "guidance", guidance.into()).await));
+    }
+    assert!(spreads.is_sorted() && spreads[0] < spreads[2], "guidance: {spreads:?}");
+    for (path, field, values) in [
+        ("gen-2-flex", "steps", [50, 25, 1]),
+        ("gen-2-klein-9b-kv-finetuned", "finetune_strength", [0, 1, 2]),
+    ] {
+        let [plain, more, most] = values;
+        let plain = upper_with(path, field, plain.into()).await;
+        let more = distance(&plain, &upper_with(path, field, more.into()).await);
+        let most = distance(&plain, &upper_with(path, field, most.into()).await);
+        assert!(0 < more && more < most, "{field}: {more} {most}");
+    }
+}
+
+#[tokio::test]
+async fn prompt_and_seed_change_the_painting() {
+    let bench = Bench::new().await;
+    let paint = async |prompt: &str, seed: u32| {
+        let body = json!({ "prompt": prompt, "seed": seed, "width": 96, "height": 64 });
+        bench.picture("/v1/gen-2-pro", &body).await
+    };
+    let fox = paint("fox", 7).await;
+    assert!(fox == paint("fox", 7).await);
+    assert!(fox != paint("fox", 8).await && fox != paint("hen", 7).await);
+}
+
+#[tokio::test]
 async fn defaults_come_from_the_contract() {
     let bench = Bench::new().await;
     let body = json!({

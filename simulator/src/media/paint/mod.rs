@@ -22,11 +22,7 @@ mod painting;
 mod palette;
 mod picture;
 mod prompt;
-#[cfg(test)]
-mod properties;
 mod reader;
-#[cfg(test)]
-mod recognition;
 mod render;
 mod saved;
 mod scene;

@@ -22,7 +22,7 @@ pub(crate) fn render(picture: &Picture) -> Result<Vec<u8>, ImageError> {
     }
 }
 
-pub(super) fn pixels(picture: &Picture) -> RgbaImage {
+fn pixels(picture: &Picture) -> RgbaImage {
     let worked = match picture.kind {
         OperationKind::Create | OperationKind::Video | OperationKind::Finetune => None,
         OperationKind::Fill => inpaint::fill(picture),
