@@ -3,7 +3,7 @@
 use zeno::{Cap, Fill, Join, Mask, Stroke, Style, Transform};
 
 use super::{
-    canvas::{Canvas, Colour, mix, rgb},
+    canvas::{Canvas, Colour, WHITE, mix, rgb},
     scene::Subject,
     shapes::{Shape, Zone},
     svg::{Layer, Tone},
@@ -23,6 +23,11 @@ pub(super) struct Light {
     pub(super) haze: Option<(Colour, f32)>,
 }
 
+impl Light {
+    /// By day, and without haze.
+    pub(super) const PLAIN: Self = Self { ambient: WHITE, has_lamps: false, haze: None };
+}
+
 /// A shape in a picture.
 pub(super) struct Silhouette<'a> {
     pub(super) shape: &'a Shape,
@@ -38,26 +43,19 @@ impl Silhouette<'_> {
     /// Paints the shape. Returns the centres of its lit lamps, and how far they shine.
     pub(super) fn paint(&self, canvas: &mut Canvas) -> Vec<((f32, f32), f32)> {
         let mut lamps = Vec::new();
+        let top = self.at.1 - self.tall;
         for layer in &self.shape.drawing().layers {
-            let (mask, place) = self.mask(layer, 1.0);
             let colour = self.colour_of(layer.tone);
             let is_lit = matches!(layer.tone, Tone::Lamp) && self.light.has_lamps;
+            let place = self.each_pixel(layer, 1.0, |x, y, share| {
+                let down = ((y as f32 - top) / self.tall).clamp(0.0, 1.0);
+                let shade = if is_lit { 1.0 } else { 1.0 + FALL * (0.4 - down) };
+                canvas.blend(x, y, colour.map(|part| part * shade), share);
+            });
             if is_lit {
                 let (width, height) = (place.width as f32, place.height as f32);
                 let centre = (place.left as f32 + width / 2.0, place.top as f32 + height / 2.0);
                 lamps.push((centre, width.max(height) * 0.8 + self.tall * 0.1));
-            }
-            let top = self.at.1 - self.tall;
-            let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
-            for (row, y) in rows {
-                let down = ((y as f32 - top) / self.tall).clamp(0.0, 1.0);
-                let shade = if is_lit { 1.0 } else { 1.0 + FALL * (0.4 - down) };
-                let colour = colour.map(|part| part * shade);
-                for (covered, x) in row.iter().zip(i64::from(place.left)..) {
-                    if *covered > 0 {
-                        canvas.blend(x, y, colour, layer.share * f32::from(*covered) / 255.0);
-                    }
-                }
             }
         }
         lamps
@@ -136,35 +134,33 @@ impl Silhouette<'_> {
         is_water: impl Fn(i64, i64) -> bool,
     ) {
         for layer in &self.shape.drawing().layers {
-            let (mask, place) = self.mask(layer, -1.0);
             let colour = self.colour_of(layer.tone);
-            let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
-            for (row, y) in rows {
+            self.each_pixel(layer, -1.0, |x, y, covered| {
                 let down = (y as f32 - self.at.1) / self.tall;
-                if down < 0.0 {
-                    continue;
-                }
-                let share = share * (1.0 - down).max(0.0);
                 let sway = (y as f32 * 0.7).sin() * self.tall * 0.012 * (0.3 + down);
-                for (covered, x) in row.iter().zip(i64::from(place.left) + sway as i64..) {
-                    if *covered > 0 && is_water(x, y) {
-                        let share = share * layer.share * f32::from(*covered) / 255.0;
-                        canvas.blend(x, y, colour, share);
-                    }
+                let x = x + sway as i64;
+                if down >= 0.0 && is_water(x, y) {
+                    canvas.blend(x, y, colour, share * (1.0 - down).max(0.0) * covered);
                 }
-            }
+            });
         }
     }
 
-    /// The pixels that a layer covers; `up` is -1 for the mirror image.
-    fn mask(&self, layer: &Layer, up: f32) -> (Vec<u8>, zeno::Placement) {
+    /// Calls `paint` with each pixel that a layer covers, and how much; `up` is -1 for the mirror
+    /// image. Returns where they are.
+    fn each_pixel(
+        &self,
+        layer: &Layer,
+        up: f32,
+        mut paint: impl FnMut(i64, i64, f32),
+    ) -> zeno::Placement {
         let scale = self.tall / 100.0;
         let across = if self.is_flipped { -scale } else { scale };
         let transform = Transform::translation(-self.shape.wide() / 2.0, -100.0)
             .then_scale(across, scale * up)
             .then_translate(self.at.0, self.at.1);
         let transform = layer.transform.map_or(transform, |own| own.then(&transform));
-        let mut mask = Mask::new(layer.path.as_str());
+        let mut mask = Mask::new(&layer.path);
         mask.transform(Some(transform));
         match layer.line {
             None if layer.is_even_odd => mask.style(Fill::EvenOdd),
@@ -175,7 +171,16 @@ impl Silhouette<'_> {
                 mask.style(Style::Stroke(stroke))
             }
         };
-        mask.render()
+        let (mask, place) = mask.render();
+        let rows = mask.chunks(place.width.max(1) as usize).zip(i64::from(place.top)..);
+        for (row, y) in rows {
+            for (covered, x) in row.iter().zip(i64::from(place.left)..) {
+                if *covered > 0 {
+                    paint(x, y, layer.share * f32::from(*covered) / 255.0);
+                }
+            }
+        }
+        place
     }
 
     fn colour_of(&self, tone: Tone) -> Colour {
@@ -191,14 +196,19 @@ impl Silhouette<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::paint::{canvas::WHITE, reader::read};
-
-    const LIGHT: Light = Light { ambient: WHITE, has_lamps: false, haze: None };
+    use crate::media::paint::reader::read;
 
     fn silhouette(name: &str) -> Silhouette<'static> {
         let shape = Shape::named(name).unwrap();
         let colour = shape.drawing().colour;
-        Silhouette { shape, colour, at: (50.0, 50.0), tall: 40.0, is_flipped: false, light: LIGHT }
+        Silhouette {
+            shape,
+            colour,
+            at: (50.0, 50.0),
+            tall: 40.0,
+            is_flipped: false,
+            light: Light::PLAIN,
+        }
     }
 
     #[test]

@@ -6,12 +6,9 @@
 //! lit at night.
 
 use roxmltree::{Document, Node};
-use zeno::{Angle, Style, Transform};
+use zeno::{Angle, Command, PathBuilder as _, PathData as _, Style, Transform};
 
 use super::canvas::{Colour, WHITE, luma, mix, rgb};
-
-/// The distance of the control points of a quarter circle, in radii.
-const ROUND: f32 = 0.552_285;
 
 /// Colours whose channels differ from those of the main colour by this factor are its kin.
 const KIN: f32 = 0.2;
@@ -34,8 +31,7 @@ pub(super) struct Layer {
     pub(super) line: Option<f32>,
     pub(super) is_even_odd: bool,
     pub(super) share: f32,
-    /// As in SVG.
-    pub(super) path: String,
+    pub(super) path: Vec<Command>,
     /// Into the box.
     pub(super) transform: Option<Transform>,
 }
@@ -127,7 +123,7 @@ impl Drawing {
     }
 
     /// Adds an element with its fill and its stroke.
-    fn add(&mut self, node: Node, path: String, inherited: Inherited) -> Result<(), String> {
+    fn add(&mut self, node: Node, path: Vec<Command>, inherited: Inherited) -> Result<(), String> {
         let fill = Some(inherited.fill).filter(|fill| *fill != "none");
         let width = number(node, "stroke-width").unwrap_or(1.0);
         let stroke = node.attribute("stroke").map(|stroke| (stroke, Some(width)));
@@ -208,7 +204,7 @@ impl Drawing {
 
 impl Layer {
     pub(super) fn bounds(&self) -> zeno::Bounds {
-        zeno::bounds(self.path.as_str(), Style::default(), self.transform)
+        zeno::bounds(&self.path, Style::default(), self.transform)
     }
 }
 
@@ -229,41 +225,30 @@ fn is_kin(one: Colour, other: Colour) -> bool {
 }
 
 /// The path of an element.
-fn path(node: Node) -> Result<String, String> {
+fn path(node: Node) -> Result<Vec<Command>, String> {
     let at = |name: &str| number(node, name).unwrap_or(0.0);
+    let mut path = Vec::new();
     match node.tag_name().name() {
-        "path" => Ok(with_single_commands(node.attribute("d").unwrap_or_default())),
-        "polygon" => Ok(format!("M{} Z", node.attribute("points").unwrap_or_default())),
-        "circle" => Ok(ellipse(at("cx"), at("cy"), at("r"), at("r"))),
-        "ellipse" => Ok(ellipse(at("cx"), at("cy"), at("rx"), at("ry"))),
-        "rect" => {
-            let (x, y, width, height, r) = (at("x"), at("y"), at("width"), at("height"), at("rx"));
-            let (right, bottom, c) = (x + width, y + height, r * (1.0 - ROUND));
-            Ok(format!(
-                "M{},{y} L{},{y} C{},{y} {right},{} {right},{} L{right},{} C{right},{} {},{bottom} \
-                 {},{bottom} L{},{bottom} C{},{bottom} {x},{} {x},{} L{x},{} C{x},{} {},{y} {},{y} \
-                 Z",
-                x + r,
-                right - r,
-                right - c,
-                y + c,
-                y + r,
-                bottom - r,
-                bottom - c,
-                right - c,
-                right - r,
-                x + r,
-                x + c,
-                bottom - c,
-                bottom - r,
-                y + r,
-                y + c,
-                x + c,
-                x + r,
-            ))
+        "path" => return commands(node.attribute("d").unwrap_or_default()),
+        "polygon" => {
+            return commands(&format!("M{} Z", node.attribute("points").unwrap_or_default()));
         }
-        other => Err(format!("unsupported element {other}")),
-    }
+        "circle" => path.add_circle((at("cx"), at("cy")), at("r")),
+        "ellipse" => path.add_ellipse((at("cx"), at("cy")), at("rx"), at("ry")),
+        "rect" if at("rx") == 0.0 => path.add_rect((at("x"), at("y")), at("width"), at("height")),
+        "rect" => {
+            let (width, height, round) = (at("width"), at("height"), at("rx"));
+            path.add_round_rect((at("x"), at("y")), width, height, round, round)
+        }
+        other => return Err(format!("unsupported element {other}")),
+    };
+    Ok(path)
+}
+
+fn commands(path: &str) -> Result<Vec<Command>, String> {
+    let single = with_single_commands(path);
+    zeno::validate_svg(&single).map_err(|at| format!("the path is wrong at {at}: {single}"))?;
+    Ok(single.as_str().commands().collect())
 }
 
 /// The same path with one command for each arc and smooth curve, and smooth ones only after curves.
@@ -322,23 +307,6 @@ fn path_numbers(text: &str, count: usize) -> Vec<String> {
     }
     numbers.retain(|number| !number.is_empty());
     numbers
-}
-
-fn ellipse(x: f32, y: f32, across: f32, down: f32) -> String {
-    let (left, right, top, bottom) = (x - across, x + across, y - down, y + down);
-    let (dx, dy) = (across * ROUND, down * ROUND);
-    format!(
-        "M{left},{y} C{left},{} {},{top} {x},{top} C{},{top} {right},{} {right},{y} C{right},{} \
-         {},{bottom} {x},{bottom} C{},{bottom} {left},{} {left},{y} Z",
-        y - dy,
-        x - dx,
-        x + dx,
-        y - dy,
-        y + dy,
-        x + dx,
-        x - dx,
-        y + dy,
-    )
 }
 
 fn transform(text: &str) -> Result<Option<Transform>, String> {

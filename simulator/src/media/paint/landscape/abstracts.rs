@@ -87,7 +87,6 @@ pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     let ground = own.map_or(ground, |own| mix(ground, own, 0.5));
     canvas.change(|_, _, _| ground);
     let cell = canvas.width as f32 / ACROSS;
-    let light = Light { ambient: WHITE, has_lamps: false, haze: None };
     for row in 0..(canvas.height as f32 / cell) as usize + 2 {
         for column in 0..ACROSS as usize + 2 {
             let Some(subject) = scene.subjects.get((row + column) % scene.subjects.len().max(1))
@@ -95,7 +94,7 @@ pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
                 return;
             };
             let shift = if row % 2 == 0 { 0.0 } else { 0.5 };
-            let (shape, colour) = (subject.shape, subject.colour);
+            let (shape, colour, light) = (subject.shape, subject.colour, Light::PLAIN);
             let tall = (cell * 0.66).min(cell * 66.0 / shape.wide());
             let at = ((column as f32 - shift) * cell, row as f32 * cell + tall / 2.0);
             let is_flipped = (row + column) % 2 == 1;

@@ -1,6 +1,15 @@
-//! What several parts of a painting are painted with: light, ellipses, and areas below an edge.
+//! What several parts of a painting are painted with: light, ellipses, shapes, haze, and areas
+//! below an edge.
 
-use super::super::canvas::{Canvas, Colour, mix};
+use super::super::{
+    canvas::{Canvas, Colour, mix},
+    noise::cloud,
+    shapes::Shape,
+    silhouette::{Light, Silhouette},
+};
+
+/// A haze is computed for squares of this many pixels and interpolated in between.
+const GRID: usize = 8;
 
 /// Adds light around a point, which fades with the distance.
 pub(super) fn glow(canvas: &mut Canvas, at: (f32, f32), reach: f32, colour: Colour, strength: f32) {
@@ -41,6 +50,20 @@ pub(super) fn oval(
     }
 }
 
+/// Paints a shape that no word names, with the middle of its foot at `at`. Returns its width.
+pub(super) fn shape(
+    canvas: &mut Canvas,
+    name: &str,
+    colour: Colour,
+    at: (f32, f32),
+    tall: f32,
+    light: Light,
+) -> f32 {
+    let Some(shape) = Shape::named(name) else { return tall };
+    Silhouette { shape, colour, at, tall, is_flipped: false, light }.paint(canvas);
+    shape.wide() * tall / 100.0
+}
+
 /// How steeply an edge rises to the right (positive) or falls, smoothed.
 pub(super) fn slopes(top: &[f32], short: f32) -> Vec<f32> {
     let reach = (short * 0.009).max(1.0) as usize;
@@ -66,6 +89,43 @@ pub(super) fn below(
             if under > 0.0 {
                 let colour = colour(x, under);
                 *pixel = if under < 1.0 { mix(*pixel, colour, under) } else { colour };
+            }
+        }
+    }
+}
+
+/// Blends a colour over the upper rows, by noise that is drawn out by `stretch` across.
+pub(super) fn haze(
+    canvas: &mut Canvas,
+    seed: u64,
+    rows: usize,
+    (colour, strength): (Colour, f32),
+    stretch: f32,
+    thickness: impl Fn(f32) -> f32,
+) {
+    let scale = 3.2 / canvas.short();
+    let columns = canvas.width / GRID + 2;
+    let grid: Vec<f32> = (0..(rows / GRID + 2) * columns)
+        .map(|index| {
+            let (x, y) = ((index % columns * GRID) as f32, (index / columns * GRID) as f32);
+            thickness(cloud(seed, x * scale, y * scale * stretch, 4)).clamp(0.0, 1.0)
+        })
+        .collect();
+    for y in 0..rows {
+        let (row, down) = (y / GRID, (y % GRID) as f32 / GRID as f32);
+        let line = |row: usize| grid.get(row * columns..(row + 1) * columns).unwrap_or_default();
+        let edge: Vec<f32> =
+            line(row).iter().zip(line(row + 1)).map(|(a, b)| a + (b - a) * down).collect();
+        if edge.iter().all(|thick| *thick == 0.0) {
+            continue;
+        }
+        for (pixels, pair) in canvas.row_mut(y).chunks_mut(GRID).zip(edge.windows(2)) {
+            let (left, slope) = (pair[0] * strength, (pair[1] - pair[0]) * strength / GRID as f32);
+            if left == 0.0 && slope == 0.0 {
+                continue;
+            }
+            for (across, pixel) in pixels.iter_mut().enumerate() {
+                *pixel = mix(*pixel, colour, left + slope * across as f32);
             }
         }
     }

@@ -7,9 +7,11 @@ use super::{
         tables::Sight,
     },
     brushes::{below, oval},
-    city,
     setting::{Setting, Terrain},
 };
+
+/// Ground without grass.
+const PLAIN: [Sight; 3] = [Sight::Desert, Sight::Beach, Sight::Space];
 
 /// Paints the ground below `top`, with what grows or lies on it.
 pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32]) {
@@ -31,9 +33,8 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
         mix(light, shade, down * down)
     });
     match setting.terrain {
-        Terrain::City => city::wet_street(canvas, draw, setting),
-        Terrain::Space => craters(canvas, draw, setting, colour),
-        _ if has_snow || scene.has(Sight::Desert) || scene.has(Sight::Beach) => {
+        Terrain::City => {}
+        _ if has_snow || PLAIN.iter().any(|sight| scene.has(*sight)) => {
             ripples(canvas, draw, setting, top, light);
         }
         _ => grass(canvas, draw, setting, top, colour),
@@ -99,16 +100,5 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
             let size = short * 0.005 * (0.5 + down);
             oval(canvas, (x + lean * tall, y - tall), (size, size), petal, 0.95);
         }
-    }
-}
-
-fn craters(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, colour: Colour) {
-    let short = setting.short;
-    for _ in 0..12 {
-        let at = (draw.unit() * setting.width, setting.floor * draw.between(0.88, 1.1));
-        let size = short * draw.between(0.012, 0.05);
-        oval(canvas, at, (size, size * 0.3), colour.map(|part| part * 0.62), 0.9);
-        let inner = (at.0, at.1 + size * 0.06);
-        oval(canvas, inner, (size * 0.88, size * 0.22), colour.map(|part| part * 0.78), 0.9);
     }
 }

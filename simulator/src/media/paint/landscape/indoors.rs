@@ -4,9 +4,10 @@ use super::{
     super::{
         canvas::{Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, ridge},
+        silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow, oval},
+    brushes::{disc, glow, oval, shape},
     setting::Setting,
 };
 
@@ -43,8 +44,14 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let (short, width, floor) = (setting.short, setting.width, setting.skyline);
     let is_left = draw.chance(0.5);
     let aside = |share: f32| width * if is_left { share } else { 1.0 - share };
-    window(canvas, setting, aside(0.2), short * 0.34);
-    frame(canvas, draw, setting, aside(0.82), short * 0.2);
+    let palette = &setting.palette;
+    let sky = mix(palette.zenith, palette.horizon, 0.6);
+    let at = (aside(0.2), floor * 0.16 + short * 0.36);
+    shape(canvas, "window", sky, at, short * 0.36, Light::PLAIN);
+    let colour = rgb(WALLS[draw.next() as usize % WALLS.len()]).map(|part| part * 0.8);
+    let light = Light { ambient: palette.time.ambient(), ..Light::PLAIN };
+    let at = (aside(0.82), floor * 0.24 + short * 0.2);
+    shape(canvas, "wallpicture", colour, at, short * 0.2, light);
     let board = lit(setting, rgb(0xf4efe6));
     let tall = (short * 0.03) as i64;
     let own = setting.scene.colour_of(Sight::Room).unwrap_or(rgb(0xb0855c));
@@ -103,37 +110,4 @@ fn planks(
             *pixel = colour.map(|part| part * shade);
         }
     }
-}
-
-/// A window that shows the sky.
-fn window(canvas: &mut Canvas, setting: &Setting, x: f32, tall: f32) {
-    let (palette, wide) = (&setting.palette, tall * 0.8);
-    let top = setting.skyline * 0.16;
-    let edge = (tall * 0.05).max(1.0);
-    let frame = lit(setting, rgb(0xfaf7f0));
-    let rectangle = |canvas: &mut Canvas, x: f32, y: f32, wide: f32, tall: f32, colour| {
-        canvas.blend_rectangle(x as i64, y as i64, wide as i64, tall as i64, colour, 1.0);
-    };
-    let left = x - wide / 2.0;
-    rectangle(canvas, left - edge, top - edge, wide + 2.0 * edge, tall + 2.0 * edge, frame);
-    for row in 0..tall as i64 {
-        let sky = mix(palette.zenith, palette.horizon, row as f32 / tall);
-        canvas.blend_span(top as i64 + row, left, left + wide, sky, 1.0);
-    }
-    rectangle(canvas, left + wide / 2.0 - edge / 2.0, top, edge, tall, frame);
-    rectangle(canvas, left, top + tall * 0.45, wide, edge, frame);
-    rectangle(canvas, left - edge * 2.0, top + tall, wide + 4.0 * edge, edge * 1.6, frame);
-}
-
-/// A picture on the wall.
-fn frame(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, x: f32, tall: f32) {
-    let (wide, y) = (tall * 0.8, setting.skyline * 0.24);
-    let mut layer = |inset: f32, colour: Colour| {
-        let (left, top) = (x - wide / 2.0 + inset, y + inset);
-        let (wide, tall) = ((wide - 2.0 * inset) as i64, (tall - 2.0 * inset) as i64);
-        canvas.blend_rectangle(left as i64, top as i64, wide, tall, lit(setting, colour), 1.0);
-    };
-    layer(0.0, rgb(0x4a3a30));
-    layer(tall * 0.06, rgb(0xf6f2e8));
-    layer(tall * 0.18, rgb(WALLS[draw.next() as usize % WALLS.len()]).map(|part| part * 0.8));
 }

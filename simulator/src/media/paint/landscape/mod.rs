@@ -3,17 +3,14 @@
 mod abstracts;
 mod brushes;
 mod city;
-mod clouds;
 mod colours;
 mod firs;
 mod ground;
 mod hills;
 mod indoors;
-mod mountains;
 mod night_sky;
 mod setting;
 mod sky;
-mod space;
 mod subjects;
 mod water;
 mod weather;
@@ -85,7 +82,7 @@ fn scenery(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
             indoors::wall_behind_table(canvas, draw, setting);
             return indoors::table_top(canvas, draw, setting);
         }
-        Terrain::Space => space::paint(canvas, draw, setting),
+        Terrain::Space => night_sky::space(canvas, draw, setting),
         _ => sky::paint(canvas, draw, setting),
     }
     hills::far(canvas, draw, setting);

@@ -1,13 +1,13 @@
-//! What shines at night: stars, an aurora, fireworks.
+//! What shines at night and in space: stars, an aurora, fireworks, a planet.
 
 use super::{
     super::{
         canvas::{Canvas, WHITE, mix, rgb},
         noise::{Draw, ridge},
+        silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow},
-    clouds,
+    brushes::{disc, glow, haze, shape},
     setting::Setting,
 };
 
@@ -15,7 +15,7 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     let is_starry = scene.has(Sight::Stars);
     if is_starry {
-        milky_way(canvas, draw, setting, setting.skyline);
+        milky_way(canvas, draw, setting);
     }
     stars(canvas, draw, setting, setting.skyline, if is_starry { 2.2 } else { 1.0 });
     if scene.has(Sight::Aurora) {
@@ -24,13 +24,7 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
 }
 
 /// Stars above `lower`, `dense` times as many as usual.
-pub(super) fn stars(
-    canvas: &mut Canvas,
-    draw: &mut Draw,
-    setting: &Setting,
-    lower: f32,
-    dense: f32,
-) {
+fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, dense: f32) {
     let (width, short) = (setting.width, setting.short);
     let count = (width * lower / (short * short) * 420.0 * dense) as u32;
     for _ in 0..count.min(4000) {
@@ -47,11 +41,11 @@ pub(super) fn stars(
 }
 
 /// A band of light across the sky.
-pub(super) fn milky_way(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32) {
+fn milky_way(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let seed = draw.next();
-    let rows = (lower as usize).min(canvas.height);
+    let rows = (setting.skyline as usize).min(canvas.height);
     let colour = mix(setting.palette.light, rgb(0x8a7ad0), 0.55);
-    clouds::haze(canvas, seed, rows, (colour, 0.34), 0.8, |thick| (thick - 0.5) * 3.2);
+    haze(canvas, seed, rows, (colour, 0.34), 0.8, |thick| (thick - 0.5) * 3.2);
 }
 
 /// Curtains of green and violet light.
@@ -97,4 +91,32 @@ pub(super) fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting)
             }
         }
     }
+}
+
+/// Space: stars, a nebula and a planet with a ring.
+pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let height = canvas.height as f32;
+    for y in 0..canvas.height {
+        let row =
+            mix(rgb(0x04040e), mix(setting.palette.zenith, rgb(0x120a2a), 0.5), y as f32 / height);
+        canvas.row_mut(y).fill(row);
+    }
+    let own = setting.scene.colour_of(Sight::Space);
+    for hex in [0x7a3fd0, 0x1f7fc0, 0xe0508a] {
+        let seed = draw.next();
+        let colour = own.unwrap_or(rgb(hex));
+        let cover = draw.between(0.46, 0.58);
+        haze(canvas, seed, canvas.height, (colour, 0.5), 1.0, |thick| (thick - cover) * 2.6);
+    }
+    stars(canvas, draw, setting, height, 1.6);
+    planet(canvas, draw, setting);
+}
+
+fn planet(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    const COLOURS: [u32; 4] = [0xd98a5a, 0x5a9ad9, 0xc9a86a, 0x8a6ad0];
+    let tall = setting.short * draw.between(0.28, 0.4);
+    let (x, y) = (setting.width * draw.between(0.2, 0.8), setting.floor * draw.between(0.26, 0.36));
+    let colour = rgb(COLOURS[draw.next() as usize % COLOURS.len()]);
+    glow(canvas, (x, y), tall * 0.85, colour, 0.4);
+    shape(canvas, "planet", colour, (x, y + tall / 2.0), tall, Light::PLAIN);
 }

@@ -2,12 +2,13 @@
 
 use super::{
     super::{
-        canvas::{Canvas, mix, rgb},
+        canvas::{Canvas, WHITE, mix, rgb},
         noise::Draw,
+        silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow},
-    clouds, night_sky,
+    brushes::{disc, glow, haze, shape},
+    night_sky,
     setting::Setting,
 };
 
@@ -26,9 +27,10 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     if !is_hidden || scene.has(Sight::Sun) || scene.has(Sight::Moon) {
         light(canvas, draw, setting);
     }
-    clouds::paint(canvas, draw, setting);
+    clouds(canvas, draw, setting);
     if scene.has(Sight::Rainbow) {
-        rainbow(canvas, setting);
+        let at = (setting.width - setting.light.0, setting.skyline * 1.1);
+        shape(canvas, "rainbow", WHITE, at, setting.short * 0.62, Light::PLAIN);
     }
     if scene.has(Sight::Fireworks) {
         night_sky::fireworks(canvas, draw, setting);
@@ -60,26 +62,21 @@ fn light(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
 }
 
-fn rainbow(canvas: &mut Canvas, setting: &Setting) {
-    const BANDS: [u32; 7] = [0xe8453c, 0xf2913d, 0xf7d94c, 0x5cc46a, 0x3f8fe0, 0x4a55c4, 0x8a4fc0];
-    let reach = setting.short * 0.62;
-    let centre = (setting.width - setting.light.0, setting.skyline * 1.1);
-    let band = setting.short * 0.014;
-    for y in 0..(setting.skyline as usize).min(canvas.height) {
-        let dy = centre.1 - y as f32;
-        let row = canvas.row_mut(y);
-        for (x, pixel) in row.iter_mut().enumerate() {
-            let dx = x as f32 - centre.0;
-            let at = (reach - (dx * dx + dy * dy).sqrt()) / band;
-            if at > -1.0 && at < BANDS.len() as f32 {
-                let (left, right) = (at.floor(), at.floor() + 1.0);
-                let colour = |at: f32| BANDS.get(at as usize).map_or([1.0; 3], |hex| rgb(*hex));
-                let edge = (at + 1.0).min(BANDS.len() as f32 - at).clamp(0.0, 1.0);
-                let share = 0.5 * edge * (0.35 + 0.65 * dy / reach).clamp(0.0, 1.0);
-                *pixel = mix(*pixel, mix(colour(left.max(0.0)), colour(right), at - left), share);
-            }
-        }
+fn clouds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+    let (palette, scene) = (&setting.palette, setting.scene);
+    let (seed, cover) = (draw.next(), draw.between(0.5, 0.64));
+    let is_dull = [Sight::Clouds, Sight::Rain, Sight::Storm].iter().any(|sight| scene.has(*sight));
+    let cover = if is_dull { cover - 0.16 } else { cover };
+    let strength = if setting.is_night() { 0.2 } else { 0.75 };
+    let mut colour = mix(palette.light, palette.horizon, 0.35);
+    if scene.has(Sight::Storm) {
+        colour = mix(colour, palette.zenith, 0.8).map(|part| part * 0.7);
+    } else if scene.has(Sight::Rain) {
+        colour = mix(colour, palette.zenith, 0.55);
     }
+    // Valleys reach below the skyline.
+    let lower = ((setting.skyline * 1.2) as usize).min(canvas.height);
+    haze(canvas, seed, lower, (colour, strength), 2.6, |thick| (thick - cover) * 4.5);
 }
 
 fn birds(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
