@@ -38,11 +38,10 @@ pub use self::faults::{FaultError, FaultPlace, FaultRule, Faults, KnownFault};
 pub use self::journal::{RequestRecord, RequestViolation};
 pub use self::runtime::clock::Clock;
 pub use self::simulator::Simulator;
-pub use self::snapshot::Snapshot;
+pub use self::snapshot::{RestoreError, Snapshot};
 pub use self::tasks::TaskView;
 pub use self::tasks::counts::Counts;
 pub use self::tasks::moderation::Moderation;
-pub use self::values::saved::RestoreError;
 pub use self::values::secret::Secret;
 pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,

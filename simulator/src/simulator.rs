@@ -18,10 +18,9 @@ use crate::{
     http::{self, Listeners, Service, cors, tls},
     journal::RequestRecord,
     runtime::clock::Clock,
-    snapshot::{self, Snapshot},
+    snapshot::{self, RestoreError, Snapshot},
     state::AppState,
     tasks::{TaskView, counts::Counts},
-    values::saved::RestoreError,
     webhooks::{self, WebhookDelivery},
 };
 

@@ -7,17 +7,23 @@ use std::{
 };
 
 use axum::body::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     billing::accounts::{Accounts, Act, Actor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
-    faults::Faults,
+    faults::{FaultState, Faults},
     http::{budget::BodyBudget, signed_url::Signer},
     journal::Journal,
     request::fetch::Fetcher,
-    runtime::{chance::Chance, clock::Clock, single_flight::SingleFlight, workers::WorkerPool},
+    runtime::{
+        chance::Chance,
+        clock::{Clock, Shift},
+        single_flight::SingleFlight,
+        workers::WorkerPool,
+    },
     tasks::{Retention, Tasks, counts::Counts},
     values::secret::Secret,
     webhooks::Webhooks,
@@ -48,6 +54,8 @@ pub(crate) struct AppState {
 }
 
 /// What requests change.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Records {
     pub(crate) tasks: Tasks,
     pub(crate) accounts: Accounts,
@@ -55,6 +63,7 @@ pub(crate) struct Records {
     pub(crate) delivered: u64,
     pub(crate) refused: BTreeMap<u16, u64>,
     /// How often everything was replaced, by a reset or a snapshot. Ids of tasks repeat then.
+    #[serde(skip)]
     pub(crate) resets: u64,
 }
 
@@ -69,6 +78,12 @@ impl Records {
             refused: BTreeMap::new(),
             resets: 0,
         })
+    }
+
+    /// Moves the times of tasks and of what they train.
+    pub(crate) fn move_times(&mut self, times: Shift) {
+        self.tasks.move_times(times);
+        self.accounts.move_times(times);
     }
 }
 
@@ -134,36 +149,30 @@ impl AppState {
     /// None: the settings were valid at the start.
     pub(crate) fn reset(&self) -> Result<(), StartError> {
         let fresh = Records::new(&self.config, &self.clock)?;
-        let faults = Faults::with_rules(self.chance, &self.config.faults)?;
+        let faults = Faults::with_rules(self.chance, &self.config.faults)?.snapshot();
         let now = self.clock.unix_now();
-        self.replace(fresh, now, &faults, self.config.speed);
+        self.replace(fresh, now, faults, self.config.speed);
         Ok(())
     }
 
-    /// Replaces what requests have changed by records that were made at the Unix time `made_at`,
-    /// and forgets the journal and the webhooks.
+    /// Replaces what requests have changed by records whose times are relative to `made_at`, and
+    /// forgets the journal and the webhooks.
     pub(crate) fn replace(
         &self,
         mut fresh: Records,
         made_at: Duration,
-        faults: &Faults,
+        faults: FaultState,
         speed: f64,
     ) {
         let mut records = self.records();
-        fresh.accounts.learn_keys(&records.accounts);
+        let now = self.clock.change_speed(speed);
+        fresh.move_times(Shift { from: made_at, to: now });
+        fresh.tasks.index(now, self.retention(), |region| self.base(region).to_owned());
         fresh.resets = records.resets + 1;
-        let passed = self.clock.change_speed(speed).saturating_sub(made_at);
-        fresh.tasks.delay(passed);
-        fresh.accounts.delay(passed);
         *records = fresh;
         self.webhooks.retain(|_| false);
         self.journal.retain(|_| false);
-        self.faults.replace(faults);
-    }
-
-    /// The accounts after the start. They know the configured keys.
-    pub(crate) fn configured_accounts(&self) -> Result<Accounts, StartError> {
-        Records::new(&self.config, &self.clock).map(|records| records.accounts)
+        self.faults.restore(faults);
     }
 
     /// Removes the tasks, webhooks, requests and spending of a project. Returns whether it exists.

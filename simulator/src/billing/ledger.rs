@@ -1,14 +1,11 @@
 //! Movements of credits between accounts. The sum of all balances is always zero.
 
-mod saved;
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use serde::{Deserialize, Serialize, Serializer};
-
-pub(crate) use self::saved::SavedLedger;
 use super::credits::Credits;
-use crate::values::log::NumberedLog;
+use crate::values::{formats, log::NumberedLog};
 
 /// The maximum number of entries to keep. Dropping the oldest does not change the balances.
 const MAX_KEPT: usize = 10_000;
@@ -25,12 +22,32 @@ pub enum Account {
     Organization(Arc<str>),
 }
 
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Issued => f.write_str("issued"),
+            Self::Charged => f.write_str("charged"),
+            Self::Organization(id) => write!(f, "organization:{id}"),
+        }
+    }
+}
+
 impl Serialize for Account {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Issued => serializer.serialize_str("issued"),
-            Self::Charged => serializer.serialize_str("charged"),
-            Self::Organization(id) => serializer.collect_str(&format_args!("organization:{id}")),
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Account {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match (text.as_str(), text.strip_prefix("organization:")) {
+            ("issued", _) => Ok(Self::Issued),
+            ("charged", _) => Ok(Self::Charged),
+            (_, Some(id)) => Ok(Self::Organization(id.into())),
+            _ => {
+                Err(de::Error::custom("expected `issued`, `charged`, or `organization:` and an id"))
+            }
         }
     }
 }
@@ -66,17 +83,18 @@ pub(crate) struct Purpose {
     pub(crate) task: String,
 }
 
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Ledger {
-    /// In hundredths of a credit; only [`Account::Issued`] is negative.
-    balances: BTreeMap<Account, i128>,
+    /// Only that of [`Account::Issued`] is negative.
+    balances: BTreeMap<Account, Balance>,
     entries: NumberedLog<LedgerEntry>,
 }
 
-impl Default for Ledger {
-    fn default() -> Self {
-        Self { balances: BTreeMap::new(), entries: NumberedLog::new(MAX_KEPT) }
-    }
-}
+/// A balance in hundredths of a credit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Balance(#[serde(with = "formats::integer")] i128);
 
 impl Ledger {
     /// Moves credits. Fails and moves nothing if the balance of an account other than
@@ -93,10 +111,10 @@ impl Ledger {
         if from != Account::Issued && self.hundredths(&from) < hundredths {
             return Err(InsufficientBalance);
         }
-        *self.balances.entry(from.clone()).or_default() -= hundredths;
-        *self.balances.entry(to.clone()).or_default() += hundredths;
+        self.balances.entry(from.clone()).or_default().0 -= hundredths;
+        self.balances.entry(to.clone()).or_default().0 += hundredths;
         let (project, task) = purpose.map(|purpose| (purpose.project, purpose.task)).unzip();
-        self.entries.write(|number| LedgerEntry {
+        self.entries.write(MAX_KEPT, |number| LedgerEntry {
             number,
             unix_seconds: unix.as_secs(),
             from,
@@ -115,7 +133,7 @@ impl Ledger {
 
     /// All accounts with their balances in hundredths of a credit, which add up to zero.
     pub(crate) fn balances(&self) -> impl Iterator<Item = (&Account, i128)> {
-        self.balances.iter().map(|(account, balance)| (account, *balance))
+        self.balances.iter().map(|(account, Balance(hundredths))| (account, *hundredths))
     }
 
     /// The entries, newest first.
@@ -124,7 +142,33 @@ impl Ledger {
     }
 
     fn hundredths(&self, account: &Account) -> i128 {
-        self.balances.get(account).copied().unwrap_or(0)
+        self.balances.get(account).map_or(0, |Balance(hundredths)| *hundredths)
+    }
+
+    /// Checks a ledger that was read from a document. `exists` tells whether there is an
+    /// organization.
+    pub(crate) fn check(&self, exists: impl Fn(&str) -> bool) -> Result<(), &'static str> {
+        let is_known = |account: &Account| match account {
+            Account::Issued | Account::Charged => true,
+            Account::Organization(id) => exists(id),
+        };
+        let most = i128::from(u64::MAX);
+        let is_valid = |(account, balance): (&Account, i128)| match account {
+            Account::Issued => (-most..=0).contains(&balance),
+            _ => (0..=most).contains(&balance),
+        };
+        let moved = self.newest().flat_map(|entry| [&entry.from, &entry.to]);
+        if !self.balances.keys().chain(moved).all(is_known) {
+            Err("an account is that of an unknown organization")
+        } else if !self.balances().all(is_valid) {
+            Err("only the balance of `issued` may be negative, and none may exceed 2^64")
+        } else if self.balances().map(|(_, balance)| balance).sum::<i128>() != 0 {
+            Err("the balances do not add up to zero")
+        } else if !self.entries.is_in_order(|entry| entry.number) {
+            Err("the numbers of the ledger's entries do not ascend")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -166,7 +210,9 @@ mod tests {
                 *replayed.entry(entry.from.clone()).or_default() -= amount;
                 *replayed.entry(entry.to.clone()).or_default() += amount;
             }
-            prop_assert_eq!(replayed, ledger.balances);
+            let balances = ledger.balances().map(|(account, balance)| (account.clone(), balance));
+            prop_assert_eq!(replayed, balances.collect());
+            prop_assert_eq!(ledger.check(|_| true), Ok(()));
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{check, fields::Fields, schema::Schema};
 
 /// What an operation makes, and from which images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OperationKind {
     /// Paints a new picture: from text, from references, or from an image prompt.

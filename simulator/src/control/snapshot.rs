@@ -13,9 +13,8 @@ use serde_json::json;
 use super::response::{self, ControlResult, Problem};
 use crate::{
     runtime::workers::JobSize,
-    snapshot::{self, Snapshot},
+    snapshot::{self, RestoreError, Snapshot},
     state::AppState,
-    values::saved::RestoreError,
 };
 
 impl From<RestoreError> for Problem {

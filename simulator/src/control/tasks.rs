@@ -77,7 +77,7 @@ impl Wanted {
 /// Whether a task contains `text`, which is in lower case.
 fn mentions(state: &AppState, task: &Task, now: Duration, text: &str) -> bool {
     let status = task.status(now, &state.config.in_progress);
-    let texts = [&task.id, &task.operation, &*task.request.prompt, status];
+    let texts = [&task.id, &task.operation, task.prompt(), status];
     texts.into_iter().any(|one| one.to_lowercase().contains(text))
 }
 

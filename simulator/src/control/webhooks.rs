@@ -35,7 +35,7 @@ pub(super) async fn list(
     let deliveries: Vec<_> = {
         let records = state.records();
         let newest = all.into_iter().rev().take(limit);
-        let prompt = |task: &str| Some(records.tasks.get(task)?.request.prompt.to_string());
+        let prompt = |task: &str| Some(records.tasks.get(task)?.prompt().to_owned());
         newest.map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery }).collect()
     };
     let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();

@@ -1,10 +1,13 @@
 //! The notation of faults: `name[@place][=value][:often]`.
 
+use serde::{Deserialize, Serialize};
+
 use super::{effect::Effect, place::FaultPlace, schedule::Often, table::KnownFault};
-use crate::values::names;
+use crate::values::{MAX_COUNT, names};
 
 /// Where a fault is requested.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum FaultSource {
     /// In a rule, which applies to all requests.
     Rule,
@@ -29,15 +32,40 @@ pub struct FaultError {
 const QUOTED: usize = 60;
 
 /// A requested fault.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "WrittenFault", into = "WrittenFault")]
 pub(super) struct FaultSpec {
     pub(super) text: String,
+    source: FaultSource,
     pub(super) known: &'static KnownFault,
     pub(super) effect: Effect,
     pub(super) places: &'static [FaultPlace],
     pub(super) often: Often,
     /// How often it has been applied.
     pub(super) applied: u64,
+}
+
+/// A requested fault in a snapshot: its text, and how often it has been applied.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFault {
+    text: String,
+    source: FaultSource,
+    applied: u64,
+}
+
+impl From<FaultSpec> for WrittenFault {
+    fn from(FaultSpec { text, source, applied, .. }: FaultSpec) -> Self {
+        Self { text, source, applied }
+    }
+}
+
+impl TryFrom<WrittenFault> for FaultSpec {
+    type Error = FaultError;
+
+    fn try_from(WrittenFault { text, source, applied }: WrittenFault) -> Result<Self, FaultError> {
+        Ok(Self { applied: applied.min(MAX_COUNT), ..Self::parse(&text, source)? })
+    }
 }
 
 impl FaultSpec {
@@ -67,6 +95,7 @@ impl FaultSpec {
         };
         Ok(Self {
             text: text.to_owned(),
+            source,
             places: places(&effect, known, place, source)?,
             known,
             effect,

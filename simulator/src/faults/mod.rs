@@ -16,7 +16,6 @@ mod repeats;
 mod requested;
 mod responses;
 mod rule;
-mod saved;
 mod schedule;
 mod table;
 mod value;
@@ -27,11 +26,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
     applied::AppliedFaults, effect::FalseStatus, faulty_body::CutShort, requested::RequestedFaults,
-    saved::SavedFault, saved::SavedFaults,
 };
 use self::{
     effect::Effect,
@@ -40,7 +39,12 @@ use self::{
     rule::Rule,
 };
 pub use self::{grammar::FaultError, place::FaultPlace, rule::FaultRule, table::KnownFault};
-use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults};
+use crate::{
+    error::StartError, runtime::chance::Chance, values::MAX_COUNT, webhooks::WebhookFaults,
+};
+
+/// The maximum number of rules in a snapshot. Each request is compared with every rule.
+const MAX_RULES: usize = 10_000;
 
 /// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
 /// share the same rules.
@@ -76,19 +80,32 @@ use crate::{error::StartError, runtime::chance::Chance, webhooks::WebhookFaults}
 /// header, then of the words, then of the rules. Slow headers and bodies apply in addition.
 #[derive(Clone)]
 pub struct Faults {
-    inner: Arc<Mutex<Inner>>,
+    chance: Chance,
+    state: Arc<Mutex<FaultState>>,
 }
 
-#[derive(Clone)]
-struct Inner {
-    chance: Chance,
+/// The rules, and what has been applied.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultState {
     /// The number of random draws, so that the same requests in the same order draw the same.
     draws: u64,
     rules: Vec<Rule>,
     /// The number of rules so far, which is the id of the last one.
-    numbered: u64,
+    rules_made: u64,
+    #[serde(skip)]
     repeats: Repeats,
-    counts: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "by_known_name")]
+    applied: BTreeMap<&'static str, u64>,
+}
+
+fn by_known_name<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<&'static str, u64>, D::Error> {
+    let counts = BTreeMap::<String, u64>::deserialize(deserializer)?.into_iter();
+    let known = |(name, count): (String, u64)| Some((KnownFault::named(&name)?.name, count));
+    let counts: Option<_> = counts.map(known).collect();
+    counts.ok_or_else(|| de::Error::custom("a name is not that of a fault"))
 }
 
 impl Faults {
@@ -104,21 +121,21 @@ impl Faults {
     }
 
     fn new(chance: Chance) -> Self {
-        Self::of(Inner::new(chance))
+        Self { chance, state: Arc::default() }
     }
 
-    fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(Mutex::new(inner)) }
+    /// The rules and counters now.
+    pub(crate) fn snapshot(&self) -> FaultState {
+        self.state().clone()
     }
 
-    /// Takes over the rules and counters of `other`.
-    pub(crate) fn replace(&self, other: &Self) {
-        let other = other.inner().clone();
-        *self.inner() = other;
+    /// Returns to other rules and counters.
+    pub(crate) fn restore(&self, state: FaultState) {
+        *self.state() = state;
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, FaultState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All faults that can be requested.
@@ -128,7 +145,7 @@ impl Faults {
 
     /// The active rules, in the order in which they were added.
     pub fn rules(&self) -> Vec<FaultRule> {
-        self.inner().rules.iter().map(Rule::view).collect()
+        self.state().rules.iter().map(Rule::view).collect()
     }
 
     /// Adds a rule, which applies from now on.
@@ -138,31 +155,31 @@ impl Faults {
     /// If the text is not a valid fault, or the fault does not apply at its place.
     pub fn add(&self, text: &str) -> Result<FaultRule, FaultError> {
         let spec = FaultSpec::parse(text, FaultSource::Rule)?;
-        let mut inner = self.inner();
-        inner.numbered += 1;
-        let rule = Rule { id: inner.numbered, spec };
+        let mut state = self.state();
+        state.rules_made += 1;
+        let rule = Rule { id: state.rules_made, spec };
         let view = rule.view();
-        inner.rules.push(rule);
+        state.rules.push(rule);
         info!(rule = view.id, text, "fault rule added");
         Ok(view)
     }
 
     /// Removes a rule. Returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
-        let mut inner = self.inner();
-        let before = inner.rules.len();
-        inner.rules.retain(|rule| rule.id != id);
-        inner.rules.len() < before
+        let mut state = self.state();
+        let before = state.rules.len();
+        state.rules.retain(|rule| rule.id != id);
+        state.rules.len() < before
     }
 
     /// Removes all rules.
     pub fn clear(&self) {
-        self.inner().rules.clear();
+        self.state().rules.clear();
     }
 
     /// How often each fault has been applied, by name.
     pub fn applied(&self) -> BTreeMap<&'static str, u64> {
-        self.inner().counts.clone()
+        self.state().applied.clone()
     }
 
     /// The faults of a submission. A repeated submission continues where the last one left off.
@@ -174,15 +191,16 @@ impl Faults {
         requested: &mut RequestedFaults,
         can_be_accepted: bool,
     ) -> AppliedFaults {
-        let mut inner = self.inner();
+        let mut state = self.state();
         if let Some(repeat) = &requested.repeat {
-            inner.repeats.recall(repeat, &mut requested.list);
+            state.repeats.recall(repeat, &mut requested.list);
         }
-        let applied = inner.apply(FaultPlace::Submission, requested.list.iter_mut(), |fault| {
+        let own = requested.list.iter_mut();
+        let applied = state.apply(self.chance, FaultPlace::Submission, own, |fault| {
             can_be_accepted || matches!(fault.effect, Effect::Instead(_))
         });
         if let Some(repeat) = requested.repeat.take() {
-            inner.repeats.keep(repeat, &requested.list);
+            state.repeats.keep(repeat, &requested.list);
         }
         // The task keeps the others.
         requested.list.retain(|spec| !spec.places.contains(&FaultPlace::Submission));
@@ -198,24 +216,30 @@ impl Faults {
         task: Option<&mut RequestedFaults>,
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
-        self.inner().apply(place, requested.list.iter_mut().chain(carried), |_| true)
+        let all = requested.list.iter_mut().chain(carried);
+        self.state().apply(self.chance, place, all, |_| true)
     }
 
     /// The faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
-        self.inner().apply(FaultPlace::Webhook, task.list.iter_mut(), |_| true).webhook_faults()
+        let own = task.list.iter_mut();
+        self.state().apply(self.chance, FaultPlace::Webhook, own, |_| true).webhook_faults()
     }
 }
 
-impl Inner {
-    fn new(chance: Chance) -> Self {
-        Self {
-            chance,
-            draws: 0,
-            rules: Vec::new(),
-            numbered: 0,
-            repeats: Repeats::default(),
-            counts: BTreeMap::new(),
+impl FaultState {
+    /// Checks a state that was read from a document.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let mut counts = self.applied.values().chain([&self.draws, &self.rules_made]);
+        let ids = self.rules.iter().map(|rule| rule.id).chain([self.rules_made.saturating_add(1)]);
+        if self.rules.len() > MAX_RULES {
+            Err("there are more than 10000 rules")
+        } else if !counts.all(|count| *count <= MAX_COUNT) {
+            Err("a counter is larger than 2^53")
+        } else if !ids.is_sorted_by(|one, next| one < next) {
+            Err("the ids of the rules must ascend, at most to `rules_made`")
+        } else {
+            Ok(())
         }
     }
 
@@ -223,11 +247,12 @@ impl Inner {
     /// the rules. Of faults that exclude each other only the first is used up.
     fn apply<'a>(
         &'a mut self,
+        chance: Chance,
         place: FaultPlace,
         own: impl Iterator<Item = &'a mut FaultSpec>,
         may_apply: impl Fn(&FaultSpec) -> bool,
     ) -> AppliedFaults {
-        let Self { chance, draws, rules, counts, .. } = self;
+        let Self { draws, rules, applied: counts, .. } = self;
         let mut applied = AppliedFaults::default();
         for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
             let fits = spec.places.contains(&place) && applied.allows(spec) && may_apply(spec);

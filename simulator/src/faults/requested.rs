@@ -1,6 +1,7 @@
 //! The faults that a request asks for, in a header and in words in its texts.
 
 use axum::http::{HeaderMap, HeaderValue};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tracing::debug;
@@ -21,14 +22,21 @@ pub(super) const MAX_FAULTS: usize = 16;
 const STATUS_WORD: &str = "unknown-status";
 
 /// The faults that a request asks for; for a submission, also those of its task.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct RequestedFaults {
     pub(super) list: Vec<FaultSpec>,
     /// Identifies a repeated submission, if it requests faults of submissions.
+    #[serde(skip)]
     pub(super) repeat: Option<[u8; 32]>,
 }
 
 impl RequestedFaults {
+    /// Whether a request can ask for so many: in its header, and in its words.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.list.len() <= 2 * MAX_FAULTS
+    }
+
     /// The faults in the header of a request at `place`, or what is wrong with the header.
     pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, String> {
         let source = match place {

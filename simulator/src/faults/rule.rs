@@ -1,10 +1,11 @@
 //! Fault rules.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::grammar::FaultSpec;
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Rule {
     pub(super) id: u64,
     pub(super) spec: FaultSpec,

@@ -12,7 +12,10 @@ pub(crate) use self::pattern::RequestPattern;
 pub use self::record::{RequestRecord, RequestViolation};
 use crate::values::log::NumberedLog;
 
-pub(crate) struct Journal(Mutex<NumberedLog<RequestRecord>>);
+pub(crate) struct Journal {
+    requests: Mutex<NumberedLog<RequestRecord>>,
+    max_kept: usize,
+}
 
 /// The requests of a journal that match a pattern.
 pub(crate) struct Found {
@@ -26,11 +29,11 @@ pub(crate) struct Found {
 
 impl Journal {
     pub(crate) fn new(max_kept: usize) -> Self {
-        Self(Mutex::new(NumberedLog::new(max_kept)))
+        Self { requests: Mutex::default(), max_kept }
     }
 
     fn log(&self) -> MutexGuard<'_, NumberedLog<RequestRecord>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the record of a request. It is written when the entry is dropped, whether or not a
@@ -86,7 +89,7 @@ impl Drop for JournalEntry<'_> {
         let faults = (!record.faults.is_empty()).then(|| record.faults.join(", "));
         let reason = record.reason();
         info!(method, path, %region, operation, status, task, faults, reason, ?elapsed, "request");
-        self.journal.log().write(|number| {
+        self.journal.log().write(self.journal.max_kept, |number| {
             record.number = number;
             record
         });

@@ -6,6 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{
     DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, ImageResult, Limits, RgbaImage,
 };
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::completeness::is_whole;
@@ -17,7 +18,8 @@ const MAX_PIXEL_BYTES: u64 = 8;
 const MAX_METADATA_BYTES: u64 = 16 << 20;
 
 /// An image of a request, and its location.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Names and indices joined by dots: `input_image_2`, `keyframes.0`.
     pub(crate) place: String,
@@ -37,15 +39,17 @@ impl Input {
 }
 
 /// An image of a request.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Image {
     Inline(Inline),
     /// Given by its URL, of which only the host is kept. It was not fetched.
     Elsewhere(String),
 }
 
-/// An image whose bytes are in the request.
-#[derive(Clone)]
+/// An image whose bytes are in the request. In a snapshot it is base64.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct Inline {
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) format: ImageFormat,
@@ -53,11 +57,38 @@ pub(crate) struct Inline {
     pub(crate) height: u32,
 }
 
+impl From<Inline> for String {
+    fn from(image: Inline) -> Self {
+        STANDARD.encode(&image.bytes)
+    }
+}
+
+impl TryFrom<String> for Inline {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match read(&text, false, u64::MAX)? {
+            Image::Inline(image) => Ok(image),
+            Image::Elsewhere(_) => Err("the image is a URL".to_owned()),
+        }
+    }
+}
+
 impl Inline {
     /// The stored pixels, with eight bits per channel. Exif orientation and colour profiles are
     /// ignored.
     pub(crate) fn decode(&self) -> ImageResult<RgbaImage> {
         decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
+    }
+
+    pub(crate) fn check_size(&self, max_pixels: u64) -> Result<(), String> {
+        if self.pixels() <= max_pixels {
+            return Ok(());
+        }
+        let Self { width, height, .. } = self;
+        Err(format!(
+            "the image of {width} x {height} pixels exceeds the limit of {max_pixels} pixels"
+        ))
     }
 
     /// Decodes the complete image once, to detect damage. The error does not quote it.
@@ -158,13 +189,9 @@ pub(crate) fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inl
     let format = format_of(&bytes).ok_or("the data is not a jpeg, png or webp image")?;
     let (width, height) =
         reader(&bytes, format, 0).into_dimensions().map_err(|error| undecodable(&error))?;
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > max_pixels {
-        return Err(format!(
-            "the image of {width} x {height} pixels exceeds the limit of {max_pixels} pixels"
-        ));
-    }
-    Ok(Inline { bytes, format, width, height })
+    let image = Inline { bytes, format, width, height };
+    image.check_size(max_pixels)?;
+    Ok(image)
 }
 
 fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<DynamicImage> {

@@ -16,6 +16,23 @@ const REAL_TIME: u64 = 1_000_000;
 /// The furthest that steps can advance the clock: 584 years.
 const END: Duration = Duration::from_nanos(u64::MAX);
 
+/// Moves times so that they are as far from `to` as they were from `from`.
+#[derive(Clone, Copy)]
+pub(crate) struct Shift {
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+}
+
+impl Shift {
+    pub(crate) fn apply(self, time: &mut Duration) {
+        let Self { from, to } = self;
+        *time = match to.checked_sub(from) {
+            Some(later) => time.saturating_add(later),
+            None => time.saturating_sub(from - to),
+        };
+    }
+}
+
 /// A handle to the simulator's clock. Clones share the same clock.
 ///
 /// The clock follows [`tokio::time::Instant`], so it stops on a runtime whose time is paused.

@@ -1,28 +1,29 @@
-//! Snapshots: everything that a simulator knows, as a JSON document without secrets. Each part
-//! saves and restores itself, see the modules `saved`.
+//! Snapshots: everything that a simulator knows, as a JSON document without secrets.
 
 mod restore;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::restore::restore;
 use crate::{
-    billing::accounts::SavedAccounts,
-    faults::SavedFaults,
-    state::AppState,
-    tasks::SavedTasks,
-    values::{names, saved::RestoreError},
+    faults::FaultState,
+    runtime::clock::Shift,
+    state::{AppState, Records},
+    values::names,
 };
 
 /// The version of the documents that this simulator writes and reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+
+/// The moment of every snapshot in its document, so that times are relative to it.
+const TAKEN_AT: Duration = Duration::from_secs(1 << 32);
 
 /// The place of a problem with the whole document.
 const DOCUMENT: &str = "the document";
 
-/// The maximum length of an error of the JSON parser, in characters.
+/// The maximum length of a problem, in characters.
 const MAX_PROBLEM: usize = 300;
 
 /// What a simulator knew at one moment: accounts, tasks, counters, fault rules, and the speed of
@@ -40,12 +41,8 @@ struct Document {
     version: u64,
     /// The speed of the clock.
     speed: f64,
-    polls: u64,
-    delivered: u64,
-    refused: BTreeMap<u16, u64>,
-    accounts: SavedAccounts,
-    tasks: SavedTasks,
-    faults: SavedFaults,
+    records: Records,
+    faults: FaultState,
 }
 
 /// The version of a document, whatever else it has.
@@ -54,22 +51,39 @@ struct Version {
     version: Option<u64>,
 }
 
+/// Why a snapshot was not restored. The simulator is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not restore the snapshot: {place}: {problem}")]
+#[non_exhaustive]
+pub struct RestoreError {
+    /// The part of the document, such as `records.tasks.kept.3`.
+    pub place: String,
+    /// What is wrong there, and what to do about it. Values of the document are quoted only in
+    /// part.
+    pub problem: String,
+}
+
+impl RestoreError {
+    fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        // Both may quote the document.
+        Self {
+            place: names::printable(&place.into()),
+            problem: names::bounded(&problem.into(), MAX_PROBLEM),
+        }
+    }
+}
+
 impl Snapshot {
     /// The current state, without the journal and the webhooks.
     pub(crate) fn of(state: &AppState) -> Self {
-        let mut records = state.records();
+        let mut current = state.records();
         let now = state.clock.unix_now();
-        records.tasks.settle(now, state.retention());
-        Self(Arc::new(Document {
-            version: VERSION,
-            speed: state.clock.speed(),
-            polls: records.polls,
-            delivered: records.delivered,
-            refused: records.refused.clone(),
-            accounts: SavedAccounts::of(&records.accounts, now),
-            tasks: SavedTasks::of(&records.tasks, now),
-            faults: state.faults.saved(),
-        }))
+        current.tasks.settle(now, state.retention());
+        let (mut records, faults) = (current.clone(), state.faults.snapshot());
+        drop(current);
+        records.tasks.drop_pictures();
+        records.move_times(Shift { from: now, to: TAKEN_AT });
+        Self(Arc::new(Document { version: VERSION, speed: state.clock.speed(), records, faults }))
     }
 
     /// The document, as JSON. Its content may change with its `version`.
@@ -84,38 +98,28 @@ impl Snapshot {
     ///
     /// If it is not JSON, has another version, or has unknown, missing or invalid fields.
     pub fn from_json(json: &[u8]) -> Result<Self, RestoreError> {
-        let wrong = |problem: String| RestoreError::new(DOCUMENT, problem);
-        let Version { version } =
-            serde_json::from_slice(json).map_err(|error| wrong(shown(&error)))?;
-        match version {
-            Some(VERSION) => {}
-            Some(other) => {
-                return Err(wrong(format!(
-                    "version {other} is not supported, only {VERSION}: take the snapshot again \
-                     with this version of the simulator"
-                )));
-            }
-            None => {
-                return Err(wrong(
-                    "`version` is missing: send what GET /api/snapshot returned".to_owned(),
-                ));
-            }
+        let Version { version } = serde_json::from_slice(json)
+            .map_err(|error| RestoreError::new(DOCUMENT, error.to_string()))?;
+        let problem = match version {
+            Some(VERSION) => None,
+            Some(other) => Some(format!(
+                "version {other} is not supported, only {VERSION}: take the snapshot again with \
+                 this version of the simulator"
+            )),
+            None => Some("`version` is missing: send what GET /api/snapshot returned".to_owned()),
+        };
+        if let Some(problem) = problem {
+            return Err(RestoreError::new(DOCUMENT, problem));
         }
         let mut reader = serde_json::Deserializer::from_slice(json);
         let document = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = error.path().to_string();
-            // The path of the document is a dot, and that of an invalid name ends with `?`.
-            let path = path.trim_end_matches(".?").trim_start_matches('.');
-            let place = if path.is_empty() { DOCUMENT.to_owned() } else { names::printable(path) };
-            RestoreError::new(place, shown(error.inner()))
+            // The path of the document is a dot.
+            let place = if path == "." { DOCUMENT } else { &path };
+            RestoreError::new(place, error.inner().to_string())
         })?;
         Ok(Self(Arc::new(document)))
     }
-}
-
-/// An error of the parser, which may quote the document.
-fn shown(error: &serde_json::Error) -> String {
-    names::bounded(&error.to_string(), MAX_PROBLEM)
 }
 
 impl fmt::Debug for Snapshot {

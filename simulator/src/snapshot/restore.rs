@@ -1,41 +1,69 @@
 //! Restores a snapshot: checks all of it, and only then replaces the state.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use super::{DOCUMENT, Document, Snapshot};
+use super::{DOCUMENT, Document, RestoreError, Snapshot, TAKEN_AT};
 use crate::{
-    faults::Faults,
-    media::{images, paint::PictureLimits},
-    request::json::{self, Excess},
+    media::{images::Image, paint::PictureLimits},
+    request::json,
     runtime::{
         clock::Clock,
         workers::{JobSize, Panicked},
     },
     state::{AppState, Records},
-    tasks::{RestoreContext, SavedTask},
-    values::saved::{RestoreError, Restored, check_count, ensure},
+    tasks::Task,
+    values::MAX_COUNT,
 };
+
+/// What is wrong with a part of the document.
+type Checked = Result<(), String>;
 
 /// Replaces the state by that of a snapshot. Decodes each image in its turn, so that other requests
 /// are delayed little.
-pub(crate) async fn restore(state: &Arc<AppState>, snapshot: &Snapshot) -> Restored {
-    let Snapshot(document) = snapshot;
-    for index in 0..document.tasks.kept.len() {
-        let checked = check_images(state, document, index).await;
-        checked.map_err(|error| error.within(format!("tasks.kept[{index}]")))?;
+pub(crate) async fn restore(
+    state: &Arc<AppState>,
+    Snapshot(document): &Snapshot,
+) -> Result<(), RestoreError> {
+    let (job_state, job_document) = (Arc::clone(state), Arc::clone(document));
+    let check = move || check(&job_state, &job_document);
+    state.readers.run(JobSize::Large, check).await.map_err(failed)??;
+    for task in document.records.tasks.iter() {
+        let checked = check_images(state, task).await.map_err(failed)?;
+        checked.map_err(|problem| RestoreError::new(place(task), problem))?;
     }
     let (job_state, document) = (Arc::clone(state), Arc::clone(document));
-    let job = move || {
-        let now = job_state.clock.unix_now();
-        let (records, faults) = build(&job_state, &document, now)?;
-        job_state.replace(records, now, &faults, document.speed);
-        Ok(())
+    let replace = move || {
+        let Document { records, faults, speed, .. } = &*document;
+        let mut records = records.clone();
+        records.accounts.learn_keys(&job_state.records().accounts);
+        job_state.replace(records, TAKEN_AT, faults.clone(), *speed);
     };
-    state.readers.run(JobSize::Large, job).await.unwrap_or_else(failed)
+    state.readers.run(JobSize::Large, replace).await.map_err(failed)
 }
 
-fn failed(_: Panicked) -> Restored {
-    Err(RestoreError::new(DOCUMENT, "the simulator failed while it read the document"))
+fn failed(_: Panicked) -> RestoreError {
+    RestoreError::new(DOCUMENT, "the simulator failed while it read the document")
+}
+
+fn place(task: &Task) -> String {
+    format!("records.tasks, the task {}", task.id)
+}
+
+/// Decodes the images of a task's request, and its picture if the snapshot contains it.
+async fn check_images(state: &AppState, task: &Task) -> Result<Checked, Panicked> {
+    for input in &task.picture.inputs {
+        let Image::Inline(image) = &input.image else { continue };
+        let image = image.clone();
+        let size = JobSize::of_pixels(image.pixels());
+        let checked = state.readers.run(size, move || image.check()).await?;
+        if let Err(problem) = checked {
+            return Ok(Err(format!("{}: {problem}", input.place)));
+        }
+    }
+    let Some(painted) = task.painted.clone() else { return Ok(Ok(())) };
+    let (picture, limits) = (task.picture.clone(), limits(state));
+    let size = JobSize::of_pixels(picture.work());
+    state.readers.run(size, move || picture.check_rendered(&painted, &limits)).await
 }
 
 fn limits(state: &AppState) -> PictureLimits {
@@ -46,74 +74,44 @@ fn limits(state: &AppState) -> PictureLimits {
     }
 }
 
-/// Decodes the images of a task's request, and its picture if the snapshot contains it.
-async fn check_images(state: &AppState, document: &Arc<Document>, index: usize) -> Restored {
-    let limits = limits(state);
-    let Some(task) = document.tasks.kept.get(index) else { return Ok(()) };
-    for (place, bytes) in task.picture.images() {
-        let wrong = |problem| RestoreError::new(format!("picture.{place}"), problem);
-        let image = images::inline(&**bytes, limits.input_pixels).map_err(wrong)?;
-        let size = JobSize::of_pixels(image.pixels());
-        let checked = state.readers.run(size, move || image.check()).await;
-        checked.map_or_else(failed, |checked| checked.map_err(wrong))?;
+/// Checks everything but the pixels of images: what a part claims about itself, and what it refers
+/// to.
+fn check(state: &AppState, document: &Document) -> Result<(), RestoreError> {
+    let Document {
+        speed, records: Records { tasks, accounts, polls, delivered, refused, .. }, ..
+    } = document;
+    if !(0.0..=Clock::MAX_SPEED).contains(speed) {
+        return Err(RestoreError::new("speed", "must be from 0 to 100000"));
     }
-    if task.painted.is_none() {
-        return Ok(());
+    if refused.values().chain([polls, delivered]).any(|count| *count > MAX_COUNT) {
+        return Err(RestoreError::new("records", "a counter is larger than 2^53"));
     }
-    let (size, document) = (JobSize::of_pixels(task.picture.pixels()), Arc::clone(document));
-    let check = move || {
-        let task = document.tasks.kept.get(index);
-        let rendered = task.and_then(SavedTask::rendered);
-        rendered.map_or(Ok(()), |(picture, bytes)| picture.check_rendered(bytes, &limits))
-    };
-    state.readers.run(size, check).await.unwrap_or_else(failed)
+    let checked = accounts.check(|pattern| state.contract.check_pattern(pattern));
+    checked.map_err(|problem| RestoreError::new("records.accounts", problem))?;
+    let checked = tasks.check(TAKEN_AT);
+    checked.map_err(|problem| RestoreError::new("records.tasks", problem))?;
+    for task in tasks.iter() {
+        let checked = check_task(state, document, task);
+        checked.map_err(|problem| RestoreError::new(place(task), problem))?;
+    }
+    document.faults.check().map_err(|problem| RestoreError::new("faults", problem))
 }
 
-/// Builds the state at the Unix time `now`. The images have been decoded before.
-fn build(state: &AppState, document: &Document, now: Duration) -> Restored<(Records, Faults)> {
-    let problem = "the speed of the clock must be from 0 to 100000";
-    ensure((0.0..=Clock::MAX_SPEED).contains(&document.speed), "speed", problem)?;
-    check_count(document.polls, "polls")?;
-    check_count(document.delivered, "delivered")?;
-    document.refused.values().try_for_each(|count| check_count(*count, "refused"))?;
-    for (index, task) in document.tasks.kept.iter().enumerate() {
-        check_request(&task.request)
-            .map_err(|error| error.within(format!("tasks.kept[{index}]")))?;
+fn check_task(state: &AppState, document: &Document, task: &Task) -> Checked {
+    let Task { operation, operation_id, picture, .. } = task;
+    let is_operation = state.contract.submission(operation).is_some_and(|(id, submission)| {
+        (id, submission.rules.kind) == (operation_id, picture.kind)
+            && *operation == picture.operation
+    });
+    if !is_operation {
+        return Err("the contract has no such operation".to_owned());
     }
-    let accounts = document.accounts.restore(&state.contract, now);
-    let mut accounts = accounts.map_err(|error| error.within("accounts"))?;
-    // The settings were valid at the start.
-    if let Ok(configured) = state.configured_accounts() {
-        accounts.learn_keys(&configured);
+    if !document.records.accounts.has_project(&task.project) {
+        return Err("the organization has no project of this id".to_owned());
     }
-    let context = RestoreContext {
-        contract: &state.contract,
-        accounts: &accounts,
-        base: &|region| state.base(region).to_owned(),
-        limits: limits(state),
-        now,
-    };
-    let tasks = document.tasks.restore(&context, state.retention());
-    let tasks = tasks.map_err(|error| error.within("tasks"))?;
-    let faults = document.faults.restore(state.chance);
-    let faults = faults.map_err(|error| error.within("faults"))?;
-    let records = Records {
-        tasks,
-        accounts,
-        polls: document.polls,
-        delivered: document.delivered,
-        refused: document.refused.clone(),
-        resets: 0,
-    };
-    Ok((records, faults))
-}
-
-/// Checks the limits of a request's body, which is kept as text, and parsed when it is shown.
-fn check_request(request: &str) -> Restored {
-    let problem = match json::excess(request.as_bytes()) {
-        None => return Ok(()),
-        Some(Excess::Values) => "the body has too many values",
-        Some(Excess::Name) => "a name in the body is too long",
-    };
-    Err(RestoreError::new("request", problem))
+    if json::excess(task.request.json().as_bytes()).is_some() {
+        return Err("its request has too many values, or too long a name".to_owned());
+    }
+    task.check(TAKEN_AT)?;
+    picture.check(&limits(state))
 }

@@ -2,28 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::Value;
 use url::Url;
 
-use crate::{
-    media::images,
-    values::{
-        saved::{RestoreError, Restored, ensure},
-        texts,
-    },
-    webhooks,
-};
+use crate::{media::images, values::texts, webhooks};
 
 /// A larger request, without its images, is not kept.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 
 /// The body as the log shows it: images summarized, secrets redacted, the webhook URL without its
 /// query.
-pub(crate) struct LoggedRequest {
-    /// As text, which takes much less memory than many small values.
-    json: Box<str>,
-    pub(crate) prompt: Box<str>,
-}
+///
+/// It is kept as text, which takes much less memory than many small values.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct LoggedRequest(Box<str>);
 
 impl LoggedRequest {
     /// Summarizes a body whose images are summarized and whose secrets are redacted, with the
@@ -32,28 +25,16 @@ impl LoggedRequest {
         if let Some(address) = body.get_mut("webhook_url").filter(|address| address.is_string()) {
             *address = webhooks::shown(address.as_str().unwrap_or_default()).into();
         }
-        let prompt = body.get("prompt").and_then(Value::as_str).unwrap_or_default();
-        let prompt = Box::from(prompt);
         if let (Value::Object(body), Value::Object(unlisted)) = (&mut body, unlisted) {
             body.extend(unlisted);
         }
         let json = body.to_string();
         if json.len() > MAX_KEPT_BYTES {
             let note = format!("[a request of {} bytes without its images, not kept]", json.len());
-            Self { json: Value::from(note).to_string().into(), prompt: Box::default() }
+            Self(Value::from(note).to_string().into())
         } else {
-            Self { prompt, json: json.into() }
+            Self(json.into())
         }
-    }
-
-    /// The request in a snapshot. `prompt` is that of the picture.
-    pub(super) fn restore(json: &str, prompt: &str) -> Restored<Self> {
-        ensure(json.len() <= MAX_KEPT_BYTES, "request", "the request is larger than 256 KiB")?;
-        let body: Value = serde_json::from_str(json)
-            .map_err(|_| RestoreError::new("request", "the text is not JSON"))?;
-        // A note instead of a large request has no prompt.
-        let prompt = if body.is_object() { prompt } else { "" };
-        Ok(Self { json: json.into(), prompt: prompt.into() })
     }
 
     /// Summarizes the body of a refused request, which may be anything. Returns `None` if it is not
@@ -74,16 +55,21 @@ impl LoggedRequest {
 
     /// The text of the JSON.
     pub(crate) fn json(&self) -> &str {
-        &self.json
+        &self.0
     }
 
     pub(crate) fn body(&self) -> Value {
-        serde_json::from_str(&self.json).unwrap_or_default()
+        serde_json::from_str(&self.0).unwrap_or_default()
     }
 
-    /// The memory it takes, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.json.len() + self.prompt.len()
+    /// Whether the body is kept, and not a note in its place.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.starts_with('{')
+    }
+
+    /// Whether it can have been kept of a request.
+    pub(super) fn is_possible(&self) -> bool {
+        self.0.len() <= MAX_KEPT_BYTES && serde_json::from_str::<IgnoredAny>(&self.0).is_ok()
     }
 }
 

@@ -4,7 +4,6 @@ pub(crate) mod counts;
 pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
-mod saved;
 pub(crate) mod timeline;
 mod view;
 
@@ -14,8 +13,8 @@ use std::{
 };
 
 use axum::body::Bytes;
+use serde::{Deserialize, Serialize};
 
-pub(crate) use self::saved::{RestoreContext, SavedTask, SavedTasks};
 pub use self::view::TaskView;
 use crate::{
     billing::{
@@ -24,15 +23,22 @@ use crate::{
     },
     contract::Region,
     media::{images::Image, paint::Picture},
+    runtime::clock::Shift,
     tasks::logged_request::LoggedRequest,
     tasks::outcome::{Directives, Outcome, UNKNOWN_STATUS},
     tasks::timeline::Timeline,
+    values::{MAX_COUNT, formats},
 };
 
 /// The approximate size of a task without its request, its images and its picture.
 const RECORD_BYTES: usize = 2560;
 
+/// More than the ignored fields of any request.
+const MAX_IGNORED: usize = 32;
+
 /// A stored task.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) project: ProjectRef,
@@ -40,6 +46,7 @@ pub(crate) struct Task {
     pub(crate) operation_id: String,
     pub(crate) region: Region,
     /// The base URL at which its client reached the simulator.
+    #[serde(skip)]
     pub(crate) base: String,
     pub(crate) request: LoggedRequest,
     /// The names of the request's fields without an effect.
@@ -48,6 +55,7 @@ pub(crate) struct Task {
     /// Whether the images were dropped, so that the picture can't be rendered any more.
     pub(crate) images_dropped: bool,
     /// The picture, once it has been rendered.
+    #[serde(with = "formats::base64", default, skip_serializing_if = "Option::is_none")]
     pub(crate) painted: Option<Bytes>,
     pub(crate) directives: Directives,
     pub(crate) cost: Credits,
@@ -69,8 +77,33 @@ impl Task {
             Image::Elsewhere(_) => 0,
         });
         let painted = self.painted.as_ref().map_or(0, Bytes::len);
-        let texts = self.request.bytes() + self.picture.prompt.len();
+        let texts = self.request.json().len() + self.picture.prompt.len();
         (RECORD_BYTES + texts + painted + images.sum::<usize>()) as u64
+    }
+
+    /// Checks what a task of a document says about itself, at the time `now`.
+    pub(crate) fn check(&self, now: Duration) -> Result<(), String> {
+        let problem = if self.accepted_at > now || self.final_at < self.accepted_at {
+            "a task is accepted before the snapshot, and before it ends"
+        } else if self.polls.max(self.deliveries) > MAX_COUNT || !self.timeline.is_possible() {
+            "a counter is larger than 2^53, or the timeline is too long"
+        } else if !self.directives.faults.is_possible() || self.ignored.len() > MAX_IGNORED {
+            "it has more faults or ignored fields than a request"
+        } else if !self.request.is_possible() {
+            "its request is larger than 256 KiB, or not JSON"
+        } else if self.images_dropped && !self.picture.inputs.is_empty() {
+            "its images were dropped, but the picture has some"
+        } else if self.painted.is_some() && !self.images_dropped {
+            "the rendered picture is only contained if the images were dropped"
+        } else {
+            return Ok(());
+        };
+        Err(problem.to_owned())
+    }
+
+    /// The prompt of its request, unless that is too large to be kept.
+    pub(crate) fn prompt(&self) -> &str {
+        if self.request.is_kept() { &self.picture.prompt } else { "" }
     }
 
     /// The outcome, once the task has ended.
@@ -97,23 +130,30 @@ impl Task {
 }
 
 /// The stored tasks.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Tasks {
+    accepted: u64,
+    ready: u64,
+    failed: u64,
     /// By number, which is the order of their acceptance.
     kept: BTreeMap<u64, Task>,
     /// The number of each id.
+    #[serde(skip)]
     numbers: HashMap<String, u64>,
-    accepted: u64,
     /// The tasks in progress, by the moment they end.
+    #[serde(skip)]
     active: HashMap<ProjectRef, BTreeSet<(Duration, u64)>>,
     /// The tasks with a final status, in the order in which they got it.
+    #[serde(skip)]
     finished: VecDeque<u64>,
     /// Those of them that still have their images.
+    #[serde(skip)]
     with_images: VecDeque<u64>,
     /// The operations of the kept tasks, with the number of tasks of each.
+    #[serde(skip)]
     operations: BTreeMap<String, u64>,
-    ready: u64,
-    failed: u64,
+    #[serde(skip)]
     bytes: u64,
 }
 
@@ -284,8 +324,70 @@ impl Tasks {
         self.active.values().flatten().filter_map(|(_, number)| self.kept.get(number))
     }
 
+    /// Drops the pictures that can be rendered again.
+    pub(crate) fn drop_pictures(&mut self) {
+        for task in self.kept.values_mut().filter(|task| !task.images_dropped) {
+            task.painted = None;
+        }
+    }
+
+    /// Moves the times of all tasks, which have to be indexed afterwards.
+    pub(crate) fn move_times(&mut self, times: Shift) {
+        for task in self.kept.values_mut() {
+            times.apply(&mut task.accepted_at);
+            times.apply(&mut task.final_at);
+            task.timeline.move_times(times);
+        }
+    }
+
+    /// Makes everything that is not in a document: base URLs and indexes.
+    pub(crate) fn index(
+        &mut self,
+        now: Duration,
+        retention: Retention,
+        base: impl Fn(Region) -> String,
+    ) {
+        let Self { accepted, ready, failed, kept, .. } = std::mem::take(self);
+        for (number, mut task) in kept {
+            task.base = base(task.region);
+            self.accepted = number;
+            self.insert(task);
+        }
+        self.settle(now, retention);
+        (self.accepted, self.ready, self.failed) = (accepted, ready, failed);
+    }
+
+    /// Checks the tasks of a document with the time `now`, but not what each contains.
+    pub(crate) fn check(&self, now: Duration) -> Result<(), &'static str> {
+        let ids: BTreeSet<_> = self.kept.values().map(|task| &task.id).collect();
+        if ids.len() < self.kept.len() || !ids.iter().all(|id| is_task_id(id)) {
+            return Err("an id occurs twice, or is not that of a task");
+        }
+        let outcomes = || self.kept.values().map(|task| task.outcome(now));
+        let ready = outcomes().filter(|outcome| *outcome == Some(Outcome::Ready)).count() as u64;
+        let active = outcomes().filter(Option::is_none).count() as u64;
+        let failed = self.kept.len() as u64 - ready - active;
+        let ended = self.ready.saturating_add(self.failed);
+        let holds = self.kept.last_key_value().is_none_or(|(last, _)| *last < self.accepted)
+            && self.accepted <= MAX_COUNT
+            && (ready <= self.ready && failed <= self.failed)
+            && ended.saturating_add(active) <= self.accepted;
+        holds
+            .then_some(())
+            .ok_or("the counters `accepted`, `ready` and `failed` do not fit the tasks")
+    }
+
     /// The tasks in the order of their acceptance.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Task> {
         self.kept.values()
     }
+}
+
+/// Whether a text has the form of a UUID in lower case.
+fn is_task_id(text: &str) -> bool {
+    let fits = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(fits)
 }

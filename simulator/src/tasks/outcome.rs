@@ -45,7 +45,8 @@ impl Outcome {
 pub(crate) const UNKNOWN_STATUS: &str = "Warming the kiln";
 
 /// What the words in a request select.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Directives {
     pub(crate) outcome: Outcome,
     pub(crate) unknown_status: bool,

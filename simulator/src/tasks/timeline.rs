@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{runtime::clock::Shift, values::MAX_COUNT};
+
 /// The maximum number of different happenings to remember of a task.
-pub(super) const MAX_HAPPENINGS: usize = 24;
+const MAX_HAPPENINGS: usize = 24;
 
 /// What clients did with a task. Equal happenings are counted and not repeated, so a task that is
 /// polled for hours takes no more memory than one that is polled twice.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Timeline(Vec<Happening>);
 
 /// One kind of happening: how often it happened, and when first and last.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Happening {
     pub(crate) kind: HappeningKind,
     /// The status in a poll response, or the name of the fault that replaced the response.
@@ -48,15 +52,19 @@ impl Timeline {
         }
     }
 
-    pub(super) fn of(happenings: Vec<Happening>) -> Self {
-        Self(happenings)
+    /// Moves all happenings.
+    pub(super) fn move_times(&mut self, times: Shift) {
+        for Happening { first, last, .. } in &mut self.0 {
+            times.apply(first);
+            times.apply(last);
+        }
     }
 
-    /// Moves all happenings.
-    pub(super) fn delay(&mut self, by: Duration) {
-        for Happening { first, last, .. } in &mut self.0 {
-            (*first, *last) = (first.saturating_add(by), last.saturating_add(by));
-        }
+    /// Whether it can have been recorded.
+    pub(super) fn is_possible(&self) -> bool {
+        let Self(happenings) = self;
+        happenings.len() <= MAX_HAPPENINGS
+            && happenings.iter().all(|happening| happening.count <= MAX_COUNT)
     }
 
     pub(crate) fn happenings(&self) -> &[Happening] {

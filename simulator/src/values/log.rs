@@ -2,49 +2,34 @@
 
 use std::collections::VecDeque;
 
-use super::saved::{RestoreError, Restored, check_count, check_length};
+use serde::{Deserialize, Serialize};
 
+use super::MAX_COUNT;
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct NumberedLog<T> {
+    /// Oldest first.
     entries: VecDeque<T>,
     written: u64,
     /// The number of entries that were dropped, because there were too many.
+    #[serde(skip)]
     dropped: u64,
-    max_kept: usize,
+}
+
+impl<T> Default for NumberedLog<T> {
+    fn default() -> Self {
+        Self { entries: VecDeque::new(), written: 0, dropped: 0 }
+    }
 }
 
 impl<T> NumberedLog<T> {
-    pub(crate) fn new(max_kept: usize) -> Self {
-        Self { entries: VecDeque::new(), written: 0, dropped: 0, max_kept }
-    }
-
-    /// The log with these entries, oldest first, whose numbers are consecutive.
-    pub(crate) fn restore(
-        max_kept: usize,
-        entries: &[T],
-        number: impl Fn(&T) -> u64,
-    ) -> Restored<Self>
-    where
-        T: Clone,
-    {
-        check_length(entries.len(), max_kept, "")?;
-        let written = entries.last().map_or(0, &number);
-        check_count(written, "")?;
-        let place = |index: usize| format!("[{index}].number");
-        let dropped = written.checked_sub(entries.len() as u64);
-        for (index, entry) in entries.iter().enumerate() {
-            if dropped.map(|dropped| dropped + index as u64 + 1) != Some(number(entry)) {
-                return Err(RestoreError::new(place(index), "the numbers are not consecutive"));
-            }
-        }
-        let entries = entries.iter().cloned().collect();
-        Ok(Self { entries, written, dropped: dropped.unwrap_or(0), max_kept })
-    }
-
-    /// Writes the entry that `entry` makes from its number, counted from 1.
-    pub(crate) fn write(&mut self, entry: impl FnOnce(u64) -> T) {
+    /// Writes the entry that `entry` makes from its number, counted from 1. Of more than `max_kept`
+    /// entries, the oldest are dropped.
+    pub(crate) fn write(&mut self, max_kept: usize, entry: impl FnOnce(u64) -> T) {
         self.written += 1;
         self.entries.push_back(entry(self.written));
-        if self.entries.len() > self.max_kept {
+        while self.entries.len() > max_kept {
             self.entries.pop_front();
             self.dropped += 1;
         }
@@ -69,6 +54,13 @@ impl<T> NumberedLog<T> {
         self.dropped
     }
 
+    /// Whether the numbers of the entries ascend up to that of the last written one, as they do
+    /// unless the log was read from a document.
+    pub(crate) fn is_in_order(&self, number: impl Fn(&T) -> u64) -> bool {
+        let numbers = self.entries.iter().map(number).chain([self.written.saturating_add(1)]);
+        self.written <= MAX_COUNT && numbers.is_sorted_by(|one, next| one < next)
+    }
+
     /// The kept entries, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().rev()
@@ -81,9 +73,9 @@ mod tests {
 
     #[test]
     fn the_oldest_entries_are_dropped() {
-        let mut log = NumberedLog::new(3);
+        let mut log = NumberedLog::default();
         for _ in 0..5 {
-            log.write(|number| number);
+            log.write(3, |number| number);
         }
         assert_eq!(log.newest().copied().collect::<Vec<_>>(), [5, 4, 3]);
         assert_eq!((log.written(), log.dropped()), (5, 2));

@@ -74,9 +74,9 @@ async fn a_finetune_that_is_shared_during_its_training_is_usable_only_after_it()
     assert_eq!(shared.status, 200);
     assert_eq!(use_of(&bench, "my-style").await, 422);
     let saved = serde_json::from_slice::<Value>(&bench.sim.snapshot().to_json()).unwrap();
-    let finetunes = saved.pointer("/accounts/organizations/0/finetunes").unwrap();
-    let [_, finetune] = &finetunes.as_array().unwrap()[..] else { panic!("{finetunes}") };
-    let training = (&finetune["shared"], &finetune["training"]["task"]);
+    let finetunes = &saved["records"]["accounts"]["organizations"]["default"]["finetunes"];
+    let finetune = &finetunes["my-style"];
+    let training = (&finetune["finetune"]["shared"], &finetune["trained_by"]);
     assert_eq!(training, (&json!(true), &task["id"]), "{finetune}");
     bench.sample(&task).await;
     assert_eq!(use_of(&bench, "my-style").await, 200);

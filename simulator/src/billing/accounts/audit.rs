@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::{
-    log::NumberedLog,
-    saved::{Restored, check_text},
-};
+use crate::values::log::NumberedLog;
 
 /// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
@@ -50,13 +47,8 @@ pub struct AuditEntry {
     pub done: bool,
 }
 
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct AuditLog(NumberedLog<AuditEntry>);
-
-impl Default for AuditLog {
-    fn default() -> Self {
-        Self(NumberedLog::new(MAX_KEPT))
-    }
-}
 
 impl AuditLog {
     pub(super) fn write(
@@ -67,7 +59,7 @@ impl AuditLog {
         action: String,
         done: bool,
     ) {
-        self.0.write(|number| AuditEntry {
+        self.0.write(MAX_KEPT, |number| AuditEntry {
             number,
             unix_seconds: unix.as_secs(),
             actor: actor.to_owned(),
@@ -77,13 +69,8 @@ impl AuditLog {
         });
     }
 
-    /// The log with these entries, oldest first.
-    pub(super) fn restore(entries: &[AuditEntry]) -> Restored<Self> {
-        for entry in entries {
-            let texts = [&entry.actor, &entry.action].into_iter().chain(&entry.organization);
-            texts.into_iter().try_for_each(|text| check_text(text, ""))?;
-        }
-        NumberedLog::restore(MAX_KEPT, entries, |entry| entry.number).map(Self)
+    pub(super) fn is_in_order(&self) -> bool {
+        self.0.is_in_order(|entry| entry.number)
     }
 
     /// The entries, newest first.

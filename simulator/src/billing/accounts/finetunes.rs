@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Accounts, ProjectRef, settings::Finetune};
+use crate::runtime::clock::Shift;
 
 /// The maximum length of the name of a trained finetune, in characters.
 pub(crate) const MAX_NAME: usize = 100;
 
 /// A stored finetune.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StoredFinetune {
     pub(super) finetune: Finetune,
     /// The Unix time at which its training ends.
@@ -85,11 +90,11 @@ impl Accounts {
         }
     }
 
-    /// Moves the ends of all trainings.
-    pub(crate) fn delay(&mut self, by: Duration) {
+    /// Moves the ends of all trainings from one clock to another.
+    pub(crate) fn move_times(&mut self, times: Shift) {
         let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
         for stored in finetunes.filter(|stored| !stored.trained_by.is_empty()) {
-            stored.usable_at = stored.usable_at.saturating_add(by);
+            times.apply(&mut stored.usable_at);
         }
     }
 

@@ -5,10 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 
 use super::{KEY_HEADER, ProjectRef};
-use crate::{runtime::chance::hex, values::secret::Secret};
+use crate::runtime::chance::hex;
 
 /// The SHA-256 of a key, by which keys are found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Digest([u8; 32]);
 
 impl Digest {
@@ -37,19 +37,18 @@ fn parsed(text: &str) -> Option<[u8; 32]> {
     (hex(&bytes) == text).then_some(bytes)
 }
 
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Key {
+    pub(super) number: u64,
     pub(super) name: String,
-    pub(super) digest: Digest,
     pub(super) masked: String,
-    /// The key itself, to reveal it. Unknown if it comes from a snapshot.
-    pub(super) secret: Option<Secret<String>>,
     pub(super) project: ProjectRef,
 }
 
 impl Key {
-    pub(super) fn new(name: String, secret: Secret<String>, project: ProjectRef) -> Self {
-        let (digest, masked) = (Digest::of(secret.expose()), masked(secret.expose()));
-        Self { name, digest, masked, secret: Some(secret), project }
+    pub(super) fn id(&self) -> String {
+        format!("key-{}", self.number)
     }
 }
 
@@ -57,7 +56,7 @@ impl Key {
 const SHOWN: usize = 4;
 
 /// A masked key: its last four characters, if at least eight others stay hidden.
-fn masked(secret: &str) -> String {
+pub(super) fn masked(secret: &str) -> String {
     let shown = secret.len().checked_sub(SHOWN).filter(|hidden| *hidden >= 8);
     format!("…{}", shown.and_then(|hidden| secret.get(hidden..)).unwrap_or_default())
 }

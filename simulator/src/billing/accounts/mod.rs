@@ -5,19 +5,19 @@ mod change;
 mod finetunes;
 mod key;
 mod role;
-mod saved;
 mod settings;
 mod spending;
 mod start;
 mod view;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
 
 use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
@@ -25,10 +25,9 @@ use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
-use self::key::{Digest, Key};
+use self::key::{Digest, Key, is_masked};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
-pub(crate) use self::saved::SavedAccounts;
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
 use self::spending::Spending;
 pub use self::spending::{Spent, Usage};
@@ -39,14 +38,18 @@ use crate::{
         credits::Credits,
         ledger::{Account, Ledger, Purpose},
     },
-    values::pattern,
+    values::{MAX_COUNT, pattern, secret::Secret},
 };
 
 /// The header that contains the key.
 pub(crate) const KEY_HEADER: &str = "x-key";
 
+/// More than the name of any operation.
+const MAX_PATTERN_BYTES: usize = 256;
+
 /// The ids of a project and its organization.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ProjectRef {
     pub(crate) organization: Arc<str>,
     pub(crate) project: Arc<str>,
@@ -66,20 +69,24 @@ pub(crate) enum Unpaid {
     OverLimit { cost: Credits, period: &'static str, limit: Credits },
 }
 
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Accounts {
     /// By id.
     organizations: BTreeMap<Arc<str>, OrganizationRecord>,
-    /// By id.
-    keys: BTreeMap<String, Key>,
-    /// The ids of keys by their digests.
-    key_ids: HashMap<Digest, String>,
-    /// The number of keys created so far, which is part of the last one's id.
+    keys: BTreeMap<Digest, Key>,
+    /// The keys themselves, to reveal them. That of a key from a snapshot may be unknown.
+    #[serde(skip)]
+    secrets: HashMap<Digest, Secret<String>>,
+    /// The number of keys created so far, which is that of the last one.
     keys_made: u64,
     ledger: Ledger,
     audit: AuditLog,
 }
 
 /// A stored organization.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OrganizationRecord {
     name: String,
     owner: String,
@@ -91,6 +98,8 @@ struct OrganizationRecord {
 }
 
 /// A stored project.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ProjectRecord {
     name: String,
     endpoints: Option<Vec<String>>,
@@ -104,25 +113,20 @@ impl Accounts {
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
         let given =
             headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
-        let id = given.to_str().ok().and_then(|key| self.key_ids.get(&Digest::of(key)));
-        let key = id
-            .and_then(|id| self.keys.get(id))
-            .ok_or("Not authenticated: the key in x-key is unknown")?;
+        let key = given.to_str().ok().and_then(|key| self.keys.get(&Digest::of(key)));
+        let key = key.ok_or("Not authenticated: the key in x-key is unknown")?;
         Ok(key.project.clone())
     }
 
     /// Whether this is a key of a project.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
-        self.key_ids.contains_key(&Digest::of(key))
+        self.keys.contains_key(&Digest::of(key))
     }
 
-    /// Adds the complete keys that other accounts know to those that are only digests.
+    /// Adds the complete keys that other accounts know.
     pub(crate) fn learn_keys(&mut self, other: &Self) {
-        for key in self.keys.values_mut().filter(|key| key.secret.is_none()) {
-            let id = other.key_ids.get(&key.digest);
-            let known = id.and_then(|id| other.keys.get(id));
-            key.secret = known.and_then(|known| known.secret.clone());
-        }
+        let secrets = other.secrets.iter();
+        self.secrets.extend(secrets.map(|(digest, secret)| (*digest, secret.clone())));
     }
 
     pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {
@@ -195,6 +199,44 @@ impl Accounts {
     /// The sum of all charges.
     pub(crate) fn charged(&self) -> Credits {
         self.ledger.balance(&Account::Charged)
+    }
+
+    /// Checks accounts that were read from a document. `check_pattern` checks the name of an
+    /// endpoint.
+    pub(crate) fn check(
+        &self,
+        check_pattern: impl Fn(&str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut patterns = BTreeSet::new();
+        for (id, organization) in &self.organizations {
+            organization
+                .check(id)
+                .map_err(|problem| format!("the organization `{id}`: {problem}"))?;
+            let projects = organization.projects.values();
+            patterns.extend(projects.flat_map(|project| project.endpoints.iter().flatten()));
+        }
+        if patterns.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
+            return Err("the name of an endpoint is too long".to_owned());
+        }
+        patterns.into_iter().try_for_each(|pattern| check_pattern(pattern))?;
+        let mut numbers = BTreeSet::new();
+        let is_valid = |key: &Key| {
+            (1..=self.keys_made).contains(&key.number)
+                && numbers.insert(key.number)
+                && is_masked(&key.masked)
+                && self.has_project(&key.project)
+        };
+        if self.keys_made > MAX_COUNT || !self.keys.values().all(is_valid) {
+            return Err(
+                "a key has no project, is not masked, or its number is not a unique one up \
+                        to `keys_made`"
+                    .to_owned(),
+            );
+        }
+        if !self.audit.is_in_order() {
+            return Err("the numbers of the audit log's entries do not ascend".to_owned());
+        }
+        Ok(self.ledger.check(|id| self.organizations.contains_key(id))?)
     }
 
     fn record(&self, project: &ProjectRef) -> Option<&ProjectRecord> {

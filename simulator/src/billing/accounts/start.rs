@@ -1,23 +1,18 @@
 //! Creates the accounts of a configuration.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
-    audit::AuditLog,
     finetunes::{StoredFinetune, is_finetune_name},
-    key::{Key, is_sendable},
+    key::{Digest, Key, is_sendable, masked},
     settings::{Finetune, Organization, Project, ProjectKey},
     spending::Spending,
 };
 use crate::{
-    billing::ledger::{Account, Ledger},
+    billing::ledger::Account,
     error::StartError,
-    values::secret::Secret,
+    values::{MAX_COUNT, secret::Secret},
 };
 
 /// The name of the organization and of its project that own the legacy keys.
@@ -34,7 +29,7 @@ impl Accounts {
         legacy_keys: &[Secret<String>],
         unix: Duration,
     ) -> Result<Self, StartError> {
-        let mut accounts = Self::empty();
+        let mut accounts = Self::default();
         let default = position_or_push(
             &mut organizations,
             |organization| &organization.name,
@@ -62,18 +57,6 @@ impl Accounts {
             accounts.open(organization, unix)?;
         }
         Ok(accounts)
-    }
-
-    /// Accounts without any organization.
-    pub(super) fn empty() -> Self {
-        Self {
-            organizations: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            key_ids: HashMap::new(),
-            keys_made: 0,
-            ledger: Ledger::default(),
-            audit: AuditLog::default(),
-        }
     }
 
     fn open(&mut self, settings: Organization, unix: Duration) -> Result<(), StartError> {
@@ -143,14 +126,17 @@ impl Accounts {
 
     /// Adds a key and returns its id, or `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
-        let key = Key::new(key.name, key.key, project);
-        if self.key_ids.contains_key(&key.digest) {
+        let ProjectKey { name, key: secret } = key;
+        let digest = Digest::of(secret.expose());
+        if self.keys.contains_key(&digest) {
             return None;
         }
         self.keys_made += 1;
-        let id = format!("key-{}", self.keys_made);
-        self.key_ids.insert(key.digest, id.clone());
-        self.keys.insert(id.clone(), key);
+        let masked = masked(secret.expose());
+        let key = Key { number: self.keys_made, name, masked, project };
+        let id = key.id();
+        self.keys.insert(digest, key);
+        self.secrets.insert(digest, secret);
         Some(id)
     }
 }
@@ -163,6 +149,29 @@ impl OrganizationRecord {
             members: BTreeMap::new(),
             projects: BTreeMap::new(),
             finetunes: BTreeMap::new(),
+        }
+    }
+
+    /// Checks an organization that was read from a document.
+    pub(super) fn check(&self, id: &str) -> Result<(), String> {
+        let projects = self.projects.iter();
+        let names = projects.map(|(id, project)| (&**id, &project.name)).chain([(id, &self.name)]);
+        let has_id = |(id, name): (&str, &String)| id_of(name).is_some_and(|made| *made == *id);
+        let finetunes = self.finetunes.iter();
+        let is_named = |(name, of): (&String, &StoredFinetune)| {
+            *name == of.finetune.name && is_finetune_name(name)
+        };
+        let submissions = |project: &ProjectRecord| project.spending.usage.submissions;
+        if !names.into_iter().all(has_id) {
+            Err("the id of the organization or of a project is not that of its name".to_owned())
+        } else if !self.members.iter().all(|(user, member)| *user == member.user) {
+            Err("a member has another name than in the list".to_owned())
+        } else if !finetunes.into_iter().all(is_named) {
+            Err("a finetune name is empty, contains a slash, or is not that in the list".to_owned())
+        } else if self.projects.values().map(submissions).any(|count| count > MAX_COUNT) {
+            Err("the usage of a project is more than 2^53 submissions".to_owned())
+        } else {
+            self.check_members()
         }
     }
 

@@ -155,12 +155,13 @@ impl Accounts {
         unix: Duration,
         active: &impl Fn(&ProjectRef) -> usize,
     ) -> ProjectView {
-        let keys = self.keys.iter().filter(|(_, key)| key.project == here);
-        let keys = keys.map(|(id, key)| KeyView {
-            id: id.clone(),
+        let mut keys: Vec<_> = self.keys.iter().filter(|(_, key)| key.project == here).collect();
+        keys.sort_by_key(|(_, key)| key.number);
+        let keys = keys.into_iter().map(|(digest, key)| KeyView {
+            id: key.id(),
             name: key.name.clone(),
             masked: key.masked.clone(),
-            can_be_revealed: key.secret.is_some(),
+            can_be_revealed: self.secrets.contains_key(digest),
         });
         ProjectView {
             name: project.name.clone(),

@@ -71,7 +71,7 @@ impl TaskShown {
             progress,
             status: task.status(now, &state.config.in_progress).to_owned(),
             reason: task.directives.reason.clone().filter(|_| progress == Progress::Failed),
-            prompt: task.request.prompt.to_string(),
+            prompt: task.prompt().to_owned(),
             cost: task.cost,
             input_mp: task.input_mp,
             output_mp: task.output_mp,

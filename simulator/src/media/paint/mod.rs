@@ -5,6 +5,7 @@
 mod canvas;
 mod caption;
 mod cards;
+mod check;
 mod deblur;
 
 mod edit;
@@ -24,7 +25,6 @@ mod picture;
 mod prompt;
 mod reader;
 mod render;
-mod saved;
 mod scene;
 mod settings;
 mod shapes;
@@ -34,9 +34,9 @@ mod tables;
 mod try_on;
 mod vocabulary;
 
+pub(crate) use self::check::PictureLimits;
 pub(crate) use self::film::CLIP;
 pub(crate) use self::picture::{Format, Picture};
 pub(crate) use self::render::render;
-pub(crate) use self::saved::{PictureLimits, SavedPicture};
 pub(crate) use self::settings::Settings;
 pub(crate) use self::try_on::person;

@@ -13,6 +13,7 @@ use crate::{
         images::{Image, Input},
         video,
     },
+    values::formats,
 };
 
 /// The file format of a picture.
@@ -57,12 +58,14 @@ impl Format {
 
 /// What a picture is painted from. What follows from it, such as the scene, is derived when the
 /// picture is painted.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Picture {
     /// The operation's name with the prefix `gen`: `gen-2-pro`.
     pub(crate) operation: String,
     pub(crate) kind: OperationKind,
     pub(crate) prompt: Arc<str>,
+    #[serde(with = "formats::integer")]
     pub(crate) seed: i128,
     pub(crate) settings: Settings,
     /// Width and height.

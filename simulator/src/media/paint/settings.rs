@@ -5,10 +5,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    contract::{Fields, OperationKind, integer::field as integer},
-    values::saved::{Restored, ensure},
-};
+use crate::contract::{Fields, OperationKind, integer::field as integer};
 
 /// Longer names are truncated to this many characters.
 const MAX_NAME: usize = 64;
@@ -96,29 +93,25 @@ impl Settings {
         }
     }
 
-    /// Checks settings that were not read from a request. `offsets` are those at which an image may
-    /// be placed.
-    pub(super) fn check(&self, kind: OperationKind, offsets: &RangeInclusive<i64>) -> Restored {
-        let is_finite = |guidance: &Guidance| {
+    /// Whether a request for an operation of this kind can have these settings. `offsets` are those
+    /// at which an image may be placed.
+    pub(super) fn are_possible(&self, kind: OperationKind, offsets: &RangeInclusive<i64>) -> bool {
+        let guidance = self.guidance.iter().all(|guidance| {
             guidance.value.is_finite() && guidance.neutral.is_finite() && guidance.neutral > 0.0
-        };
-        ensure(self.guidance.iter().all(is_finite), "guidance", "a number is not in range")?;
-        let strength = (0.0..=1.0).contains(&self.image_prompt_strength);
-        ensure(strength, "image_prompt_strength", "the number is not from 0 to 1")?;
-        let strengths = self.finetune.iter().map(|finetune| finetune.strength);
-        let strength = strengths.into_iter().all(|strength| (0.0..=2.0).contains(&strength));
-        ensure(strength, "finetune.strength", "the number is not from 0 to 2")?;
-        let name = self.finetune.as_ref().map(|finetune| &finetune.name);
-        let names = [name, self.aspect_ratio.as_ref(), self.mode.as_ref()];
-        let short = names.into_iter().flatten().all(|name| name.chars().count() <= MAX_NAME);
-        ensure(short, "", "a name has more than 64 characters")?;
+        });
+        let finetune = self.finetune.as_ref();
+        let strength = finetune.is_none_or(|tune| (0.0..=2.0).contains(&tune.strength));
+        let names =
+            [finetune.map(|tune| &tune.name), self.aspect_ratio.as_ref(), self.mode.as_ref()];
         let (added, (x, y)) = (self.added, self.offset);
-        let holds = match kind {
+        let placed = match kind {
             OperationKind::Expand => offsets.contains(&added.0) && offsets.contains(&added.1),
             OperationKind::Outpaint => [x, y].iter().flatten().all(|at| offsets.contains(at)),
             _ => true,
         };
-        ensure(holds, "", "an offset is larger than any picture")
+        (guidance && strength && placed)
+            && (0.0..=1.0).contains(&self.image_prompt_strength)
+            && names.into_iter().flatten().all(|name| name.chars().count() <= MAX_NAME)
     }
 
     /// How finished the picture is, from 0 to 1, by its steps or its mode.

@@ -27,7 +27,7 @@ async fn tasks_of_every_operation_are_restored() {
     }
     let mut document = first.snapshot().await;
     // Earlier simulators accepted larger seeds than those of the contract.
-    document["tasks"]["kept"][0]["picture"]["seed"] = json!(u64::MAX.to_string());
+    document["records"]["tasks"]["kept"]["0"]["picture"]["seed"] = json!(u64::MAX.to_string());
     let second = Bench::restored(config(), &document).await;
     assert_eq!(second.snapshot().await, document);
     let views = |bench: &Bench| {

@@ -6,7 +6,8 @@ use super::{AccountError, AccountErrorKind, Act, ChangeResult};
 use crate::{
     billing::{
         accounts::{
-            Limits, Permission, ProjectKey, ProjectRecord, ProjectRef, is_sendable, start::id_of,
+            Accounts, Limits, Permission, ProjectKey, ProjectRecord, ProjectRef, is_sendable,
+            key::Digest, start::id_of,
         },
         credits::Credits,
     },
@@ -103,40 +104,22 @@ impl Act<'_> {
 
     /// Returns the key itself.
     pub(crate) fn reveal_key(self, id: &str) -> ChangeResult<String> {
-        let at = self.project_of_key(id)?;
-        let action = format!("reveal the key `{id}`");
-        self.change(
-            &at.organization,
-            Some(&at.project),
-            Permission::ManageKeys,
-            action,
-            |accounts| {
-                let key = accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                let secret = key.secret.as_ref().map(|secret| secret.expose().clone());
-                secret.ok_or_else(|| {
-                    let detail = format!("the simulator has only the digest of the key `{id}`");
-                    AccountError::new(AccountErrorKind::Conflict, detail)
-                })
-            },
-        )
+        self.change_key(id, format!("reveal the key `{id}`"), |accounts, digest| {
+            let secret = accounts.secrets.get(&digest).map(|secret| secret.expose().clone());
+            secret.ok_or_else(|| {
+                let detail = format!("the simulator has only the digest of the key `{id}`");
+                AccountError::new(AccountErrorKind::Conflict, detail)
+            })
+        })
     }
 
     /// Deletes a key, which is rejected from now on.
     pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
-        let at = self.project_of_key(id)?;
-        let action = format!("revoke the key `{id}`");
-        self.change(
-            &at.organization,
-            Some(&at.project),
-            Permission::ManageKeys,
-            action,
-            |accounts| {
-                let key =
-                    accounts.keys.remove(id).ok_or_else(|| AccountError::unknown("key", id))?;
-                accounts.key_ids.remove(&key.digest);
-                Ok(())
-            },
-        )
+        self.change_key(id, format!("revoke the key `{id}`"), |accounts, digest| {
+            accounts.keys.remove(&digest);
+            accounts.secrets.remove(&digest);
+            Ok(())
+        })
     }
 
     fn change_project(
@@ -152,8 +135,18 @@ impl Act<'_> {
         })
     }
 
-    fn project_of_key(&self, id: &str) -> ChangeResult<ProjectRef> {
-        let key = self.accounts.keys.get(id).ok_or_else(|| AccountError::unknown("key", id))?;
-        Ok(key.project.clone())
+    fn change_key<T>(
+        self,
+        id: &str,
+        action: String,
+        change: impl FnOnce(&mut Accounts, Digest) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
+        let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
+        let (digest, key) = found.ok_or_else(|| AccountError::unknown("key", id))?;
+        let (digest, at) = (*digest, key.project.clone());
+        let permission = Permission::ManageKeys;
+        self.change(&at.organization, Some(&at.project), permission, action, |accounts| {
+            change(accounts, digest)
+        })
     }
 }

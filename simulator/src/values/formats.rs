@@ -1,0 +1,42 @@
+//! Values as they are written in a snapshot.
+
+/// Bytes, as base64.
+pub(crate) mod base64 {
+    use axum::body::Bytes;
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+    pub(crate) fn serialize<S: Serializer>(
+        bytes: &Option<Bytes>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Bytes>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
+        bytes.transpose().map_err(de::Error::custom)
+    }
+}
+
+/// A large integer, as text, because JSON parsers round it.
+pub(crate) mod integer {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(crate) fn serialize<S: Serializer>(
+        number: &i128,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<i128, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| de::Error::custom("the text is not an integer"))
+    }
+}
