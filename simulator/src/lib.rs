@@ -39,9 +39,7 @@ pub use self::journal::{RequestRecord, RequestViolation};
 pub use self::runtime::clock::Clock;
 pub use self::simulator::Simulator;
 pub use self::snapshot::{RestoreError, Snapshot};
-pub use self::tasks::TaskView;
-pub use self::tasks::counts::Counts;
-pub use self::tasks::moderation::Moderation;
+pub use self::tasks::{Counts, TaskView, moderation::Moderation};
 pub use self::values::secret::Secret;
 pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,

@@ -20,7 +20,7 @@ use crate::{
     runtime::clock::Clock,
     snapshot::{self, RestoreError, Snapshot},
     state::AppState,
-    tasks::{TaskView, counts::Counts},
+    tasks::{Counts, TaskView},
     webhooks::{self, WebhookDelivery},
 };
 

@@ -24,7 +24,7 @@ use crate::{
         single_flight::SingleFlight,
         workers::WorkerPool,
     },
-    tasks::{Retention, Tasks, counts::Counts},
+    tasks::{Counts, Retention, Tasks},
     values::secret::Secret,
     webhooks::Webhooks,
 };
@@ -212,8 +212,10 @@ impl AppState {
         let mut records = self.records();
         records.tasks.settle(self.clock.unix_now(), self.retention());
         let (ready, failed) = records.tasks.ended();
+        let accepted = records.tasks.accepted();
         Counts {
-            accepted: records.tasks.accepted(),
+            accepted,
+            active: accepted.saturating_sub(ready).saturating_sub(failed),
             charged: records.accounts.charged(),
             ready,
             failed,

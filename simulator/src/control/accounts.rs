@@ -25,7 +25,7 @@ use crate::{
     state::AppState,
 };
 
-type Shared = State<Arc<AppState>>;
+pub(super) type Shared = State<Arc<AppState>>;
 
 /// The header that names the acting user. Without it, the operator acts.
 const ACTING_HEADER: &str = "x-acting-user";

@@ -1,4 +1,4 @@
-//! The audit log and the ledger.
+//! The audit log, the ledger, and the journal of requests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{
     accounts::Acting,
-    response::{self, ControlResult, Problem},
+    response::{self, Change, ControlResult, Problem},
 };
-use crate::{billing::accounts::Actor, state::AppState};
+use crate::{billing::accounts::Actor, journal::RequestPattern, state::AppState};
 
 /// The default and the maximum number of entries.
 const ENTRIES: usize = 100;
@@ -59,14 +59,40 @@ pub(super) async fn ledger(
         };
         (records.accounts.ledger(&actor, limit), balances)
     };
-    let balances: Option<BTreeMap<String, f64>> = balances.map(|balances| {
-        let shown = balances.into_iter().map(|(account, hundredths)| {
-            let name = serde_json::to_value(&account)
-                .ok()
-                .and_then(|name| name.as_str().map(str::to_owned));
-            (name.unwrap_or_default(), hundredths as f64 / 100.0)
-        });
-        shown.collect()
+    let balances: Option<BTreeMap<_, _>> = balances.map(|balances| {
+        let shown = balances.into_iter();
+        shown
+            .map(|(account, hundredths)| (account.to_string(), hundredths as f64 / 100.0))
+            .collect()
     });
     response::json(&json!({ "entries": entries, "balances": balances }))
+}
+
+/// Searches the journal.
+pub(super) async fn requests(
+    State(state): State<Arc<AppState>>,
+    pattern: Result<Query<RequestPattern>, QueryRejection>,
+) -> ControlResult {
+    let Query(pattern) = pattern.map_err(|error| Problem::malformed(error.body_text()))?;
+    if pattern.has_request() {
+        let advice = "`request` is a part of a body: post it to /api/requests/verify";
+        return Err(Problem::malformed(advice));
+    }
+    found(&state, &pattern)
+}
+
+pub(super) async fn verify(
+    State(state): State<Arc<AppState>>,
+    Change(pattern): Change<RequestPattern>,
+) -> ControlResult {
+    found(&state, &pattern)
+}
+
+fn found(state: &AppState, pattern: &RequestPattern) -> ControlResult {
+    let found = state.journal.find(pattern);
+    response::json(&json!({
+        "count": found.count,
+        "dropped": found.dropped,
+        "requests": found.newest,
+    }))
 }

@@ -58,7 +58,6 @@ pub(super) async fn show(State(state): State<Arc<AppState>>) -> Response {
 
 fn families(state: &AppState) -> Vec<Family> {
     let counts = state.counts();
-    let active = counts.accepted.saturating_sub(counts.ready).saturating_sub(counts.failed);
     let ended = [("ready", counts.ready), ("failed", counts.failed)];
     vec![
         Family::counter(
@@ -71,7 +70,7 @@ fn families(state: &AppState) -> Vec<Family> {
             "Credits charged for accepted submissions.",
             single(counts.charged.hundredths() as f64 / 100.0),
         ),
-        Family::gauge("active_tasks", "Tasks in progress.", single(active as f64)),
+        Family::gauge("active_tasks", "Tasks in progress.", single(counts.active as f64)),
         Family::counter("tasks_ended_total", "Tasks with a final status.", by("outcome", ended)),
         Family::counter(
             "polls_total",

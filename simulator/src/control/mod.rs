@@ -3,7 +3,6 @@
 
 mod accounts;
 mod clock;
-mod connection;
 mod events;
 mod faults;
 mod guard;
@@ -11,10 +10,8 @@ mod logs;
 mod metrics;
 mod openapi;
 mod page;
-mod requests;
-mod reset;
 mod response;
-mod snapshot;
+mod state;
 mod tasks;
 mod token;
 mod webhooks;
@@ -23,21 +20,17 @@ use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    extract::{FromRef, State},
+    extract::FromRef,
     routing::{MethodRouter, get, post},
 };
-use serde::Serialize;
-use serde_json::json;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
-use self::response::{ControlResult, Problem};
+use self::response::Problem;
 use crate::{
-    billing::credits::Credits,
     contract::Region,
     endpoints::{Endpoint, router},
     state::AppState,
-    tasks::counts::Counts,
 };
 
 /// The state that the handlers share.
@@ -60,21 +53,21 @@ impl FromRef<Control> for Arc<AppState> {
 /// The addresses of the control interface, without the files of its page.
 fn routes() -> Routes {
     let mut routes: Routes = vec![
-        ("/healthz", get(health)),
+        ("/healthz", get(state::health)),
         ("/api", get(index)),
         ("/metrics", get(metrics::show)),
-        ("/api/state", get(overview)),
+        ("/api/state", get(state::overview)),
         ("/api/events", get(events::stream)),
         ("/api/openapi.json", get(openapi::document)),
-        ("/api/connection", get(connection::show)),
+        ("/api/connection", get(state::connection)),
         ("/api/clock", get(clock::show).put(clock::set_speed)),
         ("/api/clock/advance", post(clock::advance)),
         ("/api/webhooks", get(webhooks::list)),
         ("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver)),
-        ("/api/requests", get(requests::list)),
-        ("/api/requests/verify", post(requests::verify)),
-        ("/api/reset", post(reset::reset)),
-        ("/api/snapshot", get(snapshot::take).put(snapshot::restore)),
+        ("/api/requests", get(logs::requests)),
+        ("/api/requests/verify", post(logs::verify)),
+        ("/api/reset", post(state::reset)),
+        ("/api/snapshot", get(state::snapshot).put(state::restore)),
         ("/api/audit", get(logs::audit)),
         ("/api/ledger", get(logs::ledger)),
     ];
@@ -115,66 +108,8 @@ pub(crate) fn router(
         ))
 }
 
-#[derive(Serialize)]
-struct Overview<'a> {
-    base_url: &'a str,
-    regional_base_url: &'a str,
-    model_prefix: &'a str,
-    in_progress: &'a [String],
-    ready_after: f64,
-    delivery_lifetime: f64,
-    counts: CountsShown,
-    clock: clock::ClockShown,
-}
-
-#[derive(Serialize)]
-struct CountsShown {
-    accepted: u64,
-    active: u64,
-    ready: u64,
-    failed: u64,
-    charged: Credits,
-    polls: u64,
-    delivered: u64,
-    refused: std::collections::BTreeMap<u16, u64>,
-}
-
-impl From<Counts> for CountsShown {
-    fn from(counts: Counts) -> Self {
-        Self {
-            accepted: counts.accepted,
-            active: counts.accepted.saturating_sub(counts.ready).saturating_sub(counts.failed),
-            ready: counts.ready,
-            failed: counts.failed,
-            charged: counts.charged,
-            polls: counts.polls,
-            delivered: counts.delivered,
-            refused: counts.refused,
-        }
-    }
-}
-
 /// The paths of the control interface, by which a test compares the manual with it.
 async fn index() -> ControlResult {
     let paths: Vec<_> = routes().into_iter().map(|(path, _)| path).collect();
     response::json(&json!({ "paths": paths }))
-}
-
-/// For supervisors that wait until the simulator has started.
-async fn health() -> ControlResult {
-    response::json(&json!({ "status": "ok" }))
-}
-
-async fn overview(State(state): State<Arc<AppState>>) -> ControlResult {
-    let config = &state.config;
-    response::json(&Overview {
-        base_url: state.base(Region::Global),
-        regional_base_url: state.base(Region::Regional),
-        model_prefix: &config.model_prefix,
-        in_progress: &config.in_progress,
-        ready_after: config.ready_after.as_secs_f64(),
-        delivery_lifetime: config.delivery_lifetime.as_secs_f64(),
-        counts: state.counts().into(),
-        clock: clock::ClockShown::of(&state.clock),
-    })
 }

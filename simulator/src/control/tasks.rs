@@ -1,7 +1,6 @@
 //! The tasks: lists them, and shows one in full.
 
 mod details;
-mod shown;
 mod timeline;
 
 use std::{sync::Arc, time::Duration};
@@ -13,12 +12,15 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 
-use self::shown::{Progress, TaskShown};
 use super::{
     Routes,
     response::{self, ControlResult, Problem},
 };
-use crate::{billing::accounts::ProjectRef, state::AppState, tasks::Task};
+use crate::{
+    billing::accounts::ProjectRef,
+    state::AppState,
+    tasks::{Task, TaskView, outcome::Outcome},
+};
 
 /// The default and the maximum number of tasks in a response.
 const PAGE: usize = 60;
@@ -36,6 +38,51 @@ pub(super) fn routes() -> Routes {
         ("/api/tasks/{id}/images/{number}", get(details::image)),
         ("/api/tasks/{id}/finish", post(details::finish)),
     ]
+}
+
+/// The progress of a task, which summarizes all its statuses.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Progress {
+    Active,
+    Ready,
+    Failed,
+}
+
+impl Progress {
+    fn of(task: &Task, now: Duration) -> Self {
+        match task.outcome(now) {
+            None => Self::Active,
+            Some(Outcome::Ready) => Self::Ready,
+            Some(_) => Self::Failed,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TaskShown {
+    #[serde(flatten)]
+    view: TaskView,
+    progress: Progress,
+    /// In seconds since 1970-01-01 00:00 UTC.
+    accepted_at: f64,
+    final_at: f64,
+    /// The path of the picture, once there is one.
+    picture: Option<String>,
+}
+
+impl TaskShown {
+    fn of(task: &Task, view: TaskView, now: Duration) -> Self {
+        let progress = Progress::of(task, now);
+        Self {
+            progress,
+            accepted_at: task.accepted_at.as_secs_f64(),
+            final_at: task.final_at.as_secs_f64(),
+            picture: (progress == Progress::Ready)
+                .then(|| format!("/api/tasks/{}/picture", task.id)),
+            view,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -117,7 +164,8 @@ async fn list(
     for task in older.by_ref().take(MAX_EXAMINED) {
         last = Some(task.id.clone());
         if wanted.includes(&state, task, now) {
-            tasks.push(TaskShown::of(&state, task, now));
+            let view = task.summary(&state.clock, &state.config.in_progress);
+            tasks.push(TaskShown::of(task, view, now));
             if tasks.len() == limit {
                 break;
             }

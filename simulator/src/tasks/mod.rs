@@ -1,6 +1,5 @@
 //! The tasks, and how they change over time. The status of a task is computed when it is needed.
 
-pub(crate) mod counts;
 pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
@@ -15,7 +14,7 @@ use std::{
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use self::view::TaskView;
+pub use self::view::{Counts, TaskView};
 use crate::{
     billing::{
         accounts::ProjectRef,

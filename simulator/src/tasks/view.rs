@@ -1,18 +1,20 @@
-//! What the Rust API shows of a task.
+//! What the Rust API and the control port show of tasks.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::Task;
+use super::{Task, outcome::Outcome};
 use crate::{
     billing::credits::{Credits, Megapixels},
     contract::Region,
     runtime::clock::Clock,
+    values::formats,
 };
 
 /// What the simulator knows about a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TaskView {
     /// The task's id.
@@ -31,12 +33,18 @@ pub struct TaskView {
     pub region: Region,
     /// The body as received, with images summarized and secrets redacted. A body over 256 KiB
     /// without its images is replaced by a note.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub request: Value,
+    /// The request's prompt.
+    pub prompt: String,
     /// The names of the request's fields that the operation does not have. They had no effect.
     pub ignored_fields: Vec<String>,
     /// The status that a poll would return now.
     pub status: String,
+    /// Why the task failed, once it has.
+    pub reason: Option<String>,
     /// The seed of the picture: the request's, or a random one.
+    #[serde(serialize_with = "formats::integer::serialize")]
     pub seed: i128,
     /// The picture's width in pixels.
     pub width: u32,
@@ -53,8 +61,10 @@ pub struct TaskView {
     /// Megapixels of the picture, to two decimal places.
     pub output_mp: f64,
     /// When the task was accepted, on the simulator's clock; zero before its start.
+    #[serde(skip)]
     pub accepted_at: Duration,
     /// When the task has its final status, on the simulator's clock.
+    #[serde(skip)]
     pub final_at: Duration,
     /// The number of polls.
     pub polls: u64,
@@ -63,7 +73,10 @@ pub struct TaskView {
 }
 
 impl Task {
-    pub(crate) fn view(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
+    /// The task without its request, which takes longer than everything else.
+    pub(crate) fn summary(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
+        let now = clock.unix_now();
+        let failed = self.outcome(now).is_some_and(|outcome| outcome != Outcome::Ready);
         TaskView {
             id: self.id.clone(),
             organization: self.project.organization.to_string(),
@@ -71,9 +84,11 @@ impl Task {
             operation: self.operation.clone(),
             operation_id: self.operation_id.clone(),
             region: self.region,
-            request: self.request.body(),
+            request: Value::Null,
+            prompt: self.prompt().to_owned(),
             ignored_fields: self.ignored.clone(),
-            status: self.status(clock.unix_now(), in_progress).to_owned(),
+            status: self.status(now, in_progress).to_owned(),
+            reason: self.directives.reason.clone().filter(|_| failed),
             seed: self.picture.seed,
             width: self.picture.size.0,
             height: self.picture.size.1,
@@ -86,5 +101,42 @@ impl Task {
             polls: self.polls,
             deliveries: self.deliveries,
         }
+    }
+
+    /// The task with its request.
+    pub(crate) fn view(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
+        TaskView { request: self.request.body(), ..self.summary(clock, in_progress) }
+    }
+}
+
+/// What happened since the start. Every accepted submission is charged once, at acceptance,
+/// whatever its outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Accepted submissions; each created a task.
+    pub accepted: u64,
+    /// Credits charged for them.
+    pub charged: Credits,
+    /// Tasks in progress.
+    pub active: u64,
+    /// Tasks that are `Ready` by now.
+    pub ready: u64,
+    /// Tasks that have another final status by now.
+    pub failed: u64,
+    /// Polls answered with a status, including `Task not found`.
+    pub polls: u64,
+    /// Pictures handed completely to the connection. A picture fetched twice counts twice.
+    pub delivered: u64,
+    /// Rejected requests, by status code.
+    pub refused: BTreeMap<u16, u64>,
+    /// Applied faults, by name. The responses they cause are counted here and not in `refused`.
+    pub faults: BTreeMap<&'static str, u64>,
+}
+
+impl Counts {
+    /// Requests rejected with this status code.
+    pub fn refused_with(&self, status: u16) -> u64 {
+        self.refused.get(&status).copied().unwrap_or(0)
     }
 }

@@ -10,11 +10,10 @@ use axum::{
     http::HeaderMap,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{
     super::response::{self, Change, ControlResult, Problem},
-    shown::TaskShown,
+    TaskShown,
     timeline::{self, TimelineEntry},
 };
 use crate::{
@@ -29,7 +28,6 @@ use crate::{
 struct TaskInFull {
     #[serde(flatten)]
     task: TaskShown,
-    request: Value,
     /// The images of the request that are still stored.
     images: Vec<ImageShown>,
     timeline: Vec<TimelineEntry>,
@@ -58,8 +56,7 @@ fn in_full(state: &AppState, id: &str) -> Result<TaskInFull, Problem> {
     let records = state.records();
     let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
     Ok(TaskInFull {
-        task: TaskShown::of(state, task, now),
-        request: task.request.body(),
+        task: TaskShown::of(task, task.view(&state.clock, &state.config.in_progress), now),
         images: images(task),
         timeline: timeline::of(state, task, now),
     })

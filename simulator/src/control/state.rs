@@ -1,0 +1,133 @@
+//! The state as a whole: an overview, how to reach the service, resets, and snapshots.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{StatusCode, header},
+    response::IntoResponse as _,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    accounts::{Acting, Shared},
+    clock::ClockShown,
+    response::{self, Change, ControlResult, Problem},
+};
+use crate::{
+    billing::accounts::{Actor, ProjectRef},
+    contract::Region,
+    runtime::workers::JobSize,
+    snapshot::{self, RestoreError, Snapshot},
+    tasks::Counts,
+};
+
+/// For supervisors that wait until the simulator has started.
+pub(super) async fn health() -> ControlResult {
+    response::json(&json!({ "status": "ok" }))
+}
+
+#[derive(Serialize)]
+struct Overview<'a> {
+    base_url: &'a str,
+    regional_base_url: &'a str,
+    model_prefix: &'a str,
+    in_progress: &'a [String],
+    ready_after: f64,
+    delivery_lifetime: f64,
+    counts: Counts,
+    clock: ClockShown,
+}
+
+pub(super) async fn overview(State(state): Shared) -> ControlResult {
+    let config = &state.config;
+    response::json(&Overview {
+        base_url: state.base(Region::Global),
+        regional_base_url: state.base(Region::Regional),
+        model_prefix: &config.model_prefix,
+        in_progress: &config.in_progress,
+        ready_after: config.ready_after.as_secs_f64(),
+        delivery_lifetime: config.delivery_lifetime.as_secs_f64(),
+        counts: state.counts(),
+        clock: ClockShown::of(&state.clock),
+    })
+}
+
+/// How to reach the service.
+#[derive(Serialize)]
+struct Connection<'a> {
+    base_url: &'a str,
+    regional_base_url: &'a str,
+    /// The first of the configured keys, which the program prints when it starts. This is not
+    /// recorded as revealed. `None` for users, and if the key was revoked.
+    key: Option<&'a str>,
+}
+
+pub(super) async fn connection(State(state): Shared, Acting(actor): Acting) -> ControlResult {
+    let key = state.config.api_keys.first().map(|key| key.expose().as_str());
+    let may_see =
+        |key: &&str| matches!(actor, Actor::Operator) && state.records().accounts.knows_key(key);
+    response::json(&Connection {
+        base_url: state.base(Region::Global),
+        regional_base_url: state.base(Region::Regional),
+        key: key.filter(may_see),
+    })
+}
+
+/// What to reset: everything, or one project.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResetScope {
+    organization: Option<Arc<str>>,
+    project: Option<Arc<str>>,
+}
+
+/// Resets the simulator or a project, for example between two tests.
+pub(super) async fn reset(
+    State(state): Shared,
+    Change(scope): Change<ResetScope>,
+) -> ControlResult {
+    match (scope.organization, scope.project) {
+        (None, None) => state.reset().map_err(|_| Problem::internal())?,
+        (Some(organization), Some(project)) => {
+            if !state.reset_project(&ProjectRef { organization, project }) {
+                return Err(Problem::not_found("project"));
+            }
+        }
+        _ => return Err(Problem::invalid("`organization` and `project` belong together")),
+    }
+    response::json(&json!({ "reset": true }))
+}
+
+impl From<RestoreError> for Problem {
+    fn from(error: RestoreError) -> Self {
+        Self::invalid(format!("{error}. The simulator is unchanged"))
+    }
+}
+
+pub(super) async fn snapshot(State(state): Shared) -> ControlResult {
+    let snapshot = Snapshot::of(&state);
+    let json = state.readers.run(JobSize::Large, move || snapshot.to_json()).await;
+    let json = json.map_err(|_| Problem::internal())?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], json).into_response())
+}
+
+pub(super) async fn restore(State(state): Shared, request: Request) -> ControlResult {
+    let limit = snapshot::max_bytes(state.config.max_kept_bytes);
+    let body = response::body(request, limit).await?.ok_or_else(|| {
+        let detail = format!(
+            "The snapshot is larger than {limit} bytes: raise `max_kept_bytes` of this simulator, \
+             or take a snapshot of fewer tasks"
+        );
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    })?;
+    let job = move || match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+        Ok(_) => Ok(Snapshot::from_json(&body)?),
+        Err(error) => Err(Problem::malformed(format!("Could not parse the body: {error}"))),
+    };
+    let read = state.readers.run(JobSize::Large, job).await;
+    let snapshot = read.map_err(|_| Problem::internal())??;
+    snapshot::restore(&state, &snapshot).await?;
+    response::json(&json!({ "restored": true }))
+}
