@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    billing::accounts::{Accounts, Act, Actor, OrganizationView, ProjectRef},
+    billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
     config::Config,
     contract::{Contract, Region},
     error::StartError,
@@ -199,13 +199,8 @@ impl AppState {
     }
 
     /// An actor that changes the accounts.
-    pub(crate) fn act<'a>(&self, records: &'a mut Records, actor: Actor) -> Act<'a> {
-        Act { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
-    }
-
-    /// Records in the audit log what an actor has changed in the simulator, or for an organization.
-    pub(crate) fn record(&self, actor: Actor, organization: Option<&str>, action: String) {
-        self.act(&mut self.records(), actor).record(organization, action);
+    pub(crate) fn editor<'a>(&self, records: &'a mut Records, actor: Actor) -> Editor<'a> {
+        Editor { accounts: &mut records.accounts, actor, unix: self.clock.unix_now() }
     }
 
     pub(crate) fn counts(&self) -> Counts {

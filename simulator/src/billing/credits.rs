@@ -108,7 +108,7 @@ impl Serialize for Megapixels {
 ///
 /// In TOML: `[prices]` with `submission = 3`, and `[prices.of."gen-2-pro"]` with the exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "PriceTable")]
+#[serde(try_from = "PriceTable")]
 pub struct Prices {
     /// The price of every operation without an exception.
     pub each: Price,
@@ -151,25 +151,17 @@ impl Prices {
     }
 }
 
-/// Prices as they are written: an exception lists only what differs.
+/// Prices as they are written: an exception lists only what differs, and has no exceptions.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PriceTable {
     submission: Option<Credits>,
     input_megapixel: Option<Credits>,
     output_megapixel: Option<Credits>,
-    of: BTreeMap<String, PartialPrice>,
+    of: BTreeMap<String, PriceTable>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct PartialPrice {
-    submission: Option<Credits>,
-    input_megapixel: Option<Credits>,
-    output_megapixel: Option<Credits>,
-}
-
-impl PartialPrice {
+impl PriceTable {
     fn over(&self, price: Price) -> Price {
         Price {
             submission: self.submission.unwrap_or(price.submission),
@@ -179,15 +171,19 @@ impl PartialPrice {
     }
 }
 
-impl From<PriceTable> for Prices {
-    fn from(table: PriceTable) -> Self {
-        let PriceTable { submission, input_megapixel, output_megapixel, of } = table;
-        let each =
-            PartialPrice { submission, input_megapixel, output_megapixel }.over(Price::default());
-        Self {
-            each,
-            of: of.into_iter().map(|(operation, price)| (operation, price.over(each))).collect(),
-        }
+impl TryFrom<PriceTable> for Prices {
+    type Error = String;
+
+    fn try_from(table: PriceTable) -> Result<Self, String> {
+        let each = table.over(Price::default());
+        let exception = |(operation, exception): (String, PriceTable)| {
+            if exception.of.is_empty() {
+                Ok((operation, exception.over(each)))
+            } else {
+                Err(format!("the prices of `{operation}` can't have exceptions in `of`"))
+            }
+        };
+        Ok(Self { each, of: table.of.into_iter().map(exception).collect::<Result<_, _>>()? })
     }
 }
 

@@ -2,12 +2,8 @@
 
 mod projects;
 
-use std::{convert::Infallible, sync::Arc};
-
 use axum::{
-    extract::{FromRequestParts, Path, State},
-    http::StatusCode,
-    http::request::Parts,
+    extract::Path,
     routing::{get, post, put},
 };
 use serde::Deserialize;
@@ -15,44 +11,13 @@ use serde_json::json;
 
 use super::{
     Routes,
-    response::{self, Change, ControlResult, Problem},
+    caller::Caller,
+    response::{self, Change, ControlResult},
 };
-use crate::{
-    billing::{
-        accounts::{self, AccountError, Act, Actor, Finetune, Permission, Role},
-        credits::Credits,
-    },
-    state::AppState,
+use crate::billing::{
+    accounts::{Finetune, Permission, Role},
+    credits::Credits,
 };
-
-pub(super) type Shared = State<Arc<AppState>>;
-
-/// The header that names the acting user. Without it, the operator acts.
-const ACTING_HEADER: &str = "x-acting-user";
-
-pub(super) struct Acting(pub(super) Actor);
-
-impl<S: Sync> FromRequestParts<S> for Acting {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let user =
-            parts.headers.get(ACTING_HEADER).map(|user| String::from_utf8_lossy(user.as_bytes()));
-        Ok(Self(user.map_or(Actor::Operator, |user| Actor::User(user.into_owned()))))
-    }
-}
-
-impl From<AccountError> for Problem {
-    fn from(error: AccountError) -> Self {
-        let status = match error.kind {
-            accounts::AccountErrorKind::Unknown => StatusCode::NOT_FOUND,
-            accounts::AccountErrorKind::Forbidden => StatusCode::FORBIDDEN,
-            accounts::AccountErrorKind::Conflict => StatusCode::CONFLICT,
-            accounts::AccountErrorKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-        };
-        Self::new(status, error.detail)
-    }
-}
 
 pub(super) fn routes() -> Routes {
     let mut routes = vec![
@@ -71,21 +36,6 @@ pub(super) fn routes() -> Routes {
     routes
 }
 
-/// Makes a change as an actor.
-fn change<T>(
-    state: &AppState,
-    actor: Actor,
-    change: impl FnOnce(Act<'_>) -> Result<T, AccountError>,
-) -> Result<T, Problem> {
-    Ok(change(state.act(&mut state.records(), actor))?)
-}
-
-/// Returns the organization after a change.
-fn organization(state: &AppState, actor: &Actor, id: &str) -> ControlResult {
-    let found = state.organizations(actor).into_iter().find(|organization| &*organization.id == id);
-    response::json(&found.ok_or_else(|| Problem::not_found("organization"))?)
-}
-
 /// The permission table.
 async fn roles() -> ControlResult {
     let permitted = |role: Role| {
@@ -96,15 +46,15 @@ async fn roles() -> ControlResult {
     response::json(&json!({ "roles": roles, "permissions": Permission::ALL }))
 }
 
-async fn list(State(state): Shared, Acting(actor): Acting) -> ControlResult {
+async fn list(Caller { state, actor }: Caller) -> ControlResult {
     response::json(&json!({
         "organizations": state.organizations(&actor),
         "max_active_tasks": state.config.max_active_tasks,
     }))
 }
 
-async fn one(State(state): Shared, Acting(actor): Acting, Path(id): Path<String>) -> ControlResult {
-    organization(&state, &actor, &id)
+async fn one(caller: Caller, Path(id): Path<String>) -> ControlResult {
+    caller.organization(&id)
 }
 
 #[derive(Deserialize)]
@@ -115,12 +65,11 @@ struct NewOrganization {
 }
 
 async fn create_organization(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Change(new): Change<NewOrganization>,
 ) -> ControlResult {
-    let id = change(&state, actor.clone(), |act| act.create_organization(&new.name, new.owner))?;
-    organization(&state, &actor, &id)
+    let id = caller.change(|editor| editor.create_organization(&new.name, new.owner))?;
+    caller.organization(&id)
 }
 
 #[derive(Deserialize)]
@@ -130,13 +79,11 @@ struct Grant {
 }
 
 async fn grant(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Path(id): Path<String>,
     Change(Grant { amount }): Change<Grant>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.grant(&id, amount))?;
-    organization(&state, &actor, &id)
+    caller.change_organization(&id, |editor| editor.grant(&id, amount))
 }
 
 #[derive(Deserialize)]
@@ -149,12 +96,11 @@ struct Transfer {
 
 /// Returns both organizations.
 async fn transfer(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Change(Transfer { from, to, amount }): Change<Transfer>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.transfer(&from, &to, amount))?;
-    let mut both = state.organizations(&actor);
+    caller.change(|editor| editor.transfer(&from, &to, amount))?;
+    let mut both = caller.state.organizations(&caller.actor);
     both.retain(|organization| [&*from, &*to].contains(&&*organization.id));
     response::json(&json!({ "organizations": both }))
 }
@@ -168,22 +114,15 @@ struct Membership {
 }
 
 async fn set_role(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Path((id, user)): Path<(String, String)>,
     Change(Membership { role, project }): Change<Membership>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.set_role(&id, project.as_deref(), &user, role))?;
-    organization(&state, &actor, &id)
+    caller.change_organization(&id, |editor| editor.set_role(&id, project.as_deref(), &user, role))
 }
 
-async fn remove_member(
-    State(state): Shared,
-    Acting(actor): Acting,
-    Path((id, user)): Path<(String, String)>,
-) -> ControlResult {
-    change(&state, actor.clone(), |act| act.remove_member(&id, &user))?;
-    organization(&state, &actor, &id)
+async fn remove_member(caller: Caller, Path((id, user)): Path<(String, String)>) -> ControlResult {
+    caller.change_organization(&id, |editor| editor.remove_member(&id, &user))
 }
 
 #[derive(Deserialize)]
@@ -194,20 +133,16 @@ struct Sharing {
 }
 
 async fn set_finetune(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Path((id, name)): Path<(String, String)>,
     Change(Sharing { shared }): Change<Sharing>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.set_finetune(&id, Finetune { name, shared }))?;
-    organization(&state, &actor, &id)
+    caller.change_organization(&id, |editor| editor.set_finetune(&id, Finetune { name, shared }))
 }
 
 async fn remove_finetune(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Path((id, name)): Path<(String, String)>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.remove_finetune(&id, &name))?;
-    organization(&state, &actor, &id)
+    caller.change_organization(&id, |editor| editor.remove_finetune(&id, &name))
 }

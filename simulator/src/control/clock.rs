@@ -1,15 +1,16 @@
 //! The clock: reads and changes it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    accounts::Acting,
+    Shared,
+    caller::Caller,
     response::{self, Change, ControlResult, Problem},
 };
-use crate::{runtime::clock::Clock, state::AppState};
+use crate::runtime::clock::Clock;
 
 /// The longest step: a hundred years.
 const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
@@ -47,34 +48,32 @@ pub(super) struct Pace {
     speed: f64,
 }
 
-pub(super) async fn show(State(state): State<Arc<AppState>>) -> ControlResult {
+pub(super) async fn show(State(state): Shared) -> ControlResult {
     response::json(&ClockShown::of(&state.clock))
 }
 
 pub(super) async fn advance(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
+    caller: Caller,
     Change(Advance { seconds }): Change<Advance>,
 ) -> ControlResult {
     match Duration::try_from_secs_f64(seconds) {
-        Ok(step) if seconds <= MAX_STEP_SECONDS => state.clock.advance(step),
+        Ok(step) if seconds <= MAX_STEP_SECONDS => caller.state.clock.advance(step),
         _ => {
             return Err(Problem::invalid("`seconds` must be from 0 to a hundred years"));
         }
     }
-    state.record(actor, None, format!("advance the clock by {seconds} s"));
-    response::json(&ClockShown::of(&state.clock))
+    caller.record(None, format!("advance the clock by {seconds} s"));
+    response::json(&ClockShown::of(&caller.state.clock))
 }
 
 pub(super) async fn set_speed(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
+    caller: Caller,
     Change(Pace { speed }): Change<Pace>,
 ) -> ControlResult {
     if !(0.0..=Clock::MAX_SPEED).contains(&speed) {
         return Err(Problem::invalid(format!("`speed` must be from 0 to {}", Clock::MAX_SPEED)));
     }
-    state.clock.set_speed(speed);
-    state.record(actor, None, format!("set the speed of the clock to {speed}"));
-    response::json(&ClockShown::of(&state.clock))
+    caller.state.clock.set_speed(speed);
+    caller.record(None, format!("set the speed of the clock to {speed}"));
+    response::json(&ClockShown::of(&caller.state.clock))
 }

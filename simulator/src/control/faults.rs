@@ -1,7 +1,5 @@
 //! The known faults and the fault rules.
 
-use std::sync::Arc;
-
 use axum::{
     extract::rejection::PathRejection,
     extract::{Path, State},
@@ -11,11 +9,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Routes,
-    accounts::Acting,
+    Routes, Shared,
+    caller::Caller,
     response::{self, Change, ControlResult, Problem},
 };
-use crate::{faults::Faults, state::AppState};
+use crate::faults::Faults;
 
 pub(super) fn routes() -> Routes {
     vec![("/api/faults", get(show).post(add).delete(clear)), ("/api/faults/{rule}", delete(remove))]
@@ -27,7 +25,7 @@ fn shown(faults: &Faults) -> ControlResult {
     )
 }
 
-async fn show(State(state): State<Arc<AppState>>) -> ControlResult {
+async fn show(State(state): Shared) -> ControlResult {
     shown(&state.faults)
 }
 
@@ -37,29 +35,22 @@ struct NewRule {
     rule: String,
 }
 
-async fn add(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
-    Change(NewRule { rule }): Change<NewRule>,
-) -> ControlResult {
-    let added = state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?;
-    state.record(actor, None, format!("add the fault rule {}: `{rule}`", added.id));
+async fn add(caller: Caller, Change(NewRule { rule }): Change<NewRule>) -> ControlResult {
+    let added =
+        caller.state.faults.add(&rule).map_err(|error| Problem::invalid(error.to_string()))?;
+    caller.record(None, format!("add the fault rule {}: `{rule}`", added.id));
     response::json(&added)
 }
 
-async fn remove(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
-    rule: Result<Path<u64>, PathRejection>,
-) -> ControlResult {
-    let removed = rule.ok().filter(|Path(rule)| state.faults.remove(*rule));
+async fn remove(caller: Caller, rule: Result<Path<u64>, PathRejection>) -> ControlResult {
+    let removed = rule.ok().filter(|Path(rule)| caller.state.faults.remove(*rule));
     let Path(rule) = removed.ok_or_else(|| Problem::not_found("rule"))?;
-    state.record(actor, None, format!("remove the fault rule {rule}"));
-    shown(&state.faults)
+    caller.record(None, format!("remove the fault rule {rule}"));
+    shown(&caller.state.faults)
 }
 
-async fn clear(State(state): State<Arc<AppState>>, Acting(actor): Acting) -> ControlResult {
-    state.faults.clear();
-    state.record(actor, None, "remove all fault rules".to_owned());
-    shown(&state.faults)
+async fn clear(caller: Caller) -> ControlResult {
+    caller.state.faults.clear();
+    caller.record(None, "remove all fault rules".to_owned());
+    shown(&caller.state.faults)
 }

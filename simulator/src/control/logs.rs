@@ -1,6 +1,6 @@
 //! The audit log, the ledger, and the journal of requests.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use axum::{
     extract::rejection::QueryRejection,
@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    accounts::Acting,
+    Shared,
+    caller::Caller,
     response::{self, Change, ControlResult, Problem},
 };
 use crate::{billing::accounts::Actor, journal::RequestPattern, state::AppState};
@@ -36,8 +37,7 @@ pub(super) fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usi
 }
 
 pub(super) async fn audit(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
+    Caller { state, actor }: Caller,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> ControlResult {
     let entries = state.records().accounts.audit_log(&actor, limit(newest)?);
@@ -46,31 +46,23 @@ pub(super) async fn audit(
 
 /// Only the operator sees the balances of all accounts, which add up to zero.
 pub(super) async fn ledger(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
+    Caller { state, actor }: Caller,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> ControlResult {
     let limit = limit(newest)?;
-    let (entries, balances) = {
-        let records = state.records();
-        let balances = match actor {
-            Actor::Operator => Some(records.accounts.balances(&actor)?),
-            Actor::User(_) => None,
-        };
-        (records.accounts.ledger(&actor, limit), balances)
-    };
-    let balances: Option<BTreeMap<_, _>> = balances.map(|balances| {
-        let shown = balances.into_iter();
-        shown
-            .map(|(account, hundredths)| (account.to_string(), hundredths as f64 / 100.0))
-            .collect()
+    let records = state.records();
+    let entries = records.accounts.ledger(&actor, limit);
+    let balances: Option<BTreeMap<_, _>> = (actor == Actor::Operator).then(|| {
+        let balances = records.accounts.balances();
+        balances.map(|(account, sum)| (account.to_string(), sum as f64 / 100.0)).collect()
     });
+    drop(records);
     response::json(&json!({ "entries": entries, "balances": balances }))
 }
 
 /// Searches the journal.
 pub(super) async fn requests(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     pattern: Result<Query<RequestPattern>, QueryRejection>,
 ) -> ControlResult {
     let Query(pattern) = pattern.map_err(|error| Problem::malformed(error.body_text()))?;
@@ -82,7 +74,7 @@ pub(super) async fn requests(
 }
 
 pub(super) async fn verify(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     Change(pattern): Change<RequestPattern>,
 ) -> ControlResult {
     found(&state, &pattern)

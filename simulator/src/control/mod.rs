@@ -2,6 +2,7 @@
 //! is on a separate port, which is loopback or requires a token, and does not take API keys.
 
 mod accounts;
+mod caller;
 mod clock;
 mod events;
 mod faults;
@@ -20,7 +21,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    extract::FromRef,
+    extract::{FromRef, State},
     routing::{MethodRouter, get, post},
 };
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
@@ -40,6 +41,9 @@ pub(crate) struct Control {
     /// Becomes `true` when the simulator stops, which ends the event streams.
     stopped: watch::Receiver<bool>,
 }
+
+/// The state as an argument of a handler.
+type Shared = State<Arc<AppState>>;
 
 /// Paths with the handlers of their methods.
 type Routes = Vec<(&'static str, MethodRouter<Control>)>;

@@ -7,11 +7,12 @@ use axum::{
     http::{StatusCode, header},
     response::IntoResponse as _,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    accounts::{Acting, Shared},
+    Shared,
+    caller::Caller,
     clock::ClockShown,
     response::{self, Change, ControlResult, Problem},
 };
@@ -20,7 +21,6 @@ use crate::{
     contract::Region,
     runtime::workers::JobSize,
     snapshot::{self, RestoreError, Snapshot},
-    tasks::Counts,
 };
 
 /// For supervisors that wait until the simulator has started.
@@ -28,51 +28,31 @@ pub(super) async fn health() -> ControlResult {
     response::json(&json!({ "status": "ok" }))
 }
 
-#[derive(Serialize)]
-struct Overview<'a> {
-    base_url: &'a str,
-    regional_base_url: &'a str,
-    model_prefix: &'a str,
-    in_progress: &'a [String],
-    ready_after: f64,
-    delivery_lifetime: f64,
-    counts: Counts,
-    clock: ClockShown,
-}
-
 pub(super) async fn overview(State(state): Shared) -> ControlResult {
     let config = &state.config;
-    response::json(&Overview {
-        base_url: state.base(Region::Global),
-        regional_base_url: state.base(Region::Regional),
-        model_prefix: &config.model_prefix,
-        in_progress: &config.in_progress,
-        ready_after: config.ready_after.as_secs_f64(),
-        delivery_lifetime: config.delivery_lifetime.as_secs_f64(),
-        counts: state.counts(),
-        clock: ClockShown::of(&state.clock),
-    })
+    response::json(&json!({
+        "base_url": state.base(Region::Global),
+        "regional_base_url": state.base(Region::Regional),
+        "model_prefix": config.model_prefix,
+        "in_progress": config.in_progress,
+        "ready_after": config.ready_after.as_secs_f64(),
+        "delivery_lifetime": config.delivery_lifetime.as_secs_f64(),
+        "counts": state.counts(),
+        "clock": ClockShown::of(&state.clock),
+    }))
 }
 
-/// How to reach the service.
-#[derive(Serialize)]
-struct Connection<'a> {
-    base_url: &'a str,
-    regional_base_url: &'a str,
-    /// The first of the configured keys, which the program prints when it starts. This is not
-    /// recorded as revealed. `None` for users, and if the key was revoked.
-    key: Option<&'a str>,
-}
-
-pub(super) async fn connection(State(state): Shared, Acting(actor): Acting) -> ControlResult {
+/// How to reach the service. `key` is the first of the configured keys, which the program prints
+/// when it starts, so this is not recorded as revealed. It is `null` for users, and if the key was
+/// revoked.
+pub(super) async fn connection(Caller { state, actor }: Caller) -> ControlResult {
     let key = state.config.api_keys.first().map(|key| key.expose().as_str());
-    let may_see =
-        |key: &&str| matches!(actor, Actor::Operator) && state.records().accounts.knows_key(key);
-    response::json(&Connection {
-        base_url: state.base(Region::Global),
-        regional_base_url: state.base(Region::Regional),
-        key: key.filter(may_see),
-    })
+    let may_see = |key: &&str| actor == Actor::Operator && state.records().accounts.knows_key(key);
+    response::json(&json!({
+        "base_url": state.base(Region::Global),
+        "regional_base_url": state.base(Region::Regional),
+        "key": key.filter(may_see),
+    }))
 }
 
 /// What to reset: everything, or one project.

@@ -1,6 +1,6 @@
 //! The webhooks: lists them, and sends one again.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::rejection::{PathRejection, QueryRejection},
@@ -10,11 +10,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    accounts::Acting,
+    Shared,
+    caller::Caller,
     logs::{self, Newest},
     response::{self, ControlResult, Problem},
 };
-use crate::{state::AppState, webhooks::WebhookDelivery};
+use crate::webhooks::WebhookDelivery;
 
 #[derive(Serialize)]
 struct DeliveryShown {
@@ -26,7 +27,7 @@ struct DeliveryShown {
 
 /// Times of deliveries are seconds since `started_at`.
 pub(super) async fn list(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     newest: Result<Query<Newest>, QueryRejection>,
 ) -> ControlResult {
     let limit = logs::limit(newest)?;
@@ -44,20 +45,19 @@ pub(super) async fn list(
 
 /// Returns the new delivery.
 pub(super) async fn redeliver(
-    State(state): State<Arc<AppState>>,
-    Acting(actor): Acting,
+    caller: Caller,
     number: Result<Path<u64>, PathRejection>,
 ) -> ControlResult {
     let unknown = || Problem::not_found("delivery");
     let Path(number) = number.map_err(|_| unknown())?;
-    let again = state.webhooks.redeliver(number).ok_or_else(unknown)?;
-    let view = state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
+    let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;
+    let view = caller.state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
     let view = view.ok_or_else(unknown)?;
     let organization = {
-        let records = state.records();
+        let records = caller.state.records();
         records.tasks.get(&view.task).map(|task| task.project.organization.clone())
     };
     let action = format!("send the webhook {number} of the task {} again", view.task);
-    state.record(actor, organization.as_deref(), action);
+    caller.record(organization.as_deref(), action);
     response::json(&view)
 }

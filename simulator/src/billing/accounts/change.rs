@@ -1,47 +1,37 @@
 //! Changes at run time. An actor needs permission for each one, and each is written to the audit
 //! log.
 
-mod credits;
 mod organizations;
 mod projects;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef, audit::Actor, role::Permission,
+    start::id_of,
 };
 
 /// Why a change was not made.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct AccountError {
-    pub(crate) kind: AccountErrorKind,
-    pub(crate) detail: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccountErrorKind {
+pub(crate) enum AccountError {
     /// The organization, project, key, member or finetune does not exist.
-    Unknown,
+    Unknown(String),
     /// The actor's role does not permit it.
-    Forbidden,
+    Forbidden(String),
     /// It already exists, or the balance is too low.
-    Conflict,
+    Conflict(String),
     /// A value is invalid.
-    Invalid,
+    Invalid(String),
 }
 
 impl AccountError {
-    pub(crate) fn new(kind: AccountErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into() }
-    }
-
     fn unknown(what: &str, id: &str) -> Self {
-        Self::new(AccountErrorKind::Unknown, format!("unknown {what} `{id}`"))
+        Self::Unknown(format!("unknown {what} `{id}`"))
     }
 }
 
-/// A change by an actor at a time.
-pub(crate) struct Act<'a> {
+/// Makes one change to the accounts, as an actor at a time.
+pub(crate) struct Editor<'a> {
     pub(crate) accounts: &'a mut Accounts,
     pub(crate) actor: Actor,
     pub(crate) unix: Duration,
@@ -68,7 +58,7 @@ impl Accounts {
     }
 }
 
-impl Act<'_> {
+impl Editor<'_> {
     /// Makes the change if the actor has the permission, and records the attempt in either case.
     fn change<T>(
         self,
@@ -80,14 +70,10 @@ impl Act<'_> {
     ) -> ChangeResult<T> {
         self.accounts.organization_mut(organization)?;
         let allowed = self.accounts.may(&self.actor, organization, project, permission);
-        let refusal = (!allowed).then(|| {
-            let detail =
-                format!("{} is not allowed to {action} in `{organization}`", self.actor.name());
-            AccountError::new(AccountErrorKind::Forbidden, detail)
-        });
-        self.write(organization, action, |accounts| match refusal {
-            Some(refusal) => Err(refusal),
-            None => change(accounts),
+        let refusal =
+            format!("{} is not allowed to {action} in `{organization}`", self.actor.name());
+        self.write(organization, action, |accounts| {
+            if allowed { change(accounts) } else { Err(AccountError::Forbidden(refusal)) }
         })
     }
 
@@ -102,16 +88,17 @@ impl Act<'_> {
         action: String,
         change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
-        let outcome = change(self.accounts);
-        self.accounts.audit.write(
-            self.unix,
-            self.actor.name(),
-            Some(organization),
-            action,
-            outcome.is_ok(),
-        );
+        let Self { accounts, actor, unix } = self;
+        let outcome = change(accounts);
+        accounts.audit.write(unix, actor.name(), Some(organization), action, outcome.is_ok());
         outcome
     }
+}
+
+/// The id of a new organization or project.
+fn new_id(name: &str) -> ChangeResult<Arc<str>> {
+    id_of(name)
+        .ok_or_else(|| AccountError::Invalid("the name must contain a letter or digit".to_owned()))
 }
 
 impl Accounts {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
 use self::audit::AuditLog;
-pub(crate) use self::change::{AccountError, AccountErrorKind, Act};
+pub(crate) use self::change::{AccountError, Editor};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
 use self::key::{Digest, Key, is_masked};

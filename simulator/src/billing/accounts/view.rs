@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     audit::{Actor, AuditEntry},
-    change::{AccountError, AccountErrorKind},
     role::Permission,
     settings::{Finetune, Limits, Member},
     spending::{Spent, Usage},
@@ -101,17 +100,9 @@ impl Accounts {
         entries.take(limit).cloned().collect()
     }
 
-    /// All balances in hundredths of a credit, which add up to zero. Only for the operator.
-    pub(crate) fn balances(&self, actor: &Actor) -> Result<Vec<(Account, i128)>, AccountError> {
-        match actor {
-            Actor::Operator => {
-                Ok(self.ledger.balances().map(|(account, sum)| (account.clone(), sum)).collect())
-            }
-            Actor::User(user) => Err(AccountError::new(
-                AccountErrorKind::Forbidden,
-                format!("{user} is not allowed to view all balances: only the operator is"),
-            )),
-        }
+    /// All balances in hundredths of a credit, which add up to zero.
+    pub(crate) fn balances(&self) -> impl Iterator<Item = (&Account, i128)> {
+        self.ledger.balances()
     }
 
     /// The audit log of the organizations in which an actor may view it, newest first.

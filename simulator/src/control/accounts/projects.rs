@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{FromRequestParts, Path, State},
+    extract::{FromRequestParts, Path},
     http::request::Parts,
     routing::{delete, post, put},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::{Acting, Shared, change, organization};
 use crate::{
     billing::accounts::{Limits, ProjectRef},
     control::{
         Routes,
+        caller::Caller,
         response::{self, Change, ControlResult, Problem},
     },
 };
@@ -41,13 +41,11 @@ struct Named {
 }
 
 async fn create_project(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     Path(id): Path<String>,
     Change(Named { name }): Change<Named>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.create_project(&id, &name))?;
-    organization(&state, &actor, &id)
+    caller.change_organization(&id, |editor| editor.create_project(&id, &name))
 }
 
 /// The project of the two ids in the path.
@@ -64,14 +62,8 @@ impl<S: Send + Sync> FromRequestParts<S> for At {
     }
 }
 
-async fn set_limits(
-    State(state): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(limits): Change<Limits>,
-) -> ControlResult {
-    change(&state, actor.clone(), |act| act.set_limits(&at, limits))?;
-    organization(&state, &actor, &at.organization)
+async fn set_limits(caller: Caller, At(at): At, Change(limits): Change<Limits>) -> ControlResult {
+    caller.change_organization(&at.organization, |editor| editor.set_limits(&at, limits))
 }
 
 #[derive(Deserialize)]
@@ -81,16 +73,14 @@ struct Endpoints {
 }
 
 async fn set_endpoints(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     At(at): At,
     Change(Endpoints { endpoints }): Change<Endpoints>,
 ) -> ControlResult {
     for pattern in endpoints.iter().flatten() {
-        state.contract.check_pattern(pattern).map_err(Problem::invalid)?;
+        caller.state.contract.check_pattern(pattern).map_err(Problem::invalid)?;
     }
-    change(&state, actor.clone(), |act| act.set_endpoints(&at, endpoints))?;
-    organization(&state, &actor, &at.organization)
+    caller.change_organization(&at.organization, |editor| editor.set_endpoints(&at, endpoints))
 }
 
 #[derive(Deserialize)]
@@ -100,13 +90,13 @@ struct Cap {
 }
 
 async fn set_max_active_tasks(
-    State(state): Shared,
-    Acting(actor): Acting,
+    caller: Caller,
     At(at): At,
     Change(Cap { max_active_tasks }): Change<Cap>,
 ) -> ControlResult {
-    change(&state, actor.clone(), |act| act.set_max_active_tasks(&at, max_active_tasks))?;
-    organization(&state, &actor, &at.organization)
+    caller.change_organization(&at.organization, |editor| {
+        editor.set_max_active_tasks(&at, max_active_tasks)
+    })
 }
 
 #[derive(Deserialize)]
@@ -117,38 +107,18 @@ struct NewKey {
     key: Option<String>,
 }
 
-/// A complete key: in the response to its creation, and when it is revealed.
-#[derive(Serialize)]
-struct KeyInFull {
-    id: String,
-    key: String,
+async fn create_key(caller: Caller, At(at): At, Change(new): Change<NewKey>) -> ControlResult {
+    let chance = caller.state.chance;
+    let (id, key) = caller.change(|editor| editor.create_key(&at, &new.name, new.key, chance))?;
+    response::json(&json!({ "id": id, "key": key }))
 }
 
-async fn create_key(
-    State(state): Shared,
-    Acting(actor): Acting,
-    At(at): At,
-    Change(new): Change<NewKey>,
-) -> ControlResult {
-    let chance = state.chance;
-    let (id, key) = change(&state, actor, |act| act.create_key(&at, &new.name, new.key, chance))?;
-    response::json(&KeyInFull { id, key })
+async fn reveal_key(caller: Caller, Path(id): Path<String>) -> ControlResult {
+    let key = caller.change(|editor| editor.reveal_key(&id))?;
+    response::json(&json!({ "id": id, "key": key }))
 }
 
-async fn reveal_key(
-    State(state): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> ControlResult {
-    let key = change(&state, actor, |act| act.reveal_key(&id))?;
-    response::json(&KeyInFull { id, key })
-}
-
-async fn revoke_key(
-    State(state): Shared,
-    Acting(actor): Acting,
-    Path(id): Path<String>,
-) -> ControlResult {
-    change(&state, actor, |act| act.revoke_key(&id))?;
+async fn revoke_key(caller: Caller, Path(id): Path<String>) -> ControlResult {
+    caller.change(|editor| editor.revoke_key(&id))?;
     response::json(&json!({ "id": id, "revoked": true }))
 }

@@ -1,16 +1,19 @@
-//! Changes to organizations, their members and their finetunes.
+//! Changes to organizations: their credits, their members and their finetunes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use super::{AccountError, AccountErrorKind, Act, ChangeResult};
-use crate::billing::accounts::{
-    Finetune, Member, OrganizationRecord, Permission, Role,
-    audit::Actor,
-    finetunes::{StoredFinetune, is_finetune_name},
-    start::id_of,
+use super::{AccountError, ChangeResult, Editor, new_id};
+use crate::billing::{
+    accounts::{
+        Accounts, Finetune, Member, OrganizationRecord, Permission, Role,
+        audit::Actor,
+        finetunes::{StoredFinetune, is_finetune_name},
+    },
+    credits::Credits,
+    ledger::Account,
 };
 
-impl Act<'_> {
+impl Editor<'_> {
     /// Creates an organization without credits. It belongs to the actor, or to `owner` if the actor
     /// is the operator.
     pub(crate) fn create_organization(
@@ -18,34 +21,66 @@ impl Act<'_> {
         name: &str,
         owner: Option<String>,
     ) -> ChangeResult<Arc<str>> {
-        let id = id_of(name).ok_or_else(|| {
-            AccountError::new(AccountErrorKind::Invalid, "the name must contain a letter or digit")
-        })?;
-        let owner = match &self.actor {
-            Actor::User(user) if owner.as_ref().is_none_or(|owner| owner == user) => user.clone(),
-            Actor::User(_) => {
-                return Err(AccountError::new(
-                    AccountErrorKind::Forbidden,
-                    "only the operator can create an organization for another user",
-                ));
+        let id = new_id(name)?;
+        let owner = match (&self.actor, owner) {
+            (Actor::User(user), None) => user.clone(),
+            (Actor::User(user), Some(owner)) if owner == *user => owner,
+            (Actor::User(_), Some(_)) => {
+                let detail = "only the operator can create an organization for another user";
+                return Err(AccountError::Forbidden(detail.to_owned()));
             }
-            Actor::Operator => owner.ok_or_else(|| {
-                AccountError::new(AccountErrorKind::Invalid, "an organization needs an owner")
-            })?,
+            (Actor::Operator, Some(owner)) => owner,
+            (Actor::Operator, None) => {
+                return Err(AccountError::Invalid("an organization needs an owner".to_owned()));
+            }
         };
-        let action = format!("create the organization `{name}`");
-        self.write(&id.clone(), action, |accounts| {
+        self.write(&id.clone(), format!("create the organization `{name}`"), |accounts| {
             if accounts.organizations.contains_key(&id) {
-                return Err(AccountError::new(
-                    AccountErrorKind::Conflict,
-                    format!("the organization `{id}` already exists"),
-                ));
+                let detail = format!("the organization `{id}` already exists");
+                return Err(AccountError::Conflict(detail));
             }
-            accounts
-                .organizations
-                .insert(Arc::clone(&id), OrganizationRecord::new(name.to_owned(), owner));
+            let organization = OrganizationRecord::new(name.to_owned(), owner);
+            accounts.organizations.insert(Arc::clone(&id), organization);
             Ok(id)
         })
+    }
+
+    /// Adds credits to an organization, as if it had bought them.
+    pub(crate) fn grant(self, organization: &str, amount: Credits) -> ChangeResult {
+        let (unix, action) = (self.unix, format!("add {amount} credits"));
+        self.change(organization, None, Permission::ManageCredits, action, |accounts| {
+            let to = Account::Organization(organization.into());
+            accounts.move_credits(unix, Account::Issued, to, amount)
+        })
+    }
+
+    /// Moves credits between two organizations of the same owner. Only that owner and the operator
+    /// may do it. It is recorded in the audit logs of both.
+    pub(crate) fn transfer(self, from: &str, to: &str, amount: Credits) -> ChangeResult {
+        let Self { accounts, actor, unix } = self;
+        let owner = accounts.organization_mut(from)?.owner.clone();
+        let same_owner = accounts.organization_mut(to)?.owner == owner;
+        let allowed = same_owner && (actor == Actor::Operator || actor.name() == owner);
+        let moved = if !allowed {
+            let detail = "only the owner of both organizations can transfer credits between them";
+            Err(AccountError::Forbidden(detail.to_owned()))
+        } else if amount == Credits::ZERO {
+            Err(AccountError::Invalid("the amount of a transfer must be above zero".to_owned()))
+        } else if from == to {
+            let detail = "source and destination are the same organization";
+            Err(AccountError::Invalid(detail.to_owned()))
+        } else {
+            let [from, to] = [from, to].map(|id| Account::Organization(id.into()));
+            accounts.move_credits(unix, from, to, amount)
+        };
+        let done = moved.is_ok();
+        for (organization, action) in [
+            (from, format!("transfer {amount} credits to `{to}`")),
+            (to, format!("receive {amount} credits from `{from}`")),
+        ] {
+            accounts.audit.write(unix, actor.name(), Some(organization), action, done);
+        }
+        moved
     }
 
     /// Gives a user a role in an organization, or in one of its projects.
@@ -60,21 +95,17 @@ impl Act<'_> {
         let action = format!("give `{user}` the role {role:?} in {place}");
         self.change(organization, None, Permission::ManageMembers, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
-            match project {
-                None => {
-                    let new =
-                        || Member { user: user.to_owned(), role, projects: Default::default() };
-                    organization.members.entry(user.to_owned()).or_insert_with(new).role = role;
-                }
-                Some(project) => {
-                    if !organization.projects.contains_key(project) {
-                        return Err(AccountError::unknown("project", project));
-                    }
-                    let member = organization.members.get_mut(user);
-                    let member = member.ok_or_else(|| AccountError::unknown("member", user))?;
-                    member.projects.insert(project.to_owned(), role);
-                }
+            let Some(project) = project else {
+                let new = || Member { user: user.to_owned(), role, projects: Default::default() };
+                organization.members.entry(user.to_owned()).or_insert_with(new).role = role;
+                return Ok(());
+            };
+            if !organization.projects.contains_key(project) {
+                return Err(AccountError::unknown("project", project));
             }
+            let member = organization.members.get_mut(user);
+            let member = member.ok_or_else(|| AccountError::unknown("member", user))?;
+            member.projects.insert(project.to_owned(), role);
             Ok(())
         })
     }
@@ -92,14 +123,14 @@ impl Act<'_> {
     pub(crate) fn set_finetune(self, organization: &str, finetune: Finetune) -> ChangeResult {
         if !is_finetune_name(&finetune.name) {
             let detail = "a finetune name must not be empty or contain a slash";
-            return Err(AccountError::new(AccountErrorKind::Invalid, detail));
+            return Err(AccountError::Invalid(detail.to_owned()));
         }
-        let shared = if finetune.shared { "shared" } else { "private" };
-        let action = format!("set the {shared} finetune `{}`", finetune.name);
+        let shared = finetune.shared;
+        let how = if shared { "shared" } else { "private" };
+        let action = format!("set the {how} finetune `{}`", finetune.name);
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
             let finetunes = &mut accounts.organization_mut(organization)?.finetunes;
             let stored = finetunes.entry(finetune.name.clone());
-            let shared = finetune.shared;
             stored.or_insert_with(|| StoredFinetune::usable(finetune)).finetune.shared = shared;
             Ok(())
         })
@@ -111,6 +142,21 @@ impl Act<'_> {
         self.change(organization, None, Permission::ManageFinetunes, action, |accounts| {
             let removed = accounts.organization_mut(organization)?.finetunes.remove(name);
             removed.map(drop).ok_or_else(|| AccountError::unknown("finetune", name))
+        })
+    }
+}
+
+impl Accounts {
+    fn move_credits(
+        &mut self,
+        unix: Duration,
+        from: Account,
+        to: Account,
+        amount: Credits,
+    ) -> ChangeResult {
+        let moved = self.ledger.transfer(unix, from, to, amount, None);
+        moved.map_err(|_| {
+            AccountError::Conflict(format!("the balance is less than {amount} credits"))
         })
     }
 }

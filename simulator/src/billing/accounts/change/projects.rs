@@ -2,32 +2,27 @@
 
 use std::sync::Arc;
 
-use super::{AccountError, AccountErrorKind, Act, ChangeResult};
+use super::{AccountError, ChangeResult, Editor, new_id};
 use crate::{
     billing::{
         accounts::{
             Accounts, Limits, Permission, ProjectKey, ProjectRecord, ProjectRef, is_sendable,
-            key::Digest, start::id_of,
+            key::Digest,
         },
         credits::Credits,
     },
     runtime::chance::{Chance, hex},
 };
 
-impl Act<'_> {
+impl Editor<'_> {
     /// Creates a project with access to all endpoints and no limits.
     pub(crate) fn create_project(self, organization: &str, name: &str) -> ChangeResult<Arc<str>> {
-        let id = id_of(name).ok_or_else(|| {
-            AccountError::new(AccountErrorKind::Invalid, "the name must contain a letter or digit")
-        })?;
+        let id = new_id(name)?;
         let action = format!("create the project `{name}`");
         self.change(organization, None, Permission::ManageProjects, action, |accounts| {
             let organization = accounts.organization_mut(organization)?;
             if organization.projects.contains_key(&id) {
-                return Err(AccountError::new(
-                    AccountErrorKind::Conflict,
-                    format!("the project `{id}` already exists"),
-                ));
+                return Err(AccountError::Conflict(format!("the project `{id}` already exists")));
             }
             organization.projects.insert(Arc::clone(&id), ProjectRecord::new(name.to_owned()));
             Ok(id)
@@ -36,14 +31,13 @@ impl Act<'_> {
 
     /// Sets the spending limits of a project.
     pub(crate) fn set_limits(self, at: &ProjectRef, limits: Limits) -> ChangeResult {
-        let shown =
-            |limit: Option<Credits>| limit.map_or("none".to_owned(), |limit| limit.to_string());
+        let shown = |limit: Option<Credits>| {
+            limit.map_or_else(|| "none".to_owned(), |credits| credits.to_string())
+        };
+        let [daily, weekly, monthly] = [limits.daily, limits.weekly, limits.monthly].map(shown);
         let action = format!(
-            "set the limits of `{}`: daily {}, weekly {}, monthly {}",
-            at.project,
-            shown(limits.daily),
-            shown(limits.weekly),
-            shown(limits.monthly)
+            "set the limits of `{}`: daily {daily}, weekly {weekly}, monthly {monthly}",
+            at.project
         );
         self.change_project(at, Permission::SetLimits, action, |project| project.limits = limits)
     }
@@ -83,23 +77,16 @@ impl Act<'_> {
             .unwrap_or_else(|| format!("kiln-{}", hex(&chance.bytes("api key", number)[..16])));
         if !is_sendable(&secret) {
             let detail = "a key must consist of visible ASCII characters";
-            return Err(AccountError::new(AccountErrorKind::Invalid, detail));
+            return Err(AccountError::Invalid(detail.to_owned()));
         }
         let action = format!("create the key `{name}` in `{}`", at.project);
-        self.change(
-            &at.organization,
-            Some(&at.project),
-            Permission::ManageKeys,
-            action,
-            |accounts| {
-                accounts.project_mut(at)?;
-                let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
-                let id = accounts.add_key(key, at.clone()).ok_or_else(|| {
-                    AccountError::new(AccountErrorKind::Conflict, "the key already exists")
-                })?;
-                Ok((id, secret))
-            },
-        )
+        self.change_in(at, Permission::ManageKeys, action, |accounts| {
+            accounts.project_mut(at)?;
+            let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
+            let id = accounts.add_key(key, at.clone());
+            let id = id.ok_or_else(|| AccountError::Conflict("the key already exists".to_owned()));
+            Ok((id?, secret))
+        })
     }
 
     /// Returns the key itself.
@@ -108,7 +95,7 @@ impl Act<'_> {
             let secret = accounts.secrets.get(&digest).map(|secret| secret.expose().clone());
             secret.ok_or_else(|| {
                 let detail = format!("the simulator has only the digest of the key `{id}`");
-                AccountError::new(AccountErrorKind::Conflict, detail)
+                AccountError::Conflict(detail)
             })
         })
     }
@@ -117,20 +104,6 @@ impl Act<'_> {
     pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
         self.change_key(id, format!("revoke the key `{id}`"), |accounts, digest| {
             accounts.keys.remove(&digest);
-            accounts.secrets.remove(&digest);
-            Ok(())
-        })
-    }
-
-    fn change_project(
-        self,
-        at: &ProjectRef,
-        permission: Permission,
-        action: String,
-        change: impl FnOnce(&mut ProjectRecord),
-    ) -> ChangeResult {
-        self.change(&at.organization, Some(&at.project), permission, action, |accounts| {
-            change(accounts.project_mut(at)?);
             Ok(())
         })
     }
@@ -144,9 +117,29 @@ impl Act<'_> {
         let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
         let (digest, key) = found.ok_or_else(|| AccountError::unknown("key", id))?;
         let (digest, at) = (*digest, key.project.clone());
-        let permission = Permission::ManageKeys;
-        self.change(&at.organization, Some(&at.project), permission, action, |accounts| {
-            change(accounts, digest)
+        self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, digest))
+    }
+
+    fn change_project(
+        self,
+        at: &ProjectRef,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut ProjectRecord),
+    ) -> ChangeResult {
+        self.change_in(at, permission, action, |accounts| {
+            change(accounts.project_mut(at)?);
+            Ok(())
         })
+    }
+
+    fn change_in<T>(
+        self,
+        at: &ProjectRef,
+        permission: Permission,
+        action: String,
+        change: impl FnOnce(&mut Accounts) -> ChangeResult<T>,
+    ) -> ChangeResult<T> {
+        self.change(&at.organization, Some(&at.project), permission, action, change)
     }
 }
