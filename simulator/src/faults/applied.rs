@@ -8,8 +8,8 @@ use super::{
     effect::{Effect, FalseResponse, FalseStatus},
     faulty_body::Late,
     grammar::FaultSpec,
-    place::FaultPlace,
     responses,
+    table::FaultPlace,
 };
 use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
 

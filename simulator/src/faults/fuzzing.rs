@@ -2,49 +2,24 @@
 
 use serde_json::Value;
 
-use super::{
-    FaultError, FaultPlace, RequestedFaults,
-    grammar::{FaultSource, FaultSpec},
-};
-
-/// Where a fault is requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// In a rule.
-    Rule,
-    /// In a submission.
-    Submission,
-    /// In a poll or a delivery.
-    Request(FaultPlace),
-}
+pub use super::grammar::FaultSource as Source;
+use super::{FaultError, FaultPlace, RequestedFaults, grammar::FaultSpec};
 
 /// A fault, without its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadFault {
     /// The name of the fault.
     pub name: &'static str,
-    /// What it does.
+    /// What it does, and how often.
     pub effect: String,
     /// Where it applies.
-    pub places: Vec<FaultPlace>,
-    /// How often it applies.
-    pub often: String,
+    pub places: &'static [FaultPlace],
 }
 
 /// Reads the notation of a fault.
 pub fn read(text: &str, source: Source) -> Result<ReadFault, FaultError> {
-    let source = match source {
-        Source::Rule => FaultSource::Rule,
-        Source::Submission => FaultSource::Submission,
-        Source::Request(place) => FaultSource::Request(place),
-    };
-    let spec = FaultSpec::parse(text, source)?;
-    Ok(ReadFault {
-        name: spec.known.name,
-        effect: format!("{:?}", spec.effect),
-        places: spec.places.to_vec(),
-        often: format!("{:?}", spec.often),
-    })
+    let FaultSpec { known, effect, places, often, .. } = FaultSpec::parse(text, source)?;
+    Ok(ReadFault { name: known.name, effect: format!("{effect:?} {often:?}"), places })
 }
 
 /// The faults in the texts of a request, as written.

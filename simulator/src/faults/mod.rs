@@ -11,14 +11,10 @@ mod faulty_body;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
 mod grammar;
-mod place;
 mod repeats;
 mod requested;
 mod responses;
-mod rule;
-mod schedule;
 mod table;
-mod value;
 
 use std::{
     collections::BTreeMap,
@@ -36,9 +32,11 @@ use self::{
     effect::Effect,
     grammar::{FaultSource, FaultSpec},
     repeats::Repeats,
-    rule::Rule,
 };
-pub use self::{grammar::FaultError, place::FaultPlace, rule::FaultRule, table::KnownFault};
+pub use self::{
+    grammar::FaultError,
+    table::{FaultPlace, KnownFault},
+};
 use crate::{
     error::StartError, runtime::chance::Chance, values::MAX_COUNT, webhooks::WebhookFaults,
 };
@@ -82,6 +80,35 @@ const MAX_RULES: usize = 10_000;
 pub struct Faults {
     chance: Chance,
     state: Arc<Mutex<FaultState>>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    id: u64,
+    spec: FaultSpec,
+}
+
+/// A rule that applies a fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FaultRule {
+    /// Its number, which is never reused.
+    pub id: u64,
+    /// The rule as it was written.
+    pub text: String,
+    /// How often it has been applied.
+    pub applied: u64,
+    /// How often it will still apply; `None` for `always` or a probability. A rule that is used up
+    /// stays in the list.
+    pub left: Option<u64>,
+}
+
+impl Rule {
+    fn view(&self) -> FaultRule {
+        let Self { id, spec } = self;
+        FaultRule { id: *id, text: spec.text.clone(), applied: spec.applied, left: spec.left() }
+    }
 }
 
 /// The rules, and what has been applied.

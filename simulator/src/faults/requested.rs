@@ -8,7 +8,7 @@ use tracing::debug;
 
 use super::{
     grammar::{FaultSource, FaultSpec},
-    place::FaultPlace,
+    table::FaultPlace,
 };
 use crate::values::texts;
 

@@ -1,16 +1,57 @@
 //! The table of all faults, one row each. The notation, the page and the documentation have their
 //! names, places, values and effects from it.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use serde::Serialize;
+use axum::http::{StatusCode, Uri};
+use serde::{Deserialize, Serialize};
 
-use super::{
-    effect::{Effect, FalseFile, FalseResponse, FalseStatus},
-    place::FaultPlace::{self, Delivery, Poll, Submission, Webhook},
-    value,
-};
+use self::FaultPlace::{Delivery, Poll, Submission, Webhook};
+use super::effect::{Effect, FalseFile, FalseResponse, FalseStatus};
 use crate::{http::Cut, webhooks::WebhookFaults};
+
+/// Where a fault applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FaultPlace {
+    /// A POST that creates a task.
+    Submission,
+    /// A GET for the status of a task.
+    Poll,
+    /// A GET of a delivery URL.
+    Delivery,
+    /// A webhook.
+    Webhook,
+}
+
+impl FaultPlace {
+    /// The place with this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Submission, Poll, Delivery, Webhook].into_iter().find(|place| place.to_string() == name)
+    }
+
+    /// A slice with only this place.
+    pub(super) fn alone(self) -> &'static [Self] {
+        match self {
+            Submission => &[Submission],
+            Poll => &[Poll],
+            Delivery => &[Delivery],
+            Webhook => &[Webhook],
+        }
+    }
+}
+
+impl fmt::Display for FaultPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Submission => "submission",
+            Poll => "poll",
+            Delivery => "delivery",
+            Webhook => "webhook",
+        })
+    }
+}
 
 /// A fault that can be requested.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -47,30 +88,28 @@ pub(super) const KNOWN: &[KnownFault] = &[
         places: REQUESTS,
         value: "500 (default) to 599",
         effect: "responds with this status code before anything is done",
-        read: |value| Ok(Effect::Instead(FalseResponse::Error(value::status(value)?))),
+        read: |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?))),
     },
     KnownFault {
         name: "error-after",
         places: &[Submission],
         value: "500 (default) to 599",
         effect: "accepts and charges the submission, then responds with this status code",
-        read: |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(value::status(value)?))),
+        read: |value| Ok(Effect::AfterAcceptance(FalseResponse::Error(status(value)?))),
     },
     KnownFault {
         name: "html-502",
         places: REQUESTS,
         value: "",
         effect: "responds with 502 and a proxy's HTML page; nothing is done",
-        read: |value| value::none(value, Effect::Instead(FalseResponse::ProxyPage)),
+        read: |value| no_value(value, Effect::Instead(FalseResponse::ProxyPage)),
     },
     KnownFault {
         name: "rate-limited",
         places: REQUESTS,
         value: "seconds to wait; 1",
         effect: "responds with 429 and `Retry-After`; nothing is done",
-        read: |value| {
-            Ok(Effect::Instead(FalseResponse::RateLimited(value::whole_seconds(value, 1)?)))
-        },
+        read: |value| Ok(Effect::Instead(FalseResponse::RateLimited(whole_seconds(value, 1)?))),
     },
     KnownFault {
         name: "reset",
@@ -94,7 +133,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
             "accepts and charges the submission, then closes the connection without a ",
             "response"
         ),
-        read: |value| value::none(value, Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
+        read: |value| no_value(value, Effect::AfterAcceptance(FalseResponse::Cut(Cut::Close))),
     },
     KnownFault {
         name: "foreign-polling-host",
@@ -104,56 +143,56 @@ pub(super) const KNOWN: &[KnownFault] = &[
             "accepts the submission, but `polling_url` has this host, which is not the ",
             "simulator"
         ),
-        read: |value| Ok(Effect::PollingHost(value::host(value, "127.0.0.2:9")?)),
+        read: |value| Ok(Effect::PollingHost(host(value, "127.0.0.2:9")?)),
     },
     KnownFault {
         name: "slow-headers",
         places: REQUESTS,
         value: "seconds; 5",
         effect: "processes the request at once, but responds after this time",
-        read: |value| Ok(Effect::SlowHeaders(value::seconds(value, 5)?)),
+        read: |value| Ok(Effect::SlowHeaders(seconds(value, 5)?)),
     },
     KnownFault {
         name: "slow-body",
         places: REQUESTS,
         value: "seconds; 5",
         effect: "sends the response headers at once, and the body after this time",
-        read: |value| Ok(Effect::SlowBody(value::seconds(value, 5)?)),
+        read: |value| Ok(Effect::SlowBody(seconds(value, 5)?)),
     },
     KnownFault {
         name: "unknown-status",
         places: &[Poll],
         value: "",
         effect: "the poll response has a status that no client knows",
-        read: |value| value::none(value, Effect::Status(FalseStatus::Unknown)),
+        read: |value| no_value(value, Effect::Status(FalseStatus::Unknown)),
     },
     KnownFault {
         name: "spurious-not-found",
         places: &[Poll],
         value: "",
         effect: "the poll response is `Task not found` although the task exists",
-        read: |value| value::none(value, Effect::Status(FalseStatus::NotFound)),
+        read: |value| no_value(value, Effect::Status(FalseStatus::NotFound)),
     },
     KnownFault {
         name: "truncated",
         places: &[Delivery],
         value: "",
         effect: "sends half of the announced bytes, then closes the connection",
-        read: |value| value::none(value, Effect::CutShort(Cut::Close)),
+        read: |value| no_value(value, Effect::CutShort(Cut::Close)),
     },
     KnownFault {
         name: "empty",
         places: &[Delivery],
         value: "",
         effect: "sends an empty body with the announced media type",
-        read: |value| value::none(value, Effect::File(FalseFile::Empty)),
+        read: |value| no_value(value, Effect::File(FalseFile::Empty)),
     },
     KnownFault {
         name: "html",
         places: &[Delivery],
         value: "",
         effect: "sends an HTML page with status code 200",
-        read: |value| value::none(value, Effect::File(FalseFile::Page)),
+        read: |value| no_value(value, Effect::File(FalseFile::Page)),
     },
     KnownFault {
         name: "wrong-kind",
@@ -171,7 +210,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
         places: &[Delivery],
         value: "",
         effect: "responds that the delivery URL has expired although it is still valid",
-        read: |value| value::none(value, Effect::File(FalseFile::Expired)),
+        read: |value| no_value(value, Effect::File(FalseFile::Expired)),
     },
     KnownFault {
         name: "webhook-duplicate",
@@ -179,7 +218,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
         value: "",
         effect: "sends the webhook twice",
         read: |value| {
-            value::none(value, Effect::Webhook(WebhookFaults { duplicate: true, ..UNCHANGED }))
+            no_value(value, Effect::Webhook(WebhookFaults { duplicate: true, ..UNCHANGED }))
         },
     },
     KnownFault {
@@ -188,7 +227,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
         value: "seconds; 60",
         effect: "sends the webhook after this time",
         read: |value| {
-            let late = value::seconds(value, 60)?;
+            let late = seconds(value, 60)?;
             Ok(Effect::Webhook(WebhookFaults { late, ..UNCHANGED }))
         },
     },
@@ -198,7 +237,7 @@ pub(super) const KNOWN: &[KnownFault] = &[
         value: "",
         effect: "sends the webhook after that of a later task",
         read: |value| {
-            value::none(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..UNCHANGED }))
+            no_value(value, Effect::Webhook(WebhookFaults { out_of_order: true, ..UNCHANGED }))
         },
     },
     KnownFault {
@@ -206,11 +245,44 @@ pub(super) const KNOWN: &[KnownFault] = &[
         places: &[Webhook],
         value: "",
         effect: "also sends a forged webhook with an invalid signature",
-        read: |value| {
-            value::none(value, Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED }))
-        },
+        read: |value| no_value(value, Effect::Webhook(WebhookFaults { forged: true, ..UNCHANGED })),
     },
 ];
+
+/// The effect of a fault that takes no value.
+fn no_value(value: Option<&str>, effect: Effect) -> Result<Effect, &'static str> {
+    if value.is_some() { Err("this fault does not take a value") } else { Ok(effect) }
+}
+
+fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
+    let Some(value) = value else { return Ok(StatusCode::INTERNAL_SERVER_ERROR) };
+    let status = value.parse().ok().filter(StatusCode::is_server_error);
+    status.ok_or("expected a status code from 500 to 599")
+}
+
+/// The maximum duration of a fault, in seconds.
+const DAY: u64 = 86_400;
+
+fn seconds(value: Option<&str>, default: u64) -> Result<Duration, &'static str> {
+    let Some(value) = value else { return Ok(Duration::from_secs(default)) };
+    let time = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| *time <= Duration::from_secs(DAY))
+        .ok_or("expected a time in seconds, at most a day")
+}
+
+fn whole_seconds(value: Option<&str>, default: u64) -> Result<u64, &'static str> {
+    let Some(value) = value else { return Ok(default) };
+    let time = value.parse().ok().filter(|seconds| *seconds <= DAY);
+    time.ok_or("expected whole seconds, at most a day")
+}
+
+/// Parses a host with an optional port.
+fn host(value: Option<&str>, default: &str) -> Result<String, &'static str> {
+    let value = value.unwrap_or(default);
+    let authority = value.parse::<Uri>().ok().and_then(|uri| uri.into_parts().authority);
+    let plain = authority.is_some_and(|authority| authority == value && !value.contains('@'));
+    plain.then(|| value.to_owned()).ok_or("expected a host, optionally with a port")
+}
 
 #[cfg(test)]
 mod tests {

@@ -98,6 +98,18 @@ async fn sleepers_wake_however_the_moment_is_reached() {
     );
 }
 
+proptest! {
+    #[test]
+    fn moved_times_keep_their_distance(from: u64, to: u64, distance: u64) {
+        let [from, to, distance] = [from, to, distance].map(Duration::from_nanos);
+        let mut time = from + distance;
+        Shift { from, to }.apply(&mut time);
+        prop_assert_eq!(time, to + distance);
+        Shift { from: Duration::MAX, to }.apply(&mut time);
+        Shift { from, to: Duration::MAX }.apply(&mut time);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Event {
     Passes(u64),
