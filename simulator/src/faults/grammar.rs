@@ -230,29 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn invalid_faults_are_explained() {
-        for (text, source, part) in [
-            ("", FaultSource::Rule, "unknown fault"),
-            ("error", FaultSource::Rule, "unknown fault"),
-            ("html-502@home", FaultSource::Rule, "unknown place"),
-            ("html-502@webhook", FaultSource::Rule, "does not apply there"),
-            ("truncated@poll", FaultSource::Submission, "does not apply there"),
-            ("truncated", FaultSource::Request(Poll), "does not apply there"),
-            ("html-502@delivery", FaultSource::Request(Poll), "does not apply there"),
-            ("reset@poll=after", FaultSource::Rule, "does not apply there"),
-            ("html-502:sometimes", FaultSource::Rule, "expected `once`"),
-            ("html-502:0x", FaultSource::Rule, "expected `once`"),
-            ("html-502:1", FaultSource::Rule, "expected `once`"),
-            ("html-502:1.5", FaultSource::Rule, "expected `once`"),
-            ("html-502=1", FaultSource::Rule, "does not take a value"),
-            ("error-before=503:often", FaultSource::Rule, "expected a status code"),
+    fn a_place_must_be_one_of_the_source() {
+        for (text, source) in [
+            ("truncated@poll", FaultSource::Submission),
+            ("truncated", FaultSource::Request(Poll)),
+            ("html-502@delivery", FaultSource::Request(Poll)),
         ] {
             let error = FaultSpec::parse(text, source).unwrap_err();
-            assert!(error.problem.contains(part), "{text}: {error}");
+            assert!(error.problem.contains("does not apply there"), "{text}: {error}");
         }
-        let long = "x".repeat(1000);
-        assert!(FaultSpec::parse(&long, FaultSource::Rule).unwrap_err().to_string().len() < 200);
-        let unprintable = FaultSpec::parse("\u{1b}[2J\u{7f}error", FaultSource::Rule).unwrap_err();
-        assert_eq!(unprintable.text, "?[2J?error");
     }
 }

@@ -204,38 +204,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_body_is_found() {
-        let whole = json!({ "prompt": "a fox", "seed": 7, "webhook": { "url": "x", "n": [1, 2] } });
-        for (part, is_part) in [
-            (json!({}), true),
-            (json!({ "seed": 7.0 }), true),
-            (json!({ "webhook": { "n": [1, 2] } }), true),
-            (json!({ "webhook": { "n": [1] } }), false),
-            (json!({ "seed": 8 }), false),
-            (json!({ "width": null }), false),
-        ] {
-            assert_eq!(contains(&whole, &part), is_part, "{part}");
-        }
-    }
-
-    #[test]
     fn the_number_of_requests_in_a_response_is_limited() {
         let limit = |pattern| serde_json::from_value::<RequestPattern>(pattern).unwrap().limit();
         assert_eq!(limit(json!({})), LIMIT);
         assert_eq!(limit(json!({ "limit": 5 })), 5);
         assert_eq!(limit(json!({ "limit": u64::MAX })), MAX_LIMIT);
-    }
-
-    #[test]
-    fn a_status_is_a_code_or_a_hundred() {
-        let read = |value: Value| serde_json::from_value::<StatusPattern>(value);
-        assert!(read(json!(422)).unwrap().matches(Some(422)));
-        assert!(read(json!("422")).unwrap().matches(Some(422)));
-        assert!(read(json!("4xx")).unwrap().matches(Some(403)));
-        assert!(!read(json!("4xx")).unwrap().matches(Some(500)));
-        assert!(!read(json!("4xx")).unwrap().matches(None));
-        for wrong in [json!("xx"), json!("9xx"), json!("ok"), json!(-1)] {
-            assert!(read(wrong.clone()).is_err(), "{wrong}");
-        }
     }
 }

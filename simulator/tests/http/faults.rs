@@ -260,3 +260,55 @@ async fn the_tables_list_every_fault_and_place() {
         }
     }
 }
+
+#[tokio::test]
+async fn rules_are_checked() {
+    let bench = Bench::new().await;
+    let problem = |rule: &str| bench.sim.faults().add(rule).err().map(|error| error.problem);
+    for known in Faults::known() {
+        assert_eq!(problem(known.name), None, "{} without a value", known.name);
+        assert!(problem(&format!("{}=/no value/", known.name)).is_some(), "{}", known.name);
+    }
+    for valid in [
+        "error-before=500",
+        "error-after=599",
+        "rate-limited=0",
+        "slow-headers=0.25",
+        "foreign-polling-host=example.invalid",
+        "foreign-polling-host=[::1]:80",
+        "reset=after",
+        "wrong-kind=text",
+    ] {
+        assert_eq!(problem(valid), None, "{valid}");
+    }
+    for (invalid, part) in [
+        ("", "unknown fault"),
+        ("error", "unknown fault"),
+        ("html-502@home", "unknown place"),
+        ("html-502@webhook", "does not apply there"),
+        ("reset@poll=after", "does not apply there"),
+        ("html-502:sometimes", "expected `once`"),
+        ("html-502:0x", "expected `once`"),
+        ("html-502:1", "expected `once`"),
+        ("html-502:1.5", "expected `once`"),
+        ("html-502=1", "does not take a value"),
+        ("html=text", "does not take a value"),
+        ("error-before=503:often", "expected a status code"),
+        ("error-before=499", "expected a status code"),
+        ("error-before=600", "expected a status code"),
+        ("rate-limited=1.5", "expected whole seconds"),
+        ("rate-limited=86401", "expected whole seconds"),
+        ("slow-body=-1", "expected a time"),
+        ("slow-body=nan", "expected a time"),
+        ("slow-body=1e300", "expected a time"),
+        ("foreign-polling-host=example.invalid/path", "expected a host"),
+        ("foreign-polling-host=key@example.invalid", "expected a host"),
+        ("foreign-polling-host=http://example.invalid", "expected a host"),
+        ("foreign-polling-host=", "expected a host"),
+    ] {
+        assert!(problem(invalid).is_some_and(|text| text.contains(part)), "{invalid}");
+    }
+    let error = |rule: &str| bench.sim.faults().add(rule).unwrap_err();
+    assert!(error(&"x".repeat(1000)).to_string().len() < 200);
+    assert_eq!(error("\u{1b}[2J\u{7f}error").text, "?[2J?error");
+}

@@ -49,6 +49,34 @@ async fn moderation_compares_words_with_the_safety_tolerance() {
 }
 
 #[tokio::test]
+async fn the_severity_of_a_word_is_compared_with_the_tolerance() {
+    let bench = Bench::new().await;
+    let ended = async |prompt: &str, tolerance: Option<u8>| {
+        let mut body = small(prompt);
+        if let Some(tolerance) = tolerance {
+            body["safety_tolerance"] = tolerance.into();
+        }
+        let task = bench.submit("/v1/gen-2-pro", &body).await;
+        bench.finish(&task).await;
+        bench.sim.task(task["id"].as_str().unwrap()).unwrap()
+    };
+    for tolerance in 0..=5 {
+        let gore = if tolerance < 3 { "Request Moderated" } else { "Ready" };
+        assert_eq!(ended("Gore, again", Some(tolerance)).await.status, gore, "{tolerance}");
+        let blood = if tolerance < 1 { "Content Moderated" } else { "Ready" };
+        assert_eq!(ended("a bit of BLOOD", Some(tolerance)).await.status, blood, "{tolerance}");
+    }
+    let by_default = ended("gore and blood", None).await;
+    assert_eq!(by_default.status, "Request Moderated", "the request is checked first");
+    let reason = by_default.reason.unwrap();
+    assert!(reason.contains("severity of 3 is above the safety tolerance of 2"), "{reason}");
+    for innocent in ["Gorezone is not on the list", "categore", "bloody", "blood2"] {
+        let task = ended(innocent, Some(0)).await;
+        assert_eq!((task.status.as_str(), task.reason), ("Ready", None), "{innocent}");
+    }
+}
+
+#[tokio::test]
 async fn the_time_can_be_set_per_model() {
     let config = Config::from_toml(
         "ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }",

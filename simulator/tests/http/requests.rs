@@ -65,11 +65,21 @@ async fn refused_requests_are_kept_with_the_reason() {
     assert!(kept["input_image"].as_str().unwrap().starts_with("[an image, "), "{kept}");
     assert_eq!(kept["webhook_secret"], "[redacted]");
 
+    let body = json!({
+        "webhook_secret": ["s3cret"],
+        "input_image": ["https://user:word@images.example/a.png?signature=1", png(8, 8)],
+    });
+    assert_eq!(bench.post("/v1/gen-2-pro", &body).await.status, 422);
+    let kept = bench.sim.requests()[1].request().unwrap();
+    assert_eq!(kept["webhook_secret"], "[redacted]");
+    assert_eq!(kept["input_image"][0], "https://images.example/a.png");
+    assert!(kept["input_image"][1].as_str().unwrap().starts_with("[an image, "), "{kept}");
+
     let (url, body) = (format!("{}/v1/gen-2-pro", bench.sim.base_url()), r#"{"prompt":"x"}"#);
     let headers = [("x-key", "another-key-that-is-wrong"), ("content-type", "application/json")];
     bench.send(Method::POST, &url, &headers, body).await;
     bench.fetch(&format!("{}/v1/nothing%0d", bench.sim.base_url())).await;
-    let [_, wrong_key, wrong_path] = bench.sim.requests().try_into().unwrap();
+    let [_, _, wrong_key, wrong_path] = bench.sim.requests().try_into().unwrap();
     assert_eq!((wrong_key.status, wrong_key.key.as_deref()), (Some(403), Some("…rong")));
     assert_eq!(wrong_key.detail.as_deref(), Some("Not authenticated: the key in x-key is unknown"));
     assert_eq!((wrong_path.status, wrong_path.operation), (Some(404), None));
@@ -109,7 +119,9 @@ async fn requests_that_are_not_http_are_kept() {
 #[tokio::test]
 async fn programs_count_requests_by_a_pattern() {
     let bench = bench().await;
-    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a fox", "seed": 7 })).await;
+    let extra = json!({ "url": "x", "list": [1, 2] });
+    let fox = json!({ "prompt": "a fox", "seed": 7, "extra": extra });
+    bench.submit("/v1/gen-2-pro", &fox).await;
     bench.submit("/v1/gen-2-pro", &json!({ "prompt": "a hare [[html-502@poll]]" })).await;
     let task = bench.submit("/v1/gen-kontext-pro", &json!({ "prompt": "x", "image": "y" })).await;
     bench.poll(&task).await;
@@ -119,7 +131,14 @@ async fn programs_count_requests_by_a_pattern() {
         (json!({ "operation": "gen-2-*" }), 3),
         (json!({ "operation": "gen-2-pro", "request": { "seed": 7 } }), 1),
         (json!({ "request": { "seed": 8 } }), 0),
+        (json!({ "request": { "seed": 7.0, "extra": { "list": [1, 2] } } }), 1),
+        (json!({ "request": { "extra": { "list": [1] } } }), 0),
+        (json!({ "request": { "width": null } }), 0),
+        (json!({ "request": {} }), 4),
         (json!({ "status": "4xx" }), 1),
+        (json!({ "status": "422" }), 1),
+        (json!({ "status": 422 }), 1),
+        (json!({ "status": "5xx" }), 0),
         (json!({ "status": 200, "method": "post" }), 3),
         (json!({ "violation": "body.prompt" }), 1),
         (json!({ "ignored_field": "image" }), 1),
@@ -139,7 +158,12 @@ async fn programs_count_requests_by_a_pattern() {
     assert_eq!(newest["request"]["prompt"], "a hare [[html-502@poll]]");
     let none = bench.show("/api/requests?limit=0").await;
     assert_eq!((&none["count"], &none["requests"]), (&json!(5), &json!([])));
-    for wrong in [json!({ "statuss": 200 }), json!({ "status": "ok" }), json!({ "limit": -1 })] {
+    for wrong in [json!({ "statuss": 200 }), json!({ "limit": -1 })] {
+        let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
+        assert_eq!(response.status, 422, "{response:?}");
+    }
+    for wrong in [json!("xx"), json!("9xx"), json!("ok"), json!(-1)] {
+        let wrong = json!({ "status": wrong });
         let response = bench.control(Method::POST, "/api/requests/verify", Some(wrong)).await;
         assert_eq!(response.status, 422, "{response:?}");
     }

@@ -137,6 +137,17 @@ async fn a_task_shows_its_request_without_images_and_secrets() {
 }
 
 #[tokio::test]
+async fn a_large_request_is_not_kept() {
+    let bench = Bench::new().await;
+    let mut body = small("a fox");
+    body["extra"] = "x".repeat(256 << 10).into();
+    let task = bench.submit("/v1/gen-2-flex", &body).await;
+    let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+    let note = view.request.as_str().unwrap();
+    assert!(note.starts_with("[a request of ") && view.prompt.is_empty(), "{note}");
+}
+
+#[tokio::test]
 async fn ids_and_seeds_come_from_the_configured_seed() {
     async fn drawn(seed: u64) -> Vec<(String, i128)> {
         let bench = Bench::with(Config { seed: Some(seed.into()), ..Config::default() }).await;
