@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     Shared,
@@ -15,25 +16,15 @@ use crate::runtime::clock::Clock;
 /// The longest step: a hundred years.
 const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
 
-#[derive(Serialize)]
-pub(super) struct ClockShown {
-    /// Seconds since 1970-01-01 00:00 UTC.
-    now: f64,
-    /// Seconds since the simulator started.
-    since_start: f64,
-    /// Its seconds per real second.
-    speed: f64,
-}
-
-impl ClockShown {
-    pub(super) fn of(clock: &Clock) -> Self {
-        let since_start = clock.now();
-        Self {
-            now: clock.unix_at(since_start).as_secs_f64(),
-            since_start: since_start.as_secs_f64(),
-            speed: clock.speed(),
-        }
-    }
+/// What the control interface shows of a clock: seconds since 1970-01-01 00:00 UTC and since the
+/// simulator started, and its seconds per real second.
+pub(super) fn shown(clock: &Clock) -> Value {
+    let since_start = clock.now();
+    json!({
+        "now": clock.unix_at(since_start).as_secs_f64(),
+        "since_start": since_start.as_secs_f64(),
+        "speed": clock.speed(),
+    })
 }
 
 #[derive(Deserialize)]
@@ -49,7 +40,7 @@ pub(super) struct Pace {
 }
 
 pub(super) async fn show(State(state): Shared) -> ControlResult {
-    response::json(&ClockShown::of(&state.clock))
+    response::json(&shown(&state.clock))
 }
 
 pub(super) async fn advance(
@@ -63,7 +54,7 @@ pub(super) async fn advance(
         }
     }
     caller.record(None, format!("advance the clock by {seconds} s"));
-    response::json(&ClockShown::of(&caller.state.clock))
+    response::json(&shown(&caller.state.clock))
 }
 
 pub(super) async fn set_speed(
@@ -75,5 +66,5 @@ pub(super) async fn set_speed(
     }
     caller.state.clock.set_speed(speed);
     caller.record(None, format!("set the speed of the clock to {speed}"));
-    response::json(&ClockShown::of(&caller.state.clock))
+    response::json(&shown(&caller.state.clock))
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{
     Shared,
     caller::Caller,
-    clock::ClockShown,
+    clock,
     response::{self, Change, ControlResult, Problem},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(super) async fn overview(State(state): Shared) -> ControlResult {
         "ready_after": config.ready_after.as_secs_f64(),
         "delivery_lifetime": config.delivery_lifetime.as_secs_f64(),
         "counts": state.counts(),
-        "clock": ClockShown::of(&state.clock),
+        "clock": clock::shown(&state.clock),
     }))
 }
 

@@ -11,6 +11,7 @@ use axum::{
     routing::{get, post},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{
     Routes,
@@ -133,20 +134,8 @@ fn path_of(project: &ProjectRef) -> String {
     format!("{}/{}", project.organization, project.project)
 }
 
-#[derive(Serialize)]
-struct Page {
-    /// The number of all tasks since the start.
-    total: u64,
-    /// The current time of the clock, to compute ages.
-    now: f64,
-    tasks: Vec<TaskShown>,
-    /// The value of `before` for the next page, if there is one.
-    next: Option<String>,
-    /// The values of `operation` and `project` with which there are tasks.
-    operations: Vec<String>,
-    projects: Vec<String>,
-}
-
+/// Lists tasks, newest first, with the number of all, the time to compute ages, the value of `before`
+/// for the next page, and the values of `operation` and `project` with which there are tasks.
 async fn list(
     State(state): State<Arc<AppState>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
@@ -175,14 +164,14 @@ async fn list(
     drop(older);
     let mut projects: Vec<_> = records.tasks.projects().map(path_of).collect();
     projects.sort_unstable();
-    let page = Page {
-        total: records.tasks.accepted(),
-        now: now.as_secs_f64(),
-        tasks,
-        next,
-        operations: records.tasks.operations().map(str::to_owned).collect(),
-        projects,
-    };
+    let page = json!({
+        "total": records.tasks.accepted(),
+        "now": now.as_secs_f64(),
+        "tasks": tasks,
+        "next": next,
+        "operations": records.tasks.operations().collect::<Vec<_>>(),
+        "projects": projects,
+    });
     drop(records);
     response::json(&page)
 }

@@ -19,7 +19,7 @@ pub(crate) struct Timeline(Vec<Happening>);
 #[serde(deny_unknown_fields)]
 pub(crate) struct Happening {
     pub(crate) kind: HappeningKind,
-    /// The status in a poll response, or the name of the fault that replaced the response.
+    /// The status, the name of the fault that replaced the response, or the outcome of a webhook.
     pub(crate) detail: Box<str>,
     pub(crate) count: u64,
     pub(crate) first: Duration,
@@ -29,13 +29,18 @@ pub(crate) struct Happening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HappeningKind {
+    Accepted,
     Polled,
     /// A fault replaced the response to a poll.
     PollFailed,
+    /// The task got its final status.
+    Ended,
     /// The picture was delivered completely.
     Delivered,
     /// A fault replaced the delivery or broke it off.
     DeliveryFailed,
+    WebhookSent,
+    WebhookFailed,
 }
 
 impl Timeline {

@@ -73,18 +73,13 @@ impl Accounts {
             organization.members.insert(member.user.clone(), member);
         }
         for finetune in settings.finetunes {
-            if !is_finetune_name(&finetune.name) {
-                return Err(wrong(
-                    "a finetune name must not be empty or contain a slash".to_owned(),
-                ));
-            }
             let stored = StoredFinetune::usable(finetune.clone());
             organization.finetunes.insert(finetune.name, stored);
         }
         for project in settings.projects {
             self.add_project(&mut organization, &id, project).map_err(wrong)?;
         }
-        organization.check_members().map_err(wrong)?;
+        organization.check(&id).map_err(wrong)?;
         let account = Account::Organization(Arc::clone(&id));
         self.organizations.insert(id, organization);
         // Issued credits are unlimited, so this cannot fail.
@@ -152,36 +147,29 @@ impl OrganizationRecord {
         }
     }
 
-    /// Checks an organization that was read from a document.
+    /// Checks an organization that was written by somebody, in the settings or in a document.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         let projects = self.projects.iter();
         let names = projects.map(|(id, project)| (&**id, &project.name)).chain([(id, &self.name)]);
         let has_id = |(id, name): (&str, &String)| id_of(name).is_some_and(|made| *made == *id);
-        let finetunes = self.finetunes.iter();
-        let is_named = |(name, of): (&String, &StoredFinetune)| {
-            *name == of.finetune.name && is_finetune_name(name)
-        };
-        let submissions = |project: &ProjectRecord| project.spending.usage.submissions;
         if !names.into_iter().all(has_id) {
-            Err("the id of the organization or of a project is not that of its name".to_owned())
-        } else if !self.members.iter().all(|(user, member)| *user == member.user) {
-            Err("a member has another name than in the list".to_owned())
-        } else if !finetunes.into_iter().all(is_named) {
-            Err("a finetune name is empty, contains a slash, or is not that in the list".to_owned())
-        } else if self.projects.values().map(submissions).any(|count| count > MAX_COUNT) {
-            Err("the usage of a project is more than 2^53 submissions".to_owned())
-        } else {
-            self.check_members()
+            return Err("the id of the organization or of a project is not that of its name".into());
         }
-    }
-
-    /// Checks that members have roles only in existing projects.
-    pub(super) fn check_members(&self) -> Result<(), String> {
-        for member in self.members.values() {
+        for (name, stored) in &self.finetunes {
+            if *name != stored.finetune.name || !is_finetune_name(name) {
+                return Err("a finetune name must not be empty or contain a slash".to_owned());
+            }
+        }
+        if self.projects.values().any(|project| project.spending.usage.submissions > MAX_COUNT) {
+            return Err("the usage of a project is more than 2^53 submissions".to_owned());
+        }
+        for (user, member) in &self.members {
             let mut projects = member.projects.keys();
             if let Some(unknown) = projects.find(|id| !self.projects.contains_key(id.as_str())) {
-                let user = &member.user;
                 return Err(format!("`{user}` has a role in the unknown project `{unknown}`"));
+            }
+            if *user != member.user {
+                return Err(format!("the member `{user}` has another name"));
             }
         }
         Ok(())

@@ -10,72 +10,60 @@ use axum::{
     http::HeaderMap,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
     super::response::{self, Change, ControlResult, Problem},
-    TaskShown,
-    timeline::{self, TimelineEntry},
+    TaskShown, timeline,
 };
 use crate::{
     endpoints::{Rejection, delivery, task_result},
     http::range::Part,
-    media::images::Image,
+    media::images::{Image, Input},
     state::AppState,
-    tasks::Task,
 };
-
-#[derive(Serialize)]
-struct TaskInFull {
-    #[serde(flatten)]
-    task: TaskShown,
-    /// The images of the request that are still stored.
-    images: Vec<ImageShown>,
-    timeline: Vec<TimelineEntry>,
-}
-
-#[derive(Serialize)]
-struct ImageShown {
-    /// Names and indices joined by dots: `input_image_2`, `keyframes.0`.
-    field: String,
-    is_mask: bool,
-    width: u32,
-    height: u32,
-    /// The path of the file.
-    file: String,
-}
 
 pub(super) async fn show(
     State(state): State<Arc<AppState>>,
     Path(id): Path<String>,
 ) -> ControlResult {
-    response::json(&in_full(&state, &id)?)
+    in_full(&state, &id)
 }
 
-fn in_full(state: &AppState, id: &str) -> Result<TaskInFull, Problem> {
+/// A task with its request, the images of its request that are still stored, and its timeline.
+fn in_full(state: &AppState, id: &str) -> ControlResult {
+    #[derive(Serialize)]
+    struct TaskInFull {
+        #[serde(flatten)]
+        task: TaskShown,
+        images: Vec<Value>,
+        timeline: Vec<Value>,
+    }
+
     let now = state.clock.unix_now();
     let records = state.records();
     let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
-    Ok(TaskInFull {
+    let inputs = task.picture.inputs.iter().enumerate();
+    let full = TaskInFull {
         task: TaskShown::of(task, task.view(&state.clock, &state.config.in_progress), now),
-        images: images(task),
+        images: inputs.filter_map(|(number, input)| shown(&task.id, number, input)).collect(),
         timeline: timeline::of(state, task, now),
-    })
+    };
+    drop(records);
+    response::json(&full)
 }
 
-/// The images that are in the request itself. Those given by their URL were not fetched.
-fn images(task: &Task) -> Vec<ImageShown> {
-    let inputs = task.picture.inputs.iter().enumerate();
-    let inline = inputs.filter_map(|(number, input)| match &input.image {
-        Image::Inline(image) => Some(ImageShown {
-            field: input.place.clone(),
-            is_mask: input.is_mask,
-            width: image.width,
-            height: image.height,
-            file: format!("/api/tasks/{}/images/{number}", task.id),
-        }),
-        Image::Elsewhere(_) => None,
-    });
-    inline.collect()
+/// An image that is in the request itself. One given by its URL was not fetched. The name of its
+/// field is names and indices joined by dots, such as `input_image_2` or `keyframes.0`.
+fn shown(task: &str, number: usize, input: &Input) -> Option<Value> {
+    let Image::Inline(image) = &input.image else { return None };
+    Some(json!({
+        "field": input.place,
+        "is_mask": input.is_mask,
+        "width": image.width,
+        "height": image.height,
+        "file": format!("/api/tasks/{task}/images/{number}"),
+    }))
 }
 
 /// An image of the request, as it was received.
@@ -136,5 +124,5 @@ pub(super) async fn finish(
         }
         records.tasks.settle(now, state.retention());
     }
-    response::json(&in_full(&state, &id)?)
+    in_full(&state, &id)
 }
