@@ -61,46 +61,33 @@ impl<'de> Deserialize<'de> for Credits {
             Ok(Self(hundredths as u64))
         } else {
             Err(D::Error::custom(format!(
-                "{credits} is not an amount of credits with at most two decimal places"
+                "{credits} is not an amount with at most two decimal places"
             )))
         }
     }
 }
 
 /// An area in megapixels, rounded to the hundredth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Megapixels(u64);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Megapixels(Credits);
 
 impl Megapixels {
     /// `megapixel` is the number of pixels in one.
     pub(crate) fn of_pixels(pixels: u64, megapixel: u64) -> Self {
         let megapixel = u128::from(megapixel.max(1));
         let hundredths = (u128::from(pixels) * 100 + megapixel / 2) / megapixel;
-        Self(u64::try_from(hundredths).unwrap_or(u64::MAX))
+        Self(Credits(u64::try_from(hundredths).unwrap_or(u64::MAX)))
     }
 
     pub(crate) fn number(self) -> f64 {
-        self.0 as f64 / 100.0
+        self.0.0 as f64 / 100.0
     }
 
     /// The cost of this area at a price per megapixel.
     fn at(self, price: Credits) -> Credits {
-        let hundredths = (u128::from(price.0) * u128::from(self.0)).div_ceil(100);
+        let hundredths = (u128::from(price.0) * u128::from(self.0.0)).div_ceil(100);
         Credits(u64::try_from(hundredths).unwrap_or(u64::MAX))
-    }
-}
-
-impl<'de> Deserialize<'de> for Megapixels {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Credits::deserialize(deserializer)
-            .map(|Credits(hundredths)| Self(hundredths))
-            .map_err(|_| D::Error::custom("expected megapixels with at most two decimal places"))
-    }
-}
-
-impl Serialize for Megapixels {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.number())
     }
 }
 

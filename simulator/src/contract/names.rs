@@ -3,7 +3,7 @@
 use axum::http::Method;
 
 use super::{Action, Contract, Found, Operation, Submission};
-use crate::values::nearest;
+use crate::values::names::nearest;
 
 const VERSION: &str = "/v1/";
 
@@ -24,7 +24,7 @@ impl Contract {
             self.submissions().map(|operation| operation.path.to_string()).collect();
         let names = paths.iter().filter_map(|path| path.strip_prefix(VERSION));
         let star = if pattern.ends_with('*') { "*" } else { "" };
-        let meant = nearest::nearest(pattern.trim_end_matches('*'), names).unwrap_or_default();
+        let meant = nearest(pattern.trim_end_matches('*'), names).unwrap_or_default();
         Err(format!("`{pattern}` matches no operation: did you mean `{meant}{star}`?"))
     }
 

@@ -18,7 +18,7 @@ use url::form_urlencoded;
 
 use super::rejection::Rejection;
 use crate::{
-    faults::{AppliedFaults, CutShort, FaultPlace, RequestedFaults},
+    faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
     http::{range::Part, signed_url::EXPIRED},
     journal::RequestRecord,
     media::paint::{self, Picture},
@@ -70,7 +70,7 @@ pub(super) async fn deliver(
         let part =
             if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
         part.response(kind, bytes, |left| match applied.cut() {
-            Some(cut) => Body::new(CutShort::new(left, cut)),
+            Some(cut) => cut_short(&left, cut),
             None => {
                 let (whole, state) = (left.len() == length, Arc::clone(state));
                 Body::new(CountedBody { left, whole, id: id.to_owned(), resets, state })

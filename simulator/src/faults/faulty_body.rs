@@ -6,43 +6,20 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
+use futures_util::{StreamExt as _, stream};
 use http_body::{Frame, SizeHint};
 
 use crate::http::Cut;
 
 /// The first half of some bytes, followed by the end of the connection.
-pub(crate) struct CutShort {
-    half: Option<Bytes>,
-    handed_over: bool,
-    cut: Cut,
-}
-
-impl CutShort {
-    pub(crate) fn new(bytes: Bytes, cut: Cut) -> Self {
-        let half = bytes.slice(..bytes.len() / 2);
-        Self { half: Some(half), handed_over: false, cut }
-    }
-}
-
-impl http_body::Body for CutShort {
-    type Data = Bytes;
-    type Error = Cut;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        if let Some(half) = self.half.take() {
-            return Poll::Ready(Some(Ok(Frame::data(half))));
-        }
+pub(crate) fn cut_short(bytes: &Bytes, cut: Cut) -> Body {
+    let half = bytes.slice(..bytes.len() / 2);
+    let end = async move {
         // The server flushes what it has while no more data is available.
-        if !self.handed_over {
-            self.handed_over = true;
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        Poll::Ready(Some(Err(self.cut)))
-    }
+        tokio::task::yield_now().await;
+        Err(cut)
+    };
+    Body::from_stream(stream::iter([Ok(half)]).chain(stream::once(end)))
 }
 
 type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -26,7 +26,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, effect::FalseStatus, faulty_body::CutShort, requested::RequestedFaults,
+    applied::AppliedFaults, effect::FalseStatus, faulty_body::cut_short, requested::RequestedFaults,
 };
 use self::{
     effect::Effect,

@@ -1,5 +1,7 @@
 //! What to look for in the journal.
 
+use std::ops::RangeInclusive;
+
 use axum::{extract::Query, http::Uri};
 use serde::Deserialize;
 use serde_json::Value;
@@ -114,7 +116,8 @@ const CHECKS: [(&str, Check); 14] = [
         })
     }),
     ("status", |pattern, record| {
-        pattern.status.as_ref().is_none_or(|status| status.matches(record.status))
+        let has = |codes: &StatusPattern| record.status.is_some_and(|code| codes.0.contains(&code));
+        pattern.status.as_ref().is_none_or(has)
     }),
     ("task_id", |pattern, record| is(&pattern.task_id, record.task_id.as_deref(), str::eq)),
     ("fault", |pattern, record| has(&pattern.fault, record.faults.iter().copied())),
@@ -159,10 +162,7 @@ fn contains(whole: &Value, part: &Value) -> bool {
 /// `422`, or `4xx` for all status codes from 400 to 499.
 #[derive(Deserialize)]
 #[serde(try_from = "StatusText")]
-enum StatusPattern {
-    Code(u16),
-    Hundreds(u16),
-}
+struct StatusPattern(RangeInclusive<u16>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -172,28 +172,21 @@ enum StatusText {
 }
 
 impl TryFrom<StatusText> for StatusPattern {
-    type Error = String;
+    type Error = &'static str;
 
-    fn try_from(text: StatusText) -> Result<Self, String> {
-        let text = match text {
-            StatusText::Number(code) => return Ok(Self::Code(code)),
-            StatusText::Text(text) => text,
+    fn try_from(text: StatusText) -> Result<Self, &'static str> {
+        let codes = match text {
+            StatusText::Number(code) => Some(code..=code),
+            StatusText::Text(text) => match (text.parse(), text.strip_suffix("xx")) {
+                (Ok(code), _) => Some(code..=code),
+                (_, Some(digit)) => match digit.parse::<u16>() {
+                    Ok(digit @ 1..=5) => Some(digit * 100..=digit * 100 + 99),
+                    _ => None,
+                },
+                _ => None,
+            },
         };
-        let hundreds = text.strip_suffix("xx").and_then(|digit| digit.parse().ok());
-        match (text.parse(), hundreds) {
-            (Ok(code), _) => Ok(Self::Code(code)),
-            (_, Some(digit @ 1..=5)) => Ok(Self::Hundreds(digit)),
-            _ => Err("`status` must be a status code such as 422, or 4xx".to_owned()),
-        }
-    }
-}
-
-impl StatusPattern {
-    fn matches(&self, status: Option<u16>) -> bool {
-        status.is_some_and(|status| match self {
-            Self::Code(code) => status == *code,
-            Self::Hundreds(digit) => status / 100 == *digit,
-        })
+        codes.map(Self).ok_or("`status` must be a status code such as 422, or 4xx")
     }
 }
 

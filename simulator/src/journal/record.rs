@@ -34,7 +34,6 @@ pub struct RequestRecord {
     /// When it arrived: seconds since 1970-01-01 00:00 UTC, on the simulator's clock.
     pub time: f64,
     /// The base URL that it was sent to.
-    #[serde(serialize_with = "as_text")]
     pub region: Region,
     /// Its method. Empty if the request is not valid HTTP.
     pub method: String,
@@ -193,10 +192,6 @@ impl RequestViolation {
 
 fn printable(text: &str) -> String {
     names::bounded(text, MAX_TEXT)
-}
-
-fn as_text<S: Serializer>(region: &Region, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(region)
 }
 
 fn as_json<S: Serializer>(json: &Option<Box<str>>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     contract::{Submission, Violation},
     media::images,
-    values::nearest,
+    values::names,
 };
 
 const REFERENCE: &str = "input_image";
@@ -58,8 +58,7 @@ pub(crate) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec
     let refuse = |name: &String| {
         let name = printable(name);
         let mut msg = "Extra inputs are not permitted".to_owned();
-        if let Some(meant) = nearest::similar(&name, submission.fields.iter().map(|(name, _)| name))
-        {
+        if let Some(meant) = names::similar(&name, submission.fields.iter().map(|(name, _)| name)) {
             msg = format!("{msg}: did you mean `{meant}`?");
         }
         Violation::new(["body", name.as_str()], "extra_forbidden", msg)

@@ -1,42 +1,18 @@
 //! Stored API keys.
 
 use axum::http::HeaderMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{KEY_HEADER, ProjectRef};
 use crate::runtime::chance::hex;
 
 /// The SHA-256 of a key, by which keys are found.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Digest([u8; 32]);
-
-impl Digest {
-    pub(super) fn of(key: &str) -> Self {
-        Self(Sha256::digest(key).into())
-    }
+pub(super) fn digest(key: &str) -> String {
+    hex(&Sha256::digest(key))
 }
 
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parsed(&text).map(Self).ok_or_else(|| de::Error::custom("expected 64 hexadecimal digits"))
-    }
-}
-
-fn parsed(text: &str) -> Option<[u8; 32]> {
-    let pairs = text.as_bytes().as_chunks::<2>().0.iter();
-    let bytes = pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
-    let bytes: [u8; 32] = bytes.collect::<Option<Vec<_>>>()?.try_into().ok()?;
-    (hex(&bytes) == text).then_some(bytes)
-}
-
+/// A key without the key itself.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Key {

@@ -25,7 +25,7 @@ use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, Editor};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
-use self::key::{Digest, Key, is_masked};
+use self::key::{Key, digest, is_masked};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
@@ -74,10 +74,11 @@ pub(crate) enum Unpaid {
 pub(crate) struct Accounts {
     /// By id.
     organizations: BTreeMap<Arc<str>, OrganizationRecord>,
-    keys: BTreeMap<Digest, Key>,
+    /// By digest.
+    keys: BTreeMap<String, Key>,
     /// The keys themselves, to reveal them. That of a key from a snapshot may be unknown.
     #[serde(skip)]
-    secrets: HashMap<Digest, Secret<String>>,
+    secrets: HashMap<String, Secret<String>>,
     /// The number of keys created so far, which is that of the last one.
     keys_made: u64,
     ledger: Ledger,
@@ -113,20 +114,20 @@ impl Accounts {
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
         let given =
             headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
-        let key = given.to_str().ok().and_then(|key| self.keys.get(&Digest::of(key)));
+        let key = given.to_str().ok().and_then(|key| self.keys.get(&digest(key)));
         let key = key.ok_or("Not authenticated: the key in x-key is unknown")?;
         Ok(key.project.clone())
     }
 
     /// Whether this is a key of a project.
     pub(crate) fn knows_key(&self, key: &str) -> bool {
-        self.keys.contains_key(&Digest::of(key))
+        self.keys.contains_key(&digest(key))
     }
 
     /// Adds the complete keys that other accounts know.
     pub(crate) fn learn_keys(&mut self, other: &Self) {
         let secrets = other.secrets.iter();
-        self.secrets.extend(secrets.map(|(digest, secret)| (*digest, secret.clone())));
+        self.secrets.extend(secrets.map(|(digest, secret)| (digest.clone(), secret.clone())));
     }
 
     pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {

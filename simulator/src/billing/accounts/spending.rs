@@ -36,45 +36,32 @@ pub struct Usage {
 #[serde(deny_unknown_fields)]
 pub(super) struct Spending {
     pub(super) usage: Usage,
+    /// What was spent in the periods of `charged_at`.
     spent: Spent,
-    periods: Periods,
+    /// The Unix time of the last charge.
+    charged_at: Duration,
 }
 
-/// The current day, week and month.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Periods {
-    day: (i32, u16),
-    week: (i32, u8),
-    month: (i32, u8),
-}
-
-impl Periods {
-    /// The periods of a Unix time. After the year 9999 it is always the same day.
-    fn at(unix: Duration) -> Self {
-        let moment = i64::try_from(unix.as_secs())
-            .ok()
-            .and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok());
-        moment.map_or_else(Self::default, |moment| {
-            let (year, week, _) = moment.to_iso_week_date();
-            Self {
-                day: (moment.year(), moment.ordinal()),
-                week: (year, week),
-                month: (moment.year(), moment.month().into()),
-            }
-        })
-    }
+/// The day, week and month of a Unix time. After the year 9999 it is always the same day.
+fn periods(unix: Duration) -> [(i32, u16); 3] {
+    let seconds = i64::try_from(unix.as_secs()).unwrap_or(i64::MAX);
+    let Ok(moment) = OffsetDateTime::from_unix_timestamp(seconds) else {
+        return Default::default();
+    };
+    let (week_year, week, _) = moment.to_iso_week_date();
+    let (year, month) = (moment.year(), u8::from(moment.month()));
+    [(year, moment.ordinal()), (week_year, week.into()), (year, month.into())]
 }
 
 impl Spending {
     /// The spending in the periods that contain `unix`.
     pub(super) fn at(&self, unix: Duration) -> Spent {
-        let (now, then) = (Periods::at(unix), self.periods);
+        let ([day, week, month], then) = (periods(unix), periods(self.charged_at));
         let within = |same: bool, spent: Credits| if same { spent } else { Credits::ZERO };
         Spent {
-            daily: within(now.day == then.day, self.spent.daily),
-            weekly: within(now.week == then.week, self.spent.weekly),
-            monthly: within(now.month == then.month, self.spent.monthly),
+            daily: within(day == then[0], self.spent.daily),
+            weekly: within(week == then[1], self.spent.weekly),
+            monthly: within(month == then[2], self.spent.monthly),
         }
     }
 
@@ -105,7 +92,7 @@ impl Spending {
             weekly: spent.weekly + cost,
             monthly: spent.monthly + cost,
         };
-        self.periods = Periods::at(unix);
+        self.charged_at = unix;
         self.usage.submissions += 1;
         self.usage.charged = self.usage.charged + cost;
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     finetunes::{StoredFinetune, is_finetune_name},
-    key::{Digest, Key, is_sendable, masked},
+    key::{Key, digest, is_sendable, masked},
     settings::{Finetune, Organization, Project, ProjectKey},
     spending::Spending,
 };
@@ -122,7 +122,7 @@ impl Accounts {
     /// Adds a key and returns its id, or `None` if the key already exists.
     pub(super) fn add_key(&mut self, key: ProjectKey, project: ProjectRef) -> Option<String> {
         let ProjectKey { name, key: secret } = key;
-        let digest = Digest::of(secret.expose());
+        let digest = digest(secret.expose());
         if self.keys.contains_key(&digest) {
             return None;
         }
@@ -130,7 +130,7 @@ impl Accounts {
         let masked = masked(secret.expose());
         let key = Key { number: self.keys_made, name, masked, project };
         let id = key.id();
-        self.keys.insert(digest, key);
+        self.keys.insert(digest.clone(), key);
         self.secrets.insert(digest, secret);
         Some(id)
     }

@@ -83,11 +83,19 @@ async fn it_listens_only_on_loopback() {
 async fn other_host_names_are_rejected() {
     let bench = Bench::new().await;
     let port = host(&bench).rsplit(':').next().unwrap().to_owned();
-    for name in ["127.0.0.1", "localhost", "127.1.2.3", "[::1]"] {
+    for name in ["127.0.0.1", "localhost", "LOCALHOST", "127.1.2.3", "[::1]"] {
         let name = format!("{name}:{port}");
         assert_eq!(get(&bench, "/api/state", &[("host", &name)]).await.status, 200, "{name}");
     }
-    for name in ["example.com", "localhost.example.com", "192.168.1.7", "127.0.0.1.nip.io"] {
+    for name in [
+        "example.com",
+        "localhost.example.com",
+        "192.168.1.7",
+        "128.0.0.1",
+        "0.0.0.0",
+        "[::]",
+        "127.0.0.1.nip.io",
+    ] {
         let name = format!("{name}:{port}");
         assert_rejected(&get(&bench, "/api/state", &[("host", &name)]).await, 403);
         assert_rejected(

@@ -79,7 +79,6 @@ async fn in_the_accounts() {
         (acme("/projects/web/limits/daily"), json!(-3), "not an amount"),
         (acme("/projects/web/spending/usage/submissions"), json!(1u64 << 60), "2^53"),
         (acme("/finetunes/house/finetune/name"), json!("a/b"), "slash"),
-        (accounts("/keys/0"), json!({}), "64 hexadecimal"),
         (accounts("/keys_made"), json!(1), "up to `keys_made`"),
         (key("/number"), json!(2), "unique"),
         (key("/project/project"), json!("none"), "no project"),

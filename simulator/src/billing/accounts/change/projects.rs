@@ -7,7 +7,6 @@ use crate::{
     billing::{
         accounts::{
             Accounts, Limits, Permission, ProjectKey, ProjectRecord, ProjectRef, is_sendable,
-            key::Digest,
         },
         credits::Credits,
     },
@@ -92,7 +91,7 @@ impl Editor<'_> {
     /// Returns the key itself.
     pub(crate) fn reveal_key(self, id: &str) -> ChangeResult<String> {
         self.change_key(id, format!("reveal the key `{id}`"), |accounts, digest| {
-            let secret = accounts.secrets.get(&digest).map(|secret| secret.expose().clone());
+            let secret = accounts.secrets.get(digest).map(|secret| secret.expose().clone());
             secret.ok_or_else(|| {
                 let detail = format!("the simulator has only the digest of the key `{id}`");
                 AccountError::Conflict(detail)
@@ -103,7 +102,7 @@ impl Editor<'_> {
     /// Deletes a key, which is rejected from now on.
     pub(crate) fn revoke_key(self, id: &str) -> ChangeResult {
         self.change_key(id, format!("revoke the key `{id}`"), |accounts, digest| {
-            accounts.keys.remove(&digest);
+            accounts.keys.remove(digest);
             Ok(())
         })
     }
@@ -112,12 +111,12 @@ impl Editor<'_> {
         self,
         id: &str,
         action: String,
-        change: impl FnOnce(&mut Accounts, Digest) -> ChangeResult<T>,
+        change: impl FnOnce(&mut Accounts, &str) -> ChangeResult<T>,
     ) -> ChangeResult<T> {
         let found = self.accounts.keys.iter().find(|(_, key)| key.id() == id);
         let (digest, key) = found.ok_or_else(|| AccountError::unknown("key", id))?;
-        let (digest, at) = (*digest, key.project.clone());
-        self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, digest))
+        let (digest, at) = (digest.clone(), key.project.clone());
+        self.change_in(&at, Permission::ManageKeys, action, |accounts| change(accounts, &digest))
     }
 
     fn change_project(
