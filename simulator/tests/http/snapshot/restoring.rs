@@ -70,3 +70,13 @@ async fn the_page_reads_everything_again() {
         assert!(event.contains(&format!("\"{part}\"")), "{part}: {event}");
     }
 }
+
+#[tokio::test]
+async fn the_seeds_of_the_fuzz_target_can_be_restored() {
+    let bench = Bench::with(config()).await;
+    for seed in ["no_tasks", "rules", "tasks"] {
+        let document = imagekiln_testbed::page(&format!("fuzz/corpus/snapshot/{seed}"));
+        let snapshot = Snapshot::from_json(document.as_bytes()).unwrap();
+        bench.sim.restore(&snapshot).await.unwrap_or_else(|error| panic!("{seed}: {error}"));
+    }
+}
