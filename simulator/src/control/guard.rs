@@ -15,7 +15,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use super::{response::Problem, token::Token};
+use sha2::{Digest as _, Sha256};
+use url::form_urlencoded;
+
+use super::response::Problem;
 use crate::{http::outgoing::USER_AGENT, values::secret::Secret};
 
 /// Lets the browser load everything only from here, and only into our page. The documentation
@@ -58,7 +61,7 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(address: SocketAddr, token: Option<&Secret<String>>) -> Self {
-        let token = token.map(|token| Arc::new(Token::new(token.clone())));
+        let token = token.map(|token| Arc::new(Token(token.clone())));
         Self { port: address.port(), token }
     }
 
@@ -175,4 +178,48 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
         response.headers_mut().insert(name, value);
     }
     response
+}
+
+/// The cookie in which a browser keeps the token.
+const COOKIE: &str = "imagekiln-control";
+
+/// The token of the control interface. Programs send it in a header, the browser in a cookie.
+struct Token(Secret<String>);
+
+impl Token {
+    /// Compares digests, so that the time says nothing about the token.
+    fn is(&self, given: &str) -> bool {
+        Sha256::digest(given) == Sha256::digest(self.0.expose())
+    }
+
+    /// Whether the headers contain it.
+    fn is_in(&self, headers: &HeaderMap) -> bool {
+        let text = |value: &HeaderValue| value.to_str().map(str::to_owned).unwrap_or_default();
+        let bearer = headers.get(header::AUTHORIZATION).map(text);
+        let bearer = bearer.as_deref().and_then(|value| value.strip_prefix("Bearer "));
+        bearer.is_some_and(|given| self.is(given.trim()))
+            || headers.get_all(header::COOKIE).iter().map(text).any(|cookies| {
+                let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+                pairs.any(|(name, given)| name == COOKIE && self.is(given))
+            })
+    }
+
+    /// The response to the page's URL with the token: a cookie instead of it, so that it does not
+    /// stay in the address bar.
+    fn enter(&self, request: &Request) -> Option<Response> {
+        let uri = request.uri();
+        if request.method() != Method::GET || uri.path() != "/" {
+            return None;
+        }
+        let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
+        let (_, given) = parameters.find(|(name, _)| name == "token")?;
+        let cookie = self
+            .is(&given)
+            .then(|| format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.0.expose()))?;
+        let mut cookie = HeaderValue::try_from(cookie).ok()?;
+        cookie.set_sensitive(true);
+        let page = HeaderValue::from_static("/");
+        let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, page)];
+        Some((StatusCode::SEE_OTHER, headers).into_response())
+    }
 }

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::rejection::QueryRejection,
-    extract::{Query, State},
-};
+use axum::extract::State;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     Shared,
     caller::Caller,
-    response::{self, Change, ControlResult, Problem},
+    response::{self, Change, ControlResult, Parameters, Problem},
 };
 use crate::{billing::accounts::Actor, journal::RequestPattern, state::AppState};
 
@@ -31,27 +28,27 @@ fn entries() -> usize {
     ENTRIES
 }
 
-pub(super) fn limit(newest: Result<Query<Newest>, QueryRejection>) -> Result<usize, Problem> {
-    let Query(Newest { limit }) = newest.map_err(|error| Problem::malformed(error.body_text()))?;
-    Ok(limit.min(MAX_ENTRIES))
+impl Newest {
+    pub(super) fn limit(&self) -> usize {
+        self.limit.min(MAX_ENTRIES)
+    }
 }
 
 pub(super) async fn audit(
     Caller { state, actor }: Caller,
-    newest: Result<Query<Newest>, QueryRejection>,
+    Parameters(newest): Parameters<Newest>,
 ) -> ControlResult {
-    let entries = state.records().accounts.audit_log(&actor, limit(newest)?);
+    let entries = state.records().accounts.audit_log(&actor, newest.limit());
     response::json(&json!({ "entries": entries }))
 }
 
 /// Only the operator sees the balances of all accounts, which add up to zero.
 pub(super) async fn ledger(
     Caller { state, actor }: Caller,
-    newest: Result<Query<Newest>, QueryRejection>,
+    Parameters(newest): Parameters<Newest>,
 ) -> ControlResult {
-    let limit = limit(newest)?;
     let records = state.records();
-    let entries = records.accounts.ledger(&actor, limit);
+    let entries = records.accounts.ledger(&actor, newest.limit());
     let balances: Option<BTreeMap<_, _>> = (actor == Actor::Operator).then(|| {
         let balances = records.accounts.balances();
         balances.map(|(account, sum)| (account.to_string(), sum as f64 / 100.0)).collect()
@@ -63,9 +60,8 @@ pub(super) async fn ledger(
 /// Searches the journal.
 pub(super) async fn requests(
     State(state): Shared,
-    pattern: Result<Query<RequestPattern>, QueryRejection>,
+    Parameters(pattern): Parameters<RequestPattern>,
 ) -> ControlResult {
-    let Query(pattern) = pattern.map_err(|error| Problem::malformed(error.body_text()))?;
     if pattern.has_request() {
         let advice = "`request` is a part of a body: post it to /api/requests/verify";
         return Err(Problem::malformed(advice));

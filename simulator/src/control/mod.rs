@@ -14,7 +14,6 @@ mod page;
 mod response;
 mod state;
 mod tasks;
-mod token;
 mod webhooks;
 
 use std::{net::SocketAddr, sync::Arc};

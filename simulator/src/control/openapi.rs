@@ -1,15 +1,15 @@
 //! The contract as this simulator serves it: with its model prefix and base URLs.
 
-use std::sync::Arc;
-
-use axum::extract::{Query, State, rejection::QueryRejection};
+use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::response::{self, ControlResult, Problem};
+use super::{
+    Shared,
+    response::{self, ControlResult, Parameters, Problem},
+};
 use crate::{
     contract::{self, Region},
-    state::AppState,
     values::texts,
 };
 
@@ -30,10 +30,9 @@ enum Responses {
 
 #[expect(clippy::indexing_slicing, reason = "the contract is an object")]
 pub(super) async fn document(
-    State(state): State<Arc<AppState>>,
-    variant: Result<Query<Variant>, QueryRejection>,
+    State(state): Shared,
+    Parameters(variant): Parameters<Variant>,
 ) -> ControlResult {
-    let Query(variant) = variant.map_err(|error| Problem::malformed(error.body_text()))?;
     let mut document: Value =
         serde_json::from_str(contract::DOCUMENT).map_err(|_| Problem::internal())?;
     let prefix = &state.config.model_prefix;

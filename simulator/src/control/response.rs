@@ -1,8 +1,8 @@
 //! Requests and responses of the control interface: JSON, with errors as `{"detail": "..."}`.
 
 use axum::{
-    extract::{FromRequest, Request},
-    http::StatusCode,
+    extract::{FromRequest, FromRequestParts, Query, Request},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -76,6 +76,19 @@ pub(super) async fn body(request: Request, limit: usize) -> Result<Option<ReadBo
         Err(BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken) => {
             Err(Problem::malformed("The request body could not be read"))
         }
+    }
+}
+
+/// The parameters in the query of a request.
+pub(super) struct Parameters<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::from_request_parts(parts, state).await;
+        let Query(values) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+        Ok(Self(values))
     }
 }
 

@@ -3,19 +3,18 @@
 mod details;
 mod timeline;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
-    extract::rejection::QueryRejection,
-    extract::{Query, State},
+    extract::State,
     routing::{get, post},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    Routes,
-    response::{self, ControlResult, Problem},
+    Routes, Shared,
+    response::{self, ControlResult, Parameters, Problem},
 };
 use crate::{
     billing::accounts::ProjectRef,
@@ -134,13 +133,10 @@ fn path_of(project: &ProjectRef) -> String {
     format!("{}/{}", project.organization, project.project)
 }
 
-/// Lists tasks, newest first, with the number of all, the time to compute ages, the value of `before`
-/// for the next page, and the values of `operation` and `project` with which there are tasks.
-async fn list(
-    State(state): State<Arc<AppState>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> ControlResult {
-    let Query(mut wanted) = wanted.map_err(|error| Problem::malformed(error.body_text()))?;
+/// Lists tasks, newest first, with the number of all, the time to compute ages, the value of
+/// `before` for the next page, and the values of `operation` and `project` with which there are
+/// tasks.
+async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) -> ControlResult {
     wanted.search = wanted.search.map(|text| text.to_lowercase());
     let limit = wanted.limit.clamp(1, MAX_PAGE);
     let now = state.clock.unix_now();

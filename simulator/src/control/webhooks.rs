@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use axum::{
-    extract::rejection::{PathRejection, QueryRejection},
-    extract::{Path, Query, State},
+    extract::rejection::PathRejection,
+    extract::{Path, State},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -12,8 +12,8 @@ use serde_json::json;
 use super::{
     Shared,
     caller::Caller,
-    logs::{self, Newest},
-    response::{self, ControlResult, Problem},
+    logs::Newest,
+    response::{self, ControlResult, Parameters, Problem},
 };
 use crate::webhooks::WebhookDelivery;
 
@@ -28,16 +28,17 @@ struct DeliveryShown {
 /// Times of deliveries are seconds since `started_at`.
 pub(super) async fn list(
     State(state): Shared,
-    newest: Result<Query<Newest>, QueryRejection>,
+    Parameters(newest): Parameters<Newest>,
 ) -> ControlResult {
-    let limit = logs::limit(newest)?;
     let all = state.webhooks.views();
     let total = all.len();
     let deliveries: Vec<_> = {
         let records = state.records();
-        let newest = all.into_iter().rev().take(limit);
+        let deliveries = all.into_iter().rev().take(newest.limit());
         let prompt = |task: &str| Some(records.tasks.get(task)?.prompt().to_owned());
-        newest.map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery }).collect()
+        deliveries
+            .map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery })
+            .collect()
     };
     let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();
     response::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::log::NumberedLog;
+use super::{Accounts, role::Permission};
 
 /// The maximum number of entries; the oldest are dropped.
 const MAX_KEPT: usize = 10_000;
@@ -47,11 +47,9 @@ pub struct AuditEntry {
     pub done: bool,
 }
 
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(super) struct AuditLog(NumberedLog<AuditEntry>);
-
-impl AuditLog {
-    pub(super) fn write(
+impl Accounts {
+    /// Writes an entry of the audit log.
+    pub(super) fn record(
         &mut self,
         unix: Duration,
         actor: &str,
@@ -59,7 +57,7 @@ impl AuditLog {
         action: String,
         done: bool,
     ) {
-        self.0.write(MAX_KEPT, |number| AuditEntry {
+        self.audit.write(MAX_KEPT, |number| AuditEntry {
             number,
             unix_seconds: unix.as_secs(),
             actor: actor.to_owned(),
@@ -69,12 +67,13 @@ impl AuditLog {
         });
     }
 
-    pub(super) fn is_in_order(&self) -> bool {
-        self.0.is_in_order(|entry| entry.number)
-    }
-
-    /// The entries, newest first.
-    pub(super) fn newest(&self) -> impl Iterator<Item = &AuditEntry> {
-        self.0.newest()
+    /// The audit log of the organizations in which an actor may view it, newest first.
+    pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
+        let visible = |entry: &&AuditEntry| {
+            entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {
+                self.may(actor, organization, None, Permission::ViewAuditLog)
+            })
+        };
+        self.audit.newest().filter(visible).take(limit).cloned().collect()
     }
 }

@@ -79,7 +79,7 @@ impl Editor<'_> {
 
     /// Records what the actor has changed in the simulator, or for an organization.
     pub(crate) fn record(self, organization: Option<&str>, action: String) {
-        self.accounts.audit.write(self.unix, self.actor.name(), organization, action, true);
+        self.accounts.record(self.unix, self.actor.name(), organization, action, true);
     }
 
     fn write<T>(
@@ -90,7 +90,7 @@ impl Editor<'_> {
     ) -> ChangeResult<T> {
         let Self { accounts, actor, unix } = self;
         let outcome = change(accounts);
-        accounts.audit.write(unix, actor.name(), Some(organization), action, outcome.is_ok());
+        accounts.record(unix, actor.name(), Some(organization), action, outcome.is_ok());
         outcome
     }
 }

@@ -79,7 +79,7 @@ impl Accounts {
         let stored = StoredFinetune { finetune, usable_at: ends_at, trained_by: task };
         organization.finetunes.entry(name).or_insert(stored);
         let actor = format!("a key of the project {}", project.project);
-        self.audit.write(unix, &actor, Some(&*project.organization), action, true);
+        self.record(unix, &actor, Some(&*project.organization), action, true);
     }
 
     /// Makes the finetune usable that a task trains, because the task ends earlier.

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::audit::Actor;
 pub use self::audit::AuditEntry;
-use self::audit::AuditLog;
 pub(crate) use self::change::{AccountError, Editor};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
@@ -38,7 +37,7 @@ use crate::{
         credits::Credits,
         ledger::{Account, Ledger, Purpose},
     },
-    values::{MAX_COUNT, pattern, secret::Secret},
+    values::{MAX_COUNT, log::NumberedLog, pattern, secret::Secret},
 };
 
 /// The header that contains the key.
@@ -82,7 +81,7 @@ pub(crate) struct Accounts {
     /// The number of keys created so far, which is that of the last one.
     keys_made: u64,
     ledger: Ledger,
-    audit: AuditLog,
+    audit: NumberedLog<AuditEntry>,
 }
 
 /// A stored organization.
@@ -131,12 +130,12 @@ impl Accounts {
     }
 
     pub(crate) fn has_project(&self, project: &ProjectRef) -> bool {
-        self.record(project).is_some()
+        self.project(project).is_some()
     }
 
     /// Whether a project has access to an operation, named as in its path but without `/v1/`.
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
-        self.record(project).is_some_and(|project| match &project.endpoints {
+        self.project(project).is_some_and(|project| match &project.endpoints {
             None => true,
             Some(patterns) => patterns.iter().any(|pattern| pattern::matches(pattern, operation)),
         })
@@ -144,7 +143,7 @@ impl Accounts {
 
     /// The maximum number of active tasks of a project, if it sets one.
     pub(crate) fn max_active_tasks(&self, project: &ProjectRef) -> Option<usize> {
-        self.record(project)?.max_active_tasks
+        self.project(project)?.max_active_tasks
     }
 
     /// Charges a project's organization for a task. Fails without any change if the submission
@@ -180,7 +179,7 @@ impl Accounts {
     ) -> Result<(), Unpaid> {
         let account = Account::Organization(Arc::clone(&project.organization));
         let balance = self.ledger.balance(&account);
-        let Some(record) = self.record(project) else {
+        let Some(record) = self.project(project) else {
             return Err(Unpaid::OutOfCredits { cost, balance: Credits::ZERO });
         };
         match record.spending.exceeded_limit(&record.limits, cost, unix) {
@@ -234,13 +233,13 @@ impl Accounts {
                     .to_owned(),
             );
         }
-        if !self.audit.is_in_order() {
+        if !self.audit.is_in_order(|entry| entry.number) {
             return Err("the numbers of the audit log's entries do not ascend".to_owned());
         }
         Ok(self.ledger.check(|id| self.organizations.contains_key(id))?)
     }
 
-    fn record(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
+    fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
         self.organizations.get(&project.organization)?.projects.get(&project.project)
     }
 }

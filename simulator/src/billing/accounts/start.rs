@@ -29,31 +29,31 @@ impl Accounts {
         legacy_keys: &[Secret<String>],
         unix: Duration,
     ) -> Result<Self, StartError> {
-        let mut accounts = Self::default();
-        let default = position_or_push(
-            &mut organizations,
-            |organization| &organization.name,
-            || Organization {
+        let is_default = |name: &str| id_of(name) == id_of(DEFAULT);
+        if !organizations.iter().any(|one| is_default(&one.name)) {
+            organizations.push(Organization {
                 finetunes: vec![Finetune { name: EXAMPLE_FINETUNE.to_owned(), shared: true }],
                 ..Organization::new(DEFAULT)
-            },
-        );
-        if let Some(organization) = organizations.get_mut(default) {
-            let project = position_or_push(
-                &mut organization.projects,
-                |project| &project.name,
-                || Project { name: DEFAULT.to_owned(), ..Project::default() },
-            );
-            let keys = legacy_keys.iter().enumerate();
-            let keys = keys.map(|(index, key)| ProjectKey {
-                name: format!("key {}", index + 1),
-                key: key.clone(),
             });
-            if let Some(project) = organization.projects.get_mut(project) {
-                project.keys.extend(keys);
-            }
         }
-        for organization in organizations {
+        let legacy_keys = legacy_keys.iter().enumerate();
+        let legacy_keys = legacy_keys.map(|(index, key)| ProjectKey {
+            name: format!("key {}", index + 1),
+            key: key.clone(),
+        });
+        let mut accounts = Self::default();
+        for mut organization in organizations {
+            if is_default(&organization.name) {
+                let projects = &mut organization.projects;
+                match projects.iter_mut().find(|project| is_default(&project.name)) {
+                    Some(project) => project.keys.extend(legacy_keys.clone()),
+                    None => projects.push(Project {
+                        name: DEFAULT.to_owned(),
+                        keys: legacy_keys.clone().collect(),
+                        ..Project::default()
+                    }),
+                }
+            }
             accounts.open(organization, unix)?;
         }
         Ok(accounts)
@@ -186,19 +186,6 @@ impl ProjectRecord {
             spending: Spending::default(),
         }
     }
-}
-
-/// The index of the item named Default, which is added if it is missing.
-fn position_or_push<T>(
-    list: &mut Vec<T>,
-    name: impl Fn(&T) -> &String,
-    new: impl FnOnce() -> T,
-) -> usize {
-    let place = list.iter().position(|item| id_of(name(item)) == id_of(DEFAULT));
-    place.unwrap_or_else(|| {
-        list.push(new());
-        list.len() - 1
-    })
 }
 
 /// The id of a name: in lower case, with each run of characters other than letters and digits

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
-    audit::{Actor, AuditEntry},
+    audit::Actor,
     role::Permission,
     settings::{Finetune, Limits, Member},
     spending::{Spent, Usage},
@@ -105,17 +105,7 @@ impl Accounts {
         self.ledger.balances()
     }
 
-    /// The audit log of the organizations in which an actor may view it, newest first.
-    pub(crate) fn audit_log(&self, actor: &Actor, limit: usize) -> Vec<AuditEntry> {
-        let visible = |entry: &&AuditEntry| {
-            entry.organization.as_ref().map_or(*actor == Actor::Operator, |organization| {
-                self.may(actor, organization, None, Permission::ViewAuditLog)
-            })
-        };
-        self.audit.newest().filter(visible).take(limit).cloned().collect()
-    }
-
-    pub(super) fn organization(
+    fn organization(
         &self,
         id: &Arc<str>,
         unix: Duration,

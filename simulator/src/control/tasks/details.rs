@@ -1,8 +1,6 @@
 //! A task with its request and its timeline, its picture and the images of its request, and its
 //! early end.
 
-use std::sync::Arc;
-
 use axum::{
     body::{Body, Bytes},
     extract::rejection::PathRejection,
@@ -13,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    super::response::{self, Change, ControlResult, Problem},
+    super::{
+        Shared,
+        response::{self, Change, ControlResult, Problem},
+    },
     TaskShown, timeline,
 };
 use crate::{
@@ -23,10 +24,7 @@ use crate::{
     state::AppState,
 };
 
-pub(super) async fn show(
-    State(state): State<Arc<AppState>>,
-    Path(id): Path<String>,
-) -> ControlResult {
+pub(super) async fn show(State(state): Shared, Path(id): Path<String>) -> ControlResult {
     in_full(&state, &id)
 }
 
@@ -68,7 +66,7 @@ fn shown(task: &str, number: usize, input: &Input) -> Option<Value> {
 
 /// An image of the request, as it was received.
 pub(super) async fn image(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     path: Result<Path<(String, usize)>, PathRejection>,
     headers: HeaderMap,
 ) -> ControlResult {
@@ -89,7 +87,7 @@ pub(super) async fn image(
 
 /// The picture at a URL that does not expire. This does not count as a delivery.
 pub(super) async fn picture(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> ControlResult {
@@ -110,7 +108,7 @@ pub(super) struct Nothing {}
 /// Ends a task in progress now, while the clock and all other tasks stay as they are. Returns the
 /// task.
 pub(super) async fn finish(
-    State(state): State<Arc<AppState>>,
+    State(state): Shared,
     Path(id): Path<String>,
     Change(Nothing {}): Change<Nothing>,
 ) -> ControlResult {

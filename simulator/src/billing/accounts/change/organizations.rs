@@ -78,7 +78,7 @@ impl Editor<'_> {
             (from, format!("transfer {amount} credits to `{to}`")),
             (to, format!("receive {amount} credits from `{from}`")),
         ] {
-            accounts.audit.write(unix, actor.name(), Some(organization), action, done);
+            accounts.record(unix, actor.name(), Some(organization), action, done);
         }
         moved
     }
