@@ -275,9 +275,9 @@ fn service(state: &Arc<AppState>, region: Region, tls: Option<TlsAcceptor>) -> S
         router: cors::allow(&state.config.cors_origins, router::router(endpoint)),
         tls,
         client_timeout: state.config.client_timeout,
-        on_protocol_error: Arc::new(move |status, reason| {
+        on_protocol_error: Arc::new(move |status| {
             let unix = journal_state.clock.unix_now();
-            let record = RequestRecord::unreadable(unix, region, status, reason);
+            let record = RequestRecord::unreadable(unix, region, status);
             drop(journal_state.journal.entry(record));
         }),
     }
@@ -292,7 +292,7 @@ fn control_service(
         router: control::router(Arc::clone(state), address, stop.subscribe()),
         tls: None,
         client_timeout: state.config.client_timeout,
-        on_protocol_error: Arc::new(|_, _| {}),
+        on_protocol_error: Arc::new(|_| {}),
     }
 }
 

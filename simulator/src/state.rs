@@ -15,7 +15,7 @@ use crate::{
     contract::{Contract, Region},
     error::StartError,
     faults::{FaultState, Faults},
-    http::{budget::BodyBudget, signed_url::Signer},
+    http::{body::BodyBudget, signed_url::Signer},
     journal::Journal,
     request::fetch::Fetcher,
     runtime::{

@@ -70,7 +70,7 @@ pub(super) fn json(value: &impl Serialize) -> ControlResult {
 /// Reads a body. Returns `None` if it is larger than `limit` bytes.
 pub(super) async fn body(request: Request, limit: usize) -> Result<Option<ReadBody>, Problem> {
     let (head, mut body) = request.into_parts();
-    match body::read(&head.headers, &mut body, limit, None).await {
+    match body::read(&head, &mut body, limit, None).await {
         Ok(bytes) => Ok(Some(bytes)),
         Err(BodyError::TooLarge) => Ok(None),
         Err(BodyError::NoRoom | BodyError::TooSlow | BodyError::Broken) => {

@@ -27,8 +27,8 @@ use crate::{
     tasks::{outcome::Outcome, timeline::HappeningKind},
 };
 
-/// The number of bytes of a picture to send at once.
-const CHUNK: usize = 64 << 10;
+/// The number of bytes of a picture to send at once. Connections keep buffers of this size.
+const CHUNK: usize = 16 << 10;
 
 /// Serves a delivery URL. It requires no key, because the URL is signed.
 pub(super) async fn deliver(

@@ -6,7 +6,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{StatusCode, request::Parts},
+    http::{HeaderValue, StatusCode, Version, header, request::Parts},
     response::Response,
 };
 use serde_json::json;
@@ -41,8 +41,13 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
     let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {
-            body::discard_arrived(&head.headers, &mut body).await;
-            let response = refusal.response();
+            let is_read = body::discard_arrived(&head, &mut body).await;
+            let mut response = refusal.response();
+            // HTTP/2 can end a request alone.
+            if !is_read && head.version < Version::HTTP_2 {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
             let status = response.status();
             if status.is_client_error() {
                 *state.records().refused.entry(status.as_u16()).or_default() += 1;
@@ -88,7 +93,7 @@ async fn dispatch(
                 operation_id: operation.id.clone(),
                 base: endpoint.public_base(head),
             };
-            submit::submit(endpoint, call, &head.headers, body, record).await
+            submit::submit(endpoint, call, head, body, record).await
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
 
@@ -33,10 +33,11 @@ const MAX_SMALL_BODY: u64 = 64 << 10;
 pub(super) async fn submit(
     endpoint: &Endpoint,
     call: Call,
-    headers: &HeaderMap,
+    head: &Parts,
     body: &mut Body,
     record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
+    let headers = &head.headers;
     let faults = RequestedFaults::in_header(headers, FaultPlace::Submission)
         .map_err(Rejection::Malformed)?;
     check_content_type(headers)?;
@@ -46,7 +47,7 @@ pub(super) async fn submit(
     }
     let state = &endpoint.state;
     let limit = state.config.max_body_bytes;
-    let read = body::read(headers, body, limit, Some(state.bodies.share())).await;
+    let read = body::read(head, body, limit, Some(state.bodies.share())).await;
     let body = read.map_err(|error| match error {
         BodyError::TooLarge => Rejection::TooLarge(limit),
         BodyError::NoRoom => Rejection::NoRoom,

@@ -5,118 +5,35 @@ use std::{
     future::poll_fn,
     ops::Deref,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{
-    BoxError,
     body::{Body, Bytes},
-    http::{HeaderMap, header},
+    http::{HeaderMap, header, request::Parts},
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
-use tokio::{
-    task::yield_now,
-    time::{Sleep, sleep},
-};
+use tokio::{task::yield_now, time::timeout};
 
-use super::{
-    activity::{Activity, Cut, PendingResponse, Working},
-    budget::Share,
-};
+use super::activity::{Cut, Exchange};
 
-/// The number of bytes of a response to hand over at once. Connections keep buffers of this size.
-const FRAME_BYTES: usize = 16 << 10;
-
-/// The client took too long to send its body.
-#[derive(Debug, thiserror::Error)]
-#[error("the client took too long to send its body")]
-struct TooSlow;
-
-/// The body of a request, which fails with [`TooSlow`] if it is not complete in time.
-pub(crate) struct Timed {
-    body: Incoming,
-    timeout: Duration,
-    /// Starts when the body is first waited for.
-    timer: Option<Pin<Box<Sleep>>>,
-    /// Set when this is dropped before the end.
-    unread: Arc<AtomicBool>,
-}
-
-impl Timed {
-    /// The body, and a flag that is set if it is not read to its end.
-    pub(crate) fn new(body: Incoming, timeout: Duration) -> (Self, Arc<AtomicBool>) {
-        let unread = Arc::new(AtomicBool::new(false));
-        (Self { body, timeout, timer: None, unread: Arc::clone(&unread) }, unread)
-    }
-}
-
-impl Drop for Timed {
-    fn drop(&mut self) {
-        self.unread.store(!self.body.is_end_stream(), Ordering::Relaxed);
-    }
-}
-
-impl http_body::Body for Timed {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
-            // Without this check, an endless series of frames would never reach the timer.
-            let over = self.timer.as_ref().is_some_and(|timer| timer.is_elapsed());
-            return Poll::Ready(match frame {
-                Some(Ok(_)) if over => Some(Err(TooSlow.into())),
-                frame => frame.map(|frame| frame.map_err(Into::into)),
-            });
-        }
-        let timeout = self.timeout;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Some(Err(TooSlow.into())))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
+/// How long a client may take to send a body. An extension of its request.
+#[derive(Clone, Copy)]
+pub(super) struct ClientTimeout(pub(super) Duration);
 
 /// The body of a response, which tells its connection whether it waits for the service or the
 /// client.
-pub(crate) struct TrackedBody {
+pub(super) struct TrackedBody {
     body: Body,
-    activity: Arc<Activity>,
-    /// The rest of a large part.
-    rest: Bytes,
-    /// Held while the body waits for the service.
-    working: Option<Working>,
-    _response: PendingResponse,
+    exchange: Exchange,
 }
 
 impl TrackedBody {
-    pub(crate) fn new(body: Body, activity: Arc<Activity>) -> Self {
-        let rest = Bytes::new();
-        Self { body, _response: activity.respond(), working: None, rest, activity }
-    }
-
-    /// The next part of `data`; the rest is kept.
-    fn part(&mut self, mut data: Bytes) -> Frame<Bytes> {
-        let part = data.split_to(data.len().min(FRAME_BYTES));
-        self.rest = data;
-        Frame::data(part)
+    pub(super) fn new(body: Body, exchange: Exchange) -> Self {
+        Self { body, exchange }
     }
 }
 
@@ -128,48 +45,74 @@ impl http_body::Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.activity.progressed();
-        if !self.rest.is_empty() {
-            let rest = std::mem::take(&mut self.rest);
-            return Poll::Ready(Some(Ok(self.part(rest))));
-        }
-        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-            if self.working.is_none() {
-                self.working = Some(self.activity.work());
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        match &frame {
+            Poll::Pending => self.exchange.work(),
+            Poll::Ready(Some(Err(error))) => {
+                if let Some(cut) = cut_in(error) {
+                    self.exchange.cut_with(cut);
+                }
             }
-            return Poll::Pending;
-        };
-        self.working = None;
-        if let Some(Err(error)) = &frame
-            && let Some(cut) = cut_in(error)
-        {
-            self.activity.cut_with(cut);
+            Poll::Ready(_) => self.exchange.hand_over(),
         }
-        Poll::Ready(frame.map(|frame| {
-            frame.map(|frame| match frame.into_data() {
-                Ok(data) => self.part(data),
-                Err(trailers) => trailers,
-            })
-        }))
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (left, rest) = (self.body.size_hint(), self.rest.len() as u64);
-        let mut hint = SizeHint::new();
-        hint.set_lower(left.lower().saturating_add(rest));
-        if let Some(upper) = left.upper() {
-            hint.set_upper(upper.saturating_add(rest));
-        }
-        hint
+        self.body.size_hint()
     }
 }
 
 fn cut_in(error: &axum::Error) -> Option<Cut> {
-    causes(error).find_map(|cause| cause.downcast_ref::<Cut>().copied())
+    let error = error as &(dyn Error + 'static);
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.find_map(|cause| cause.downcast_ref::<Cut>().copied())
+}
+
+/// The memory that all request bodies may take together.
+pub(crate) struct BodyBudget {
+    free: Mutex<usize>,
+}
+
+/// What one body takes. It is given back when this is dropped.
+pub(crate) struct Share {
+    budget: Arc<BodyBudget>,
+    taken: usize,
+}
+
+impl BodyBudget {
+    pub(crate) fn new(bytes: usize) -> Arc<Self> {
+        Arc::new(Self { free: Mutex::new(bytes) })
+    }
+
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
+        Share { budget: Arc::clone(self), taken: 0 }
+    }
+}
+
+impl Share {
+    /// Takes more, and returns whether there was enough. A body may take as much as it leaves free,
+    /// so that a few large ones do not keep out the small ones.
+    fn take(&mut self, bytes: usize) -> bool {
+        let mut free = self.budget.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = free.checked_sub(bytes);
+        let left = left.filter(|left| self.taken.saturating_add(bytes) <= *left);
+        if let Some(left) = left {
+            *free = left;
+            self.taken += bytes;
+        }
+        left.is_some()
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        *self.budget.free.lock().unwrap_or_else(PoisonError::into_inner) += self.taken;
+    }
 }
 
 /// Why a body could not be read.
@@ -204,8 +147,8 @@ impl ReadBody {
         if data.len() > limit.saturating_sub(self.bytes.len()) {
             return Err(BodyError::TooLarge);
         }
-        if let Some(share) = &mut self.share {
-            share.take(data.len()).map_err(|_| BodyError::NoRoom)?;
+        if self.share.as_mut().is_some_and(|share| !share.take(data.len())) {
+            return Err(BodyError::NoRoom);
         }
         self.bytes.extend_from_slice(data);
         Ok(())
@@ -219,43 +162,48 @@ pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
 
 /// Reads a body of at most `limit` bytes. A body that is announced as larger is not read.
 pub(crate) async fn read(
-    headers: &HeaderMap,
+    head: &Parts,
     body: &mut Body,
     limit: usize,
     share: Option<Share>,
 ) -> Result<ReadBody, BodyError> {
-    if announced(headers).is_some_and(|length| length > limit as u64) {
+    if announced(&head.headers).is_some_and(|length| length > limit as u64) {
         return Err(BodyError::TooLarge);
     }
     let mut read = ReadBody { bytes: Vec::new(), share };
-    while let Some(frame) = body.frame().await {
-        match frame {
-            Ok(frame) => read.add(frame.data_ref().map_or(&[], |data| data), limit)?,
-            Err(error) if causes(&error).any(|cause| cause.is::<TooSlow>()) => {
-                return Err(BodyError::TooSlow);
-            }
-            Err(_) => return Err(BodyError::Broken),
+    let all = async {
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| BodyError::Broken)?;
+            read.add(frame.data_ref().map_or(&[], |data| data), limit)?;
         }
+        Ok(())
+    };
+    match head.extensions.get() {
+        Some(ClientTimeout(time)) => {
+            timeout(*time, all).await.map_err(|_| BodyError::TooSlow)??
+        }
+        None => all.await?,
     }
     Ok(read)
 }
 
-/// Discards what has arrived of a body, without waiting for the rest. If that is all of it, the
-/// connection can be used for further requests.
-pub(crate) async fn discard_arrived(headers: &HeaderMap, body: &mut Body) {
+/// How much of a body is discarded before the response. Of larger ones, it is discarded afterwards.
+const MAX_DISCARDED: usize = 64 << 10;
+
+/// Discards what has arrived of the body of a rejected request, without waiting for the rest.
+/// Returns whether that is all of it, so that the connection can be used for further requests.
+pub(crate) async fn discard_arrived(head: &Parts, body: &mut Body) -> bool {
     // Reading would tell the client to send the body.
-    if headers.contains_key(header::EXPECT) {
-        return;
-    }
-    let (mut discarded, mut yielded) = (0, false);
-    while discarded < MAX_DISCARDED {
+    let mut left = if head.headers.contains_key(header::EXPECT) { 0 } else { MAX_DISCARDED };
+    let mut yielded = false;
+    while left > 0 {
         match poll_fn(|cx| Poll::Ready(Pin::new(&mut *body).poll_frame(cx))).await {
             Poll::Ready(Some(Ok(frame))) => {
-                discarded += frame.data_ref().map_or(0, Bytes::len);
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
                 yielded = false;
             }
-            Poll::Ready(_) => return,
-            Poll::Pending if yielded => return,
+            Poll::Ready(_) => break,
+            Poll::Pending if yielded => break,
             // The connection passes on the next part while this task does not run.
             Poll::Pending => {
                 yielded = true;
@@ -263,12 +211,25 @@ pub(crate) async fn discard_arrived(headers: &HeaderMap, body: &mut Body) {
             }
         }
     }
+    body.is_end_stream()
 }
 
-/// How much of a body is discarded before the response. Of larger ones, it is discarded afterwards.
-const MAX_DISCARDED: usize = 64 << 10;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The error and its sources.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
+    #[test]
+    fn a_share_leaves_as_much_free_and_is_given_back() {
+        let budget = BodyBudget::new(100);
+        let mut first = budget.share();
+        assert!(first.take(30) && first.take(20));
+        assert!(!first.take(1));
+        let mut second = budget.share();
+        assert!(!second.take(26));
+        assert!(second.take(25));
+        drop(first);
+        assert!(second.take(12));
+        drop(second);
+        assert!(budget.share().take(50));
+    }
 }

@@ -1,17 +1,19 @@
 //! Serves one connection.
 
 use std::{
+    convert::Infallible,
+    error::Error,
     future::poll_fn,
-    pin::pin,
-    sync::{Arc, atomic::Ordering},
+    pin::{Pin, pin},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
 use axum::{
-    Router,
+    BoxError,
     body::Body,
-    http::{HeaderValue, Request, Response, Version, header},
+    http::{Request, Response, StatusCode, Version},
 };
 use hyper::{
     body::Incoming,
@@ -19,7 +21,7 @@ use hyper::{
 };
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
-    server::conn::auto::Builder,
+    server::{conn::auto::Builder, graceful::GracefulConnection},
     service::TowerToHyperService,
 };
 use tokio::{
@@ -27,17 +29,15 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
+use tokio_util::either::Either;
 use tracing::debug;
 
 use super::{
     Service,
-    activity::{Activity, Cut},
-    body::{Timed, TrackedBody},
-    idle_connections::IdleConnections,
-    linger,
-    protocol_error::{self, ProtocolError},
-    socket::Socket,
-    stream::{Returned, TrackedStream},
+    activity::{Activity, Cut, Exchange, IdleConnections},
+    body::{ClientTimeout, TrackedBody},
+    stream::{LentSocket, Socket, linger, tcp},
 };
 
 /// The maximum size of the headers of a request, and of the buffers of a connection.
@@ -47,86 +47,95 @@ const MAX_BUFFER_BYTES: usize = 16 << 10;
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a connection ended.
-#[derive(PartialEq, Eq)]
 enum End {
     /// By either side, after the last response.
     Done,
-    /// The client took too long, or a handler cut the connection.
+    /// With hyper's own response to a request that is not valid HTTP.
+    Unreadable(StatusCode),
+    /// The client took too long, or somebody cut the connection.
     Aborted,
 }
 
 /// Serves requests until the connection is closed by either side.
-pub(crate) async fn serve(
+pub(super) async fn serve(
     stream: TcpStream,
     service: Service,
-    idle_connections: Arc<IdleConnections<Activity>>,
+    idle_connections: Arc<IdleConnections>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let Service { router, tls, client_timeout, on_protocol_error } = service;
-    let Some(stream) = Socket::accept(stream, tls, client_timeout).await else {
+    let Some(socket) = encrypted(stream, tls, client_timeout).await else {
         debug!("a TLS handshake failed");
         return;
     };
     let activity = Activity::new(client_timeout, idle_connections);
-    let (stream, returned) = TrackedStream::new(stream, Arc::clone(&activity));
-    let end = serve_requests(stream, router, &activity, client_timeout, stopped.clone()).await;
-    let Ok(Returned { stream, error }) = returned.await else { return };
-    if activity.cut() == Some(Cut::Reset) {
-        // If this fails the connection is closed normally. There is no way to report it.
-        let _ = stream.tcp().set_zero_linger();
-    }
-    if end == End::Aborted {
-        return;
-    }
-    let last = error.map(|error| {
-        let status = error.status(&activity);
-        on_protocol_error(status, protocol_error::reason(status));
-        ProtocolError::response(status)
-    });
-    let last = last.unwrap_or_default();
-    tokio::select! {
-        () = linger::close(stream, &last, client_timeout) => {}
-        () = until_stopped(&mut stopped) => {}
-    }
-}
-
-async fn serve_requests(
-    stream: TrackedStream,
-    router: Router,
-    activity: &Arc<Activity>,
-    client_timeout: Duration,
-    mut stopped: watch::Receiver<bool>,
-) -> End {
+    let (lent, returned) = LentSocket::new(socket);
     let router = TowerToHyperService::new(router);
-    let handle = |request: Request<Incoming>| {
-        let http1 = request.version() < Version::HTTP_2;
-        activity.request_started(!http1);
-        let work = activity.work();
-        let activity = Arc::clone(activity);
-        let (head, body) = request.into_parts();
-        let (body, unread) = Timed::new(body, client_timeout);
-        let response = router.call(Request::from_parts(head, body));
-        async move {
-            let mut response = response.await.unwrap_or_else(|never| match never {});
-            if let Some(cut) = response.extensions().get::<Cut>() {
-                activity.cut_with(*cut);
-                return Err(*cut);
-            }
-            if http1 && unread.load(Ordering::Relaxed) {
-                close_after(&mut response);
-            }
-            let response = response.map(|body| TrackedBody::new(body, activity));
-            drop(work);
-            Ok(response)
-        }
-    };
+    let service = service_fn(|mut request: Request<Incoming>| {
+        let exchange = activity.start(request.version() == Version::HTTP_2);
+        request.extensions_mut().insert(ClientTimeout(client_timeout));
+        respond(router.call(request), exchange)
+    });
     let mut builder = Builder::new(TokioExecutor::new());
     // With vectored writes, hyper would send its response to an invalid request before the rest of
     // an earlier one.
     builder.http1().max_buf_size(MAX_BUFFER_BYTES).writev(false);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service_fn(handle)));
-    let mut timer = pin!(sleep(client_timeout));
-    let mut stopping = false;
+    let mut connection = Box::pin(builder.serve_connection(TokioIo::new(lent), service));
+    let end = drive(connection.as_mut(), &activity, &mut stopped).await;
+    drop(connection);
+    let Ok(socket) = returned.await else { return };
+    match end {
+        End::Done => {}
+        End::Unreadable(status) => on_protocol_error(status),
+        End::Aborted => {
+            if activity.cut() == Some(Cut::Reset) {
+                // If this fails the connection is closed normally. There is no way to report it.
+                let _ = tcp(&socket).set_zero_linger();
+            }
+            return;
+        }
+    }
+    tokio::select! {
+        () = linger(socket, client_timeout) => {}
+        () = until_stopped(&mut stopped) => {}
+    }
+}
+
+/// Encrypts a connection if there is an acceptor. Returns `None` if the client takes too long or
+/// does not agree.
+async fn encrypted(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    client_timeout: Duration,
+) -> Option<Socket> {
+    let Some(tls) = tls else { return Some(Either::Left(stream)) };
+    let stream = timeout(client_timeout, tls.accept(stream)).await.ok()?.ok()?;
+    Some(Either::Right(Box::new(stream)))
+}
+
+async fn respond(
+    response: impl Future<Output = Result<Response<Body>, Infallible>>,
+    mut exchange: Exchange,
+) -> Result<Response<TrackedBody>, Cut> {
+    let response = response.await.unwrap_or_else(|never| match never {});
+    if let Some(cut) = response.extensions().get::<Cut>() {
+        exchange.cut_with(*cut);
+        return Err(*cut);
+    }
+    exchange.hand_over();
+    Ok(response.map(|body| TrackedBody::new(body, exchange)))
+}
+
+/// Runs a connection to its end, at the latest when its client has taken too long. hyper has a time
+/// limit for the headers of HTTP/1 only, but none for HTTP/2, for its own detection of the version
+/// and for clients that do not read.
+async fn drive<C: GracefulConnection<Error = BoxError>>(
+    mut connection: Pin<&mut C>,
+    activity: &Activity,
+    stopped: &mut watch::Receiver<bool>,
+) -> End {
+    let mut timer = pin!(sleep(Duration::ZERO));
+    let mut is_stopping = false;
     loop {
         // Polled after the connection, which changes the deadline.
         let overdue = poll_fn(|context| match activity.deadline() {
@@ -142,11 +151,9 @@ async fn serve_requests(
             biased;
             () = activity.until_cut() => return End::Aborted,
             ended = connection.as_mut() => {
-                if let Err(error) = ended {
-                    debug!(error, "a connection failed");
-                }
-                // The handler that failed with it ended the connection.
-                return if activity.cut().is_some() { End::Aborted } else { End::Done };
+                let Err(error) = ended else { return End::Done };
+                debug!(error, "a connection failed");
+                return end_with(&*error, activity);
             }
             () = overdue => {
                 debug!("disconnected a slow client");
@@ -157,18 +164,24 @@ async fn serve_requests(
                 }
                 return End::Aborted;
             }
-            () = until_stopped(&mut stopped), if !stopping => {
-                stopping = true;
+            () = until_stopped(stopped), if !is_stopping => {
+                is_stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
         }
     }
 }
 
-/// Closes the connection after the response, because the rest of the body must not be taken for the
-/// next request.
-fn close_after(response: &mut Response<Body>) {
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+fn end_with(error: &(dyn Error + 'static), activity: &Activity) -> End {
+    match error.downcast_ref::<hyper::Error>() {
+        // The handler that failed ended the connection.
+        _ if activity.cut().is_some() => End::Aborted,
+        Some(error) if error.is_parse_too_large() => {
+            End::Unreadable(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
+        }
+        Some(error) if error.is_parse() => End::Unreadable(StatusCode::BAD_REQUEST),
+        _ => End::Done,
+    }
 }
 
 async fn until_stopped(stopped: &mut watch::Receiver<bool>) {

@@ -5,18 +5,13 @@
 
 mod activity;
 pub(crate) mod body;
-pub(crate) mod budget;
 mod connection;
 pub(crate) mod cors;
-mod idle_connections;
-mod linger;
 mod listeners;
 pub(crate) mod outgoing;
-mod protocol_error;
 pub(crate) mod range;
 pub(crate) mod response;
 pub(crate) mod signed_url;
-mod socket;
 mod stream;
 pub(crate) mod tls;
 
@@ -31,7 +26,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
-use self::idle_connections::IdleConnections;
+use self::activity::IdleConnections;
 pub(crate) use self::{activity::Cut, listeners::Listeners};
 
 /// How long to wait after the system could not accept a connection.
@@ -48,8 +43,8 @@ pub(crate) struct Service {
     /// A client that takes longer than this to send a request after the connection became idle, to
     /// send its body, or to read any part of a response is disconnected.
     pub(crate) client_timeout: Duration,
-    /// Called with the status code and the reason for each request that is not valid HTTP.
-    pub(crate) on_protocol_error: Arc<dyn Fn(StatusCode, &'static str) + Send + Sync>,
+    /// Called with the status code of the response to each request that is not valid HTTP.
+    pub(crate) on_protocol_error: Arc<dyn Fn(StatusCode) + Send + Sync>,
 }
 
 /// Serves `service` at `listener` until `stopped` is `true` or its sender is dropped. Then it

@@ -1,92 +1,74 @@
-//! The stream of a connection, which records its activity.
+//! The stream of a connection, and how it ends.
 
 use std::{
-    io,
+    io::{self, ErrorKind},
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf},
+    net::TcpStream,
     sync::oneshot,
+    time::timeout,
 };
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
-use super::{
-    activity::Activity,
-    protocol_error::{self, ProtocolError},
-    socket::Socket,
-};
+/// How much of what the client is still sending is discarded at the end of a connection.
+const MAX_DISCARDED: usize = 256 << 20;
 
-/// A stream for hyper, which is returned when hyper drops it.
-pub(crate) struct TrackedStream {
+/// A connection, with or without TLS.
+pub(super) type Socket = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+/// The connection below TLS.
+pub(super) fn tcp(socket: &Socket) -> &TcpStream {
+    match socket {
+        Either::Left(stream) => stream,
+        Either::Right(stream) => stream.get_ref().0,
+    }
+}
+
+/// A socket for hyper, which comes back when hyper drops it.
+pub(super) struct LentSocket {
     /// `None` only while this is dropped.
-    stream: Option<Socket>,
-    activity: Arc<Activity>,
-    error: Option<ProtocolError>,
-    end: Option<oneshot::Sender<Returned>>,
+    socket: Option<Socket>,
+    end: Option<oneshot::Sender<Socket>>,
 }
 
-/// A stream that hyper has finished with.
-pub(crate) struct Returned {
-    pub(crate) stream: Socket,
-    /// The response that hyper did not send.
-    pub(crate) error: Option<ProtocolError>,
-}
-
-impl TrackedStream {
-    pub(crate) fn new(
-        stream: Socket,
-        activity: Arc<Activity>,
-    ) -> (Self, oneshot::Receiver<Returned>) {
+impl LentSocket {
+    pub(super) fn new(socket: Socket) -> (Self, oneshot::Receiver<Socket>) {
         let (end, returned) = oneshot::channel();
-        (Self { stream: Some(stream), activity, error: None, end: Some(end) }, returned)
+        (Self { socket: Some(socket), end: Some(end) }, returned)
     }
 
-    fn stream(&mut self) -> io::Result<Pin<&mut Socket>> {
-        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    fn socket(&mut self) -> io::Result<Pin<&mut Socket>> {
+        self.socket.as_mut().map(Pin::new).ok_or_else(|| ErrorKind::NotConnected.into())
     }
 }
 
-impl AsyncRead for TrackedStream {
+impl AsyncRead for LentSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = self.stream()?.poll_read(cx, buffer);
-        let data = buffer.filled().get(before..).unwrap_or_default();
-        if !data.is_empty() {
-            self.activity.received(data);
-        }
-        read
+        self.socket()?.poll_read(cx, buffer)
     }
 }
 
-impl AsyncWrite for TrackedStream {
+impl AsyncWrite for LentSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let (bytes, automatic) = protocol_error::split(bytes);
-        if bytes.is_empty()
-            && let Some((error, length)) = automatic
-        {
-            self.error = Some(error);
-            return Poll::Ready(Ok(length));
-        }
-        let written = self.stream()?.poll_write(cx, bytes);
-        match &written {
-            Poll::Ready(_) => self.activity.sent(),
-            Poll::Pending => self.activity.blocked(),
-        }
-        written
+        self.socket()?.poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream()?.poll_flush(cx)
+        self.socket()?.poll_flush(cx)
     }
 
     /// Does nothing, because the owner of the connection decides how it ends.
@@ -95,11 +77,34 @@ impl AsyncWrite for TrackedStream {
     }
 }
 
-impl Drop for TrackedStream {
+impl Drop for LentSocket {
     fn drop(&mut self) {
-        if let (Some(stream), Some(end)) = (self.stream.take(), self.end.take()) {
-            // If nobody waits for it, the stream is closed.
-            let _ = end.send(Returned { stream, error: self.error.take() });
+        if let (Some(socket), Some(end)) = (self.socket.take(), self.end.take()) {
+            // If nobody waits for it, the connection is closed.
+            let _ = end.send(socket);
         }
     }
+}
+
+/// Ends the sending side, and discards what arrives until the client closes its side. If the
+/// connection were closed while data of the client is unread, the system would send a reset, and
+/// the client could lose the last response.
+pub(super) async fn linger(mut socket: Socket, time: Duration) {
+    let discard = async {
+        let mut left = if socket.shutdown().await.is_ok() { MAX_DISCARDED } else { 0 };
+        while left > 0 && tcp(&socket).readable().await.is_ok() {
+            match read(tcp(&socket)) {
+                Ok(0) => return,
+                Ok(length) => left = left.saturating_sub(length),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _ = timeout(time, discard).await;
+}
+
+/// Keeps its buffer out of the future, of which there is one per connection.
+fn read(stream: &TcpStream) -> io::Result<usize> {
+    stream.try_read(&mut [0; 16 << 10])
 }

@@ -112,15 +112,10 @@ impl RequestRecord {
     }
 
     /// A request that is not valid HTTP.
-    pub(crate) fn unreadable(
-        unix: Duration,
-        region: Region,
-        status: StatusCode,
-        reason: &str,
-    ) -> Self {
+    pub(crate) fn unreadable(unix: Duration, region: Region, status: StatusCode) -> Self {
         let mut record = Self::new(unix, region, "", "", &HeaderMap::new());
         record.status = Some(status.as_u16());
-        record.detail = Some(reason.to_owned());
+        record.detail = Some("The request is not valid HTTP".to_owned());
         record
     }
 
