@@ -92,6 +92,7 @@ async fn dispatch(
                 operation: name.to_owned(),
                 operation_id: operation.id.clone(),
                 base: endpoint.public_base(head),
+                headers: head.headers.clone(),
             };
             submit::submit(endpoint, call, head, body, record).await
         }

@@ -1,33 +1,51 @@
-//! Submissions: reads them. [`examine`] validates them, and [`accept`] charges for them.
+//! Submissions. What happens to one, in order:
+//!
+//! 1. Its headers must announce JSON, and may request faults.
+//! 2. If its body is large, its key, its project's active tasks and the least that it can cost are
+//!    checked first. That spares the client an upload that would be rejected.
+//! 3. The body is read, within its limits of size, time and memory.
+//! 4. [`examine`] validates it on a worker, fetches and decodes its images, and reads what it asks
+//!    for.
+//! 5. [`accept`] checks the same as step 2 again, with the actual price: other submissions were
+//!    accepted while the body arrived. Then it applies the faults, charges, and creates the task.
+//!    All of this happens under one lock, so a submission is charged if and only if it has a task.
+//! 6. The response has the polling URL, unless a fault replaces it. A fault may also delay it.
 
 mod accept;
-mod call;
 mod examine;
-mod interpret;
 
 use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
     response::Response,
 };
 
-pub(super) use self::call::Call;
-use self::{call::RawRequest, examine::Refused};
+use self::{accept::admit, examine::examine};
 use super::{endpoint::Endpoint, rejection::Rejection};
 use crate::{
-    contract::Violation,
+    billing::{accounts::ProjectRef, credits::Megapixels},
+    contract::{Submission, Violation},
     faults::{FaultPlace, RequestedFaults},
-    http::{
-        body::{self, BodyError},
-        response,
-    },
+    http::body::{self, BodyError, ReadBody},
     journal::RequestRecord,
+    state::AppState,
 };
 
 /// Whether a submission with a larger body could be accepted is checked before it is read, too.
 const MAX_SMALL_BODY: u64 = 64 << 10;
+
+/// The called operation and its caller: everything about a submission but its body.
+pub(super) struct Call {
+    pub(super) project: ProjectRef,
+    pub(super) submission: Arc<Submission>,
+    pub(super) operation: String,
+    pub(super) operation_id: String,
+    /// The base URL at which the client reaches the simulator.
+    pub(super) base: String,
+    pub(super) headers: HeaderMap,
+}
 
 /// Validates a submission and creates its task.
 pub(super) async fn submit(
@@ -37,64 +55,21 @@ pub(super) async fn submit(
     body: &mut Body,
     record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
-    let headers = &head.headers;
-    let faults = RequestedFaults::in_header(headers, FaultPlace::Submission)
-        .map_err(Rejection::Malformed)?;
-    check_content_type(headers)?;
-    if body::announced(headers).is_none_or(|length| length > MAX_SMALL_BODY) {
-        // Spare the client the upload.
-        accept::check(endpoint, headers, &call, None)?;
-    }
     let state = &endpoint.state;
-    let limit = state.config.max_body_bytes;
-    let read = body::read(head, body, limit, Some(state.bodies.share())).await;
-    let body = read.map_err(|error| match error {
-        BodyError::TooLarge => Rejection::TooLarge(limit),
-        BodyError::NoRoom => Rejection::NoRoom,
-        BodyError::TooSlow => Rejection::TooSlow,
-        BodyError::Broken => Rejection::Unreadable,
-    })?;
-    let body = Arc::new(body);
-    let request = RawRequest { call: call.clone(), headers: headers.clone(), body, faults };
-    let mut valid = match examine::examine(state, request).await? {
-        Ok(valid) => valid,
-        Err(Refused { violations, request }) => {
-            record.set_request(&request);
-            return Err(Rejection::Invalid(violations));
-        }
-    };
-    record.set_request(valid.parsed.shown.json());
-    record.ignored_fields.clone_from(&valid.parsed.ignored);
-    let can_be_accepted = accept::check(endpoint, headers, &call, Some(&valid)).is_ok();
-    let faults = &mut valid.parsed.directives.faults;
-    let applied = state.faults.apply_to_submission(faults, can_be_accepted);
-    record.faults = applied.names();
-    let response = match applied.replacement(FaultPlace::Submission) {
-        Some(response) => response,
-        None => {
-            let ignored = ignored_header(&valid.parsed.ignored);
-            let accepted = accept::accept(
-                endpoint,
-                headers,
-                call,
-                valid,
-                applied.foreign_base(state.config.scheme()),
-            )?;
-            record.set_task(&accepted.id);
-            let mut response = response::json(StatusCode::OK, &accepted);
-            response.headers_mut().extend(ignored);
-            applied.after(response)
-        }
-    };
+    let faults = RequestedFaults::in_header(&head.headers, FaultPlace::Submission)
+        .map_err(Rejection::Malformed)?;
+    check_content_type(&head.headers)?;
+    if body::announced(&head.headers).is_none_or(|length| length > MAX_SMALL_BODY) {
+        let price = state.config.prices.for_operation(&call.operation);
+        let nothing = Megapixels::default();
+        admit(state, &mut state.records(), &call, price.of(nothing, nothing))?;
+    }
+    let body = Arc::new(read(state, head, body).await?);
+    let call = Arc::new(call);
+    let mut valid = examine(state, &call, &body, record).await?;
+    valid.directives.faults.join(faults, &call.operation, &call.headers, &body);
+    let (response, applied) = accept::accept(endpoint, &call, valid, record)?;
     Ok(applied.delay(&state.clock, response).await)
-}
-
-/// Names the fields of the request that had no effect.
-const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
-
-fn ignored_header(names: &[String]) -> Option<(HeaderName, HeaderValue)> {
-    let value = HeaderValue::try_from(names.join(", ")).ok()?;
-    (!names.is_empty()).then_some((IGNORED_FIELDS, value))
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
@@ -109,4 +84,15 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
         "the Content-Type should be application/json",
     );
     Err(Rejection::Invalid(vec![Violation::new(["body"], "model_attributes_type", msg)]))
+}
+
+async fn read(state: &AppState, head: &Parts, body: &mut Body) -> Result<ReadBody, Rejection> {
+    let limit = state.config.max_body_bytes;
+    let read = body::read(head, body, limit, Some(state.bodies.share())).await;
+    read.map_err(|error| match error {
+        BodyError::TooLarge => Rejection::TooLarge(limit),
+        BodyError::NoRoom => Rejection::NoRoom,
+        BodyError::TooSlow => Rejection::TooSlow,
+        BodyError::Broken => Rejection::Unreadable,
+    })
 }

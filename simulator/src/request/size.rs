@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fields;
 use crate::{
     config::Config,
     contract::{AspectRatio, OperationKind, Step, Submission, Violation, integer},
@@ -9,7 +10,6 @@ use crate::{
         images::{Image, Inline, Input},
         paint::person,
     },
-    request::open_fields,
 };
 
 /// The default, if neither the request nor an image determines the size.
@@ -33,7 +33,7 @@ pub(crate) fn of_request(
 ) -> Result<(u32, u32), Vec<Violation>> {
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
-    let mut violations = open_fields::check(kind, body);
+    let mut violations = fields::open_integers(kind, body);
     violations.extend(query.oversized_inputs());
     if !violations.is_empty() {
         return Err(violations);

@@ -7,9 +7,8 @@ use url::Url;
 
 use super::{
     fetch::Fetched,
+    fields::{self, Ignored},
     json::{self, Excess},
-    strict,
-    unlisted::{self, Ignored},
 };
 use crate::{
     config::Config,
@@ -21,11 +20,12 @@ use crate::{
 const MAX_UNDESCRIBED_IMAGES: usize = 16;
 
 /// A body, whose images are replaced by summaries. They are still to be decoded.
+#[derive(Default)]
 pub(crate) struct Checked {
     pub(crate) body: Value,
     pub(crate) inputs: Vec<Input>,
-    /// Where each of the inputs is.
-    pub(crate) locs: Vec<Vec<Step>>,
+    /// Those of the inputs that are to be decoded, and where they are.
+    pub(crate) images: Vec<(Vec<Step>, Inline)>,
     pub(crate) ignored: Ignored,
     /// The URLs of images that were not fetched.
     pub(crate) addresses: BTreeSet<String>,
@@ -41,30 +41,23 @@ pub(crate) fn check(
     fetched: &Fetched,
 ) -> Result<Checked, Violation> {
     let mut body = parse(bytes)?;
-    let mut check = Check {
-        config,
-        fetched,
-        violations: submission.schema.violations(&body),
-        inputs: Vec::new(),
-        addresses: BTreeSet::new(),
-        locs: Vec::new(),
-    };
-    let mut ignored = Ignored::default();
+    let mut check = Check { config, fetched, found: Checked::default() };
+    check.found.violations = submission.schema.violations(&body);
     if let Value::Object(body) = &mut body {
-        check.violations.extend(unlisted::refused(submission, body));
+        check.found.violations.extend(fields::refused(submission, body));
         if config.strict {
-            check.violations.extend(unlisted::unknown(submission, body));
+            check.found.violations.extend(fields::unknown(submission, body));
         }
-        ignored = unlisted::take(submission, body);
+        check.found.ignored = fields::take(submission, body);
         check.object(&submission.fields, body, &["body".into()]);
         if config.strict {
             let needs = submission.rules.needs.iter();
-            let lacks = needs.filter_map(|need| strict::violation(need, body, &check.inputs));
-            check.violations.extend(lacks);
+            let lacking = needs.filter_map(|need| fields::lacking(need, body, &check.found.inputs));
+            let lacking: Vec<_> = lacking.collect();
+            check.found.violations.extend(lacking);
         }
     }
-    let Check { violations, inputs, addresses, locs, .. } = check;
-    Ok(Checked { body, inputs, locs, ignored, addresses, violations })
+    Ok(Checked { body, ..check.found })
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Violation> {
@@ -89,10 +82,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
 struct Check<'a> {
     config: &'a Config,
     fetched: &'a Fetched,
-    violations: Vec<Violation>,
-    inputs: Vec<Input>,
-    addresses: BTreeSet<String>,
-    locs: Vec<Vec<Step>>,
+    found: Checked,
 }
 
 fn too_complex(excess: Excess) -> Violation {
@@ -128,15 +118,8 @@ impl Check<'_> {
                 }
                 let Some(rule) = &field.image else { return };
                 let max_pixels = self.max_pixels(rule.max_megapixels);
-                match self.image(text, rule.takes_address, max_pixels) {
-                    Err(problem) => self.value_error(loc, problem),
-                    Ok(image) => {
-                        *value = image.summary().into();
-                        let is_mask = rule.mask_of.is_some();
-                        self.inputs.push(Input { place: place(loc), is_mask, image });
-                        self.locs.push(loc.to_vec());
-                    }
-                }
+                let image = self.image(text, rule.takes_address, max_pixels);
+                self.take(value, loc, image, rule.mask_of.is_some());
             }
             Value::Array(values) => {
                 let Some(item) = &field.items else { return };
@@ -169,7 +152,7 @@ impl Check<'_> {
         };
         let image = images::read(text, takes_address, max_pixels).map_err(unreadable)?;
         if matches!(image, Image::Elsewhere(_)) {
-            self.addresses.insert(text.to_owned());
+            self.found.addresses.insert(text.to_owned());
         }
         Ok(image)
     }
@@ -225,22 +208,33 @@ impl Check<'_> {
                 }
             }
             Value::String(text)
-                if images::seems_image(text) && self.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
+                if images::seems_image(text)
+                    && self.found.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
             {
-                match images::read(text, false, self.config.max_input_pixels) {
-                    Err(problem) => self.violations.push(Violation::value(loc, problem)),
-                    Ok(image) => {
-                        *value = image.summary().into();
-                        self.inputs.push(Input {
-                            place: place(&loc),
-                            is_mask: loc.last() == Some(&"mask".into()),
-                            image,
-                        });
-                        self.locs.push(loc);
-                    }
-                }
+                let image = images::read(text, false, self.config.max_input_pixels);
+                self.take(value, &loc, image, loc.last() == Some(&"mask".into()));
             }
             _ => {}
+        }
+    }
+
+    /// Replaces the text of an image by its summary.
+    fn take(
+        &mut self,
+        value: &mut Value,
+        loc: &[Step],
+        image: Result<Image, String>,
+        is_mask: bool,
+    ) {
+        match image {
+            Err(problem) => self.value_error(loc, problem),
+            Ok(image) => {
+                *value = image.summary().into();
+                if let Image::Inline(inline) = &image {
+                    self.found.images.push((loc.to_vec(), inline.clone()));
+                }
+                self.found.inputs.push(Input { place: place(loc), is_mask, image });
+            }
         }
     }
 
@@ -252,7 +246,7 @@ impl Check<'_> {
 
     fn inline(&self, loc: &[Step]) -> Option<&Inline> {
         let wanted = place(loc);
-        let input = self.inputs.iter().find(|input| input.place == wanted)?;
+        let input = self.found.inputs.iter().find(|input| input.place == wanted)?;
         match &input.image {
             Image::Inline(image) => Some(image),
             Image::Elsewhere(_) => None,
@@ -260,7 +254,7 @@ impl Check<'_> {
     }
 
     fn value_error(&mut self, loc: &[Step], problem: String) {
-        self.violations.push(Violation::value(loc.to_vec(), problem));
+        self.found.violations.push(Violation::value(loc.to_vec(), problem));
     }
 }
 

@@ -1,23 +1,29 @@
-//! Creates the task of a valid submission and charges for it.
+//! Charges for a valid submission and creates its task, or rejects it.
 
 use std::time::Duration;
 
-use axum::http::HeaderMap;
+use axum::{
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::Response,
+};
 use serde::Serialize;
 use tracing::debug;
 
-use super::call::{Call, ValidRequest};
+use super::Call;
 use crate::{
     billing::{
-        accounts::{ProjectRef, Training},
+        accounts::Training,
         credits::{Credits, Megapixels},
     },
     endpoints::{endpoint::Endpoint, rejection::Rejection, task_result},
+    faults::{AppliedFaults, FaultPlace},
+    http::response,
+    journal::RequestRecord,
     media::{
         images::{Image, Input},
         paint::{CLIP, Picture},
     },
-    request::training::Trains,
+    request::{finetunes::Trains, valid::ValidRequest},
     state::{AppState, Records},
     tasks::{Task, outcome::Outcome, timeline::Timeline},
     webhooks::{Webhook, WebhookFaults},
@@ -25,8 +31,8 @@ use crate::{
 
 /// The response to a submission: with a polling URL, or with the status and the webhook.
 #[derive(Serialize)]
-pub(super) struct Accepted {
-    pub(super) id: String,
+struct Accepted {
+    id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     polling_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,87 +44,104 @@ pub(super) struct Accepted {
     output_mp: Megapixels,
 }
 
-/// Fails if the submission cannot be accepted now. Before its body has been read, the least that it
-/// can cost is checked.
-pub(super) fn check(
-    endpoint: &Endpoint,
-    headers: &HeaderMap,
-    call: &Call,
-    valid: Option<&ValidRequest>,
-) -> Result<(), Rejection> {
-    let state = &endpoint.state;
-    let nothing = Megapixels::default();
-    let cost = match valid {
-        Some(valid) => Bill::of(state, call, valid).cost,
-        None => state.config.prices.for_operation(&call.operation).of(nothing, nothing),
-    };
-    let now = state.clock.unix_now();
-    let mut records = state.records();
-    records.tasks.settle(now, state.retention());
-    admit(state, &records, headers, call, cost, now)
-}
+/// Names the fields of the request that had no effect.
+const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-simulator-ignored-fields");
 
-/// The key in `headers` may have been revoked while the body arrived.
-fn admit(
+/// Fails if a submission cannot be accepted now. Returns the time.
+pub(super) fn admit(
     state: &AppState,
-    records: &Records,
-    headers: &HeaderMap,
+    records: &mut Records,
     call: &Call,
     cost: Credits,
-    now: Duration,
-) -> Result<(), Rejection> {
-    if records.accounts.caller(headers).map_err(Rejection::Forbidden)? != call.project {
+) -> Result<Duration, Rejection> {
+    let (now, project) = (state.clock.unix_now(), &call.project);
+    records.tasks.settle(now, state.retention());
+    // The key may have been revoked while the body arrived.
+    if records.accounts.caller(&call.headers).map_err(Rejection::Forbidden)? != *project {
         return Err(Rejection::Forbidden("The key now belongs to another project"));
     }
-    check_active_tasks(state, records, &call.project, now)?;
-    let payment = records.accounts.check_payment(&call.project, cost, now);
-    payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))
+    let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
+    if records.tasks.active(project) >= most {
+        let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
+        // Clients wait in real time. While the clock is stopped, the wait is unknown.
+        let real = Duration::try_from_secs_f64(wait.as_secs_f64() / state.clock.speed());
+        return Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) });
+    }
+    let payment = records.accounts.check_payment(project, cost, now);
+    payment.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
+    Ok(now)
+}
+
+/// Applies the faults of a submission, and creates its task unless a fault replaces the response.
+pub(super) fn accept(
+    endpoint: &Endpoint,
+    call: &Call,
+    mut valid: ValidRequest,
+    record: &mut RequestRecord,
+) -> Result<(Response, AppliedFaults), Rejection> {
+    let state = &endpoint.state;
+    let bill = Bill::of(state, call, &valid);
+    let mut records = state.records();
+    let admitted = admit(state, &mut records, call, bill.cost);
+    let faults = &mut valid.directives.faults;
+    let applied = state.faults.apply_to_submission(faults, admitted.is_ok());
+    record.faults = applied.names();
+    if let Some(response) = applied.replacement(FaultPlace::Submission) {
+        return Ok((response, applied));
+    }
+    let ignored = ignored_header(&valid.ignored);
+    let foreign_base = applied.foreign_base(state.config.scheme());
+    let accepted = create(endpoint, &mut records, call, valid, bill, admitted?, foreign_base)?;
+    record.set_task(&accepted.id);
+    let mut response = response::json(StatusCode::OK, &accepted);
+    response.headers_mut().extend(ignored);
+    Ok((applied.after(response), applied))
+}
+
+fn ignored_header(names: &[String]) -> Option<(HeaderName, HeaderValue)> {
+    let value = HeaderValue::try_from(names.join(", ")).ok()?;
+    (!names.is_empty()).then_some((IGNORED_FIELDS, value))
 }
 
 /// Creates the task and charges for it, or does neither.
-pub(super) fn accept(
+fn create(
     endpoint: &Endpoint,
-    headers: &HeaderMap,
-    call: Call,
+    records: &mut Records,
+    call: &Call,
     mut valid: ValidRequest,
+    bill: Bill,
+    now: Duration,
     foreign_base: Option<String>,
 ) -> Result<Accepted, Rejection> {
     let state = &endpoint.state;
-    let bill = Bill::of(state, &call, &valid);
-    let cost = bill.cost;
-    let now = state.clock.unix_now();
-
-    let mut records = state.records();
-    records.tasks.settle(now, state.retention());
-    admit(state, &records, headers, &call, cost, now)?;
     let number = records.tasks.accepted();
     let id = state.chance.task_id(number);
-    let charged = records.accounts.charge(&call.project, cost, now, &id);
+    let charged = records.accounts.charge(&call.project, bill.cost, now, &id);
     charged.map_err(|unpaid| Rejection::Unpaid(state.config.unpaid_status, unpaid))?;
-    let webhook_url = valid.parsed.webhook_url.take();
-    let webhook_secret = valid.parsed.webhook_secret.take();
-    let faults = match webhook_url {
-        Some(_) => state.faults.webhook_faults(&mut valid.parsed.directives.faults),
+    let webhook = valid.webhook.take();
+    let faults = match webhook {
+        Some(_) => state.faults.webhook_faults(&mut valid.directives.faults),
         None => WebhookFaults::default(),
     };
-    let base = call.base.clone();
-    let trains = std::mem::replace(&mut valid.trains, Trains::Nothing);
+    let trains = std::mem::take(&mut valid.trains);
     let task = new_task(endpoint, call, valid, (number, id), now, bill);
-    let Task { id, operation, region, .. } = &task;
+    let Task { id, operation, region, cost, .. } = &task;
     debug!(task = id, operation, %region, %cost, "accepted");
-    if let Some(url) = &webhook_url {
+    if let Some((url, secret)) = &webhook {
         state.webhooks.enqueue(Webhook {
             task: task.id.clone(),
             url: url.clone(),
-            secret: webhook_secret,
+            secret: secret.clone(),
             final_at: state.clock.at_unix(task.final_at),
-            result: task_result::of(state, &task, task.final_at, &base),
+            result: task_result::of(state, &task, task.final_at, &call.base),
             faults,
         });
     }
-    let webhook_url = webhook_url.filter(|_| state.config.webhooks.omit_polling_url);
-    let accepted = Accepted::new(state, &task, webhook_url, &foreign_base.unwrap_or(base));
-    train(&mut records, &task, trains, now);
+    let webhook_url =
+        webhook.map(|(url, _)| url).filter(|_| state.config.webhooks.omit_polling_url);
+    let base = foreign_base.as_ref().unwrap_or(&call.base);
+    let accepted = Accepted::new(state, &task, webhook_url, base);
+    train(records, &task, trains, now);
     records.tasks.insert(task);
     Ok(accepted)
 }
@@ -153,41 +176,53 @@ impl Bill {
     }
 }
 
+/// The area of the request's images without masks; unknown if one was given by its URL.
+fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
+    // Of a video, the first frame counts.
+    let is_counted = |input: &&Input| {
+        !input.is_mask && (input.place == format!("{CLIP}0") || !input.place.starts_with(CLIP))
+    };
+    let pixels = inputs.iter().filter(is_counted).map(|input| match &input.image {
+        Image::Inline(image) => Some(image.pixels()),
+        Image::Elsewhere(_) => None,
+    });
+    pixels.sum::<Option<u64>>().map(|pixels| Megapixels::of_pixels(pixels, megapixel))
+}
+
 fn new_task(
     endpoint: &Endpoint,
-    call: Call,
+    call: &Call,
     valid: ValidRequest,
     (number, id): (u64, String),
     now: Duration,
     bill: Bill,
 ) -> Task {
     let state = &endpoint.state;
-    let ValidRequest { parsed, inputs, size, moments, .. } = valid;
-    let seed = parsed.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
+    let seed = valid.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
     Task {
         id,
-        project: call.project,
+        project: call.project.clone(),
         picture: Picture {
             operation: call.operation.clone(),
             kind: call.submission.rules.kind,
-            prompt: parsed.prompt.into(),
+            prompt: valid.prompt.into(),
             seed,
-            settings: parsed.settings,
-            size,
-            format: parsed.format,
-            inputs,
-            moments,
+            settings: valid.settings,
+            size: valid.size,
+            format: valid.format,
+            inputs: valid.inputs,
+            moments: valid.moments,
         },
         images_dropped: false,
         painted: None,
         final_at: now.saturating_add(state.config.time_of(&call.operation)),
-        operation: call.operation,
-        operation_id: call.operation_id,
+        operation: call.operation.clone(),
+        operation_id: call.operation_id.clone(),
         region: endpoint.region,
-        base: call.base,
-        request: parsed.shown,
-        ignored: parsed.ignored,
-        directives: parsed.directives,
+        base: call.base.clone(),
+        request: valid.shown,
+        ignored: valid.ignored,
+        directives: valid.directives,
         cost: bill.cost,
         input_mp: bill.input_mp,
         output_mp: bill.output_mp,
@@ -201,48 +236,21 @@ fn new_task(
 impl Accepted {
     /// The response for a new task. With `webhook_url` it has the status instead of a polling URL.
     fn new(state: &AppState, task: &Task, webhook_url: Option<String>, base: &str) -> Self {
-        let status = task.status(task.accepted_at, &state.config.in_progress).to_owned();
+        let (polling_url, status) = match webhook_url {
+            None => (Some(format!("{base}/v1/get_result?id={}", task.id)), None),
+            Some(_) => {
+                let status = task.status(task.accepted_at, &state.config.in_progress);
+                (None, Some(status.to_owned()))
+            }
+        };
         Self {
-            polling_url: webhook_url
-                .is_none()
-                .then(|| format!("{base}/v1/get_result?id={}", task.id)),
-            status: webhook_url.is_some().then_some(status),
-            webhook_url,
             id: task.id.clone(),
+            polling_url,
+            status,
+            webhook_url,
             cost: task.cost,
             input_mp: task.input_mp,
             output_mp: task.output_mp,
         }
     }
-}
-
-/// Rejects a submission of a project that has reached its maximum of active tasks.
-fn check_active_tasks(
-    state: &AppState,
-    records: &Records,
-    project: &ProjectRef,
-    now: Duration,
-) -> Result<(), Rejection> {
-    let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
-    if records.tasks.active(project) < most {
-        return Ok(());
-    }
-    let wait = records.tasks.next_end(project).unwrap_or(now).saturating_sub(now);
-    // Clients wait in real time. While the clock is stopped, the wait is unknown.
-    let speed = state.clock.speed();
-    let real = Duration::try_from_secs_f64(wait.as_secs_f64() / speed);
-    Err(Rejection::TooManyTasks { most, wait: real.unwrap_or(wait) })
-}
-
-/// The area of the request's images without masks; unknown if one was given by its URL.
-fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
-    // Of a video, the first frame counts.
-    let is_counted = |input: &&Input| {
-        !input.is_mask && (input.place == format!("{CLIP}0") || !input.place.starts_with(CLIP))
-    };
-    let pixels = inputs.iter().filter(is_counted).map(|input| match &input.image {
-        Image::Inline(image) => Some(image.pixels()),
-        Image::Elsewhere(_) => None,
-    });
-    pixels.sum::<Option<u64>>().map(|pixels| Megapixels::of_pixels(pixels, megapixel))
 }

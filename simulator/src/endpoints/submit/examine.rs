@@ -1,107 +1,78 @@
-//! The slow part of a submission: parses and validates the body, and decodes the images.
+//! The slow part of a submission: parses and validates the body, decodes the images, and reads what
+//! it asks for.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{
-    call::{Call, RawRequest, ValidRequest},
-    interpret::interpret,
-};
+use serde_json::Value;
+
+use super::Call;
 use crate::{
-    contract::Violation,
+    contract::{OperationKind, Step, Violation},
     endpoints::rejection::Rejection,
-    media::images::Image,
+    http::body::ReadBody,
+    journal::RequestRecord,
+    media::{images::Inline, paint::Format},
     request::{
         fetch::Fetched,
-        json,
+        film::Material,
+        finetunes, json, size,
+        valid::ValidRequest,
         validation::{self, Checked},
     },
     runtime::workers::JobSize,
     state::AppState,
     tasks::logged_request::LoggedRequest,
+    values::texts,
 };
 
-/// A request that violates the contract.
-pub(super) struct Refused {
-    pub(super) violations: Vec<Violation>,
+/// The maximum size of all texts of a request together, without images and videos.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// A body that has been examined, except that its images are still to be decoded.
+struct Examined {
+    request: Result<ValidRequest, Vec<Violation>>,
+    images: Vec<(Vec<Step>, Inline)>,
     /// The body for the journal, without images and secrets. Empty if it is not JSON.
-    pub(super) request: String,
+    logged: String,
 }
 
-/// Validates a request, and fetches the images that it gives by their URLs.
+/// Validates a body, and fetches the images that it gives by their URLs. Each image is decoded in
+/// its turn, so that a request with large images delays others little.
 pub(super) async fn examine(
     state: &Arc<AppState>,
-    request: RawRequest,
-) -> Result<Result<ValidRequest, Refused>, Rejection> {
-    let examined = match validated(state, &request).await? {
-        Err(violations) => Err(violations),
-        Ok(checked) => {
-            let job = {
-                let (state, request) = (Arc::clone(state), request.clone());
-                move || interpret(&state, &request, checked)
-            };
-            run(state, request.job_size(), job).await?
+    call: &Arc<Call>,
+    body: &Arc<ReadBody>,
+    record: &mut RequestRecord,
+) -> Result<ValidRequest, Rejection> {
+    let size = JobSize::of_bytes(body.len());
+    let read = async |fetched: Fetched| {
+        let (job_state, call, body) = (Arc::clone(state), Arc::clone(call), Arc::clone(body));
+        run(state, size, move || Examined::of(&job_state, &call, &body, &fetched)).await
+    };
+    let examined = match (read(Fetched::new()).await?, &state.fetcher) {
+        (Ok(examined), _) => examined,
+        (Err(urls), Some(fetcher)) => {
+            let fetched = Arc::clone(fetcher).fetch(urls).await;
+            read(fetched).await?.map_err(|_| Rejection::Internal)?
         }
+        (Err(_), None) => return Err(Rejection::Internal),
     };
-    match examined {
-        Ok(valid) => Ok(Ok(valid)),
-        Err(violations) => {
-            let size = request.job_size();
-            let (contract, body) = (Arc::clone(&state.contract), request.body);
-            let logged = move || {
-                let is_bounded = json::excess(&body).is_none();
-                is_bounded
-                    .then(|| LoggedRequest::of_refused(&body, &contract.secret_fields))
-                    .flatten()
-            };
-            let logged = run(state, size, logged).await?;
-            let request = logged.map(|request| request.json().to_owned()).unwrap_or_default();
-            Ok(Err(Refused { violations, request }))
-        }
-    }
-}
-
-/// Validates the body and its images.
-async fn validated(
-    state: &Arc<AppState>,
-    request: &RawRequest,
-) -> Result<Result<Checked, Vec<Violation>>, Rejection> {
-    let check = async |fetched: Fetched| {
-        let (job_state, request) = (Arc::clone(state), request.clone());
-        let size = request.job_size();
-        let check = move || {
-            let Call { submission, .. } = &request.call;
-            validation::check(&job_state.config, submission, &request.body, &fetched)
-        };
-        run(state, size, check).await
-    };
-    let mut checked = check(Fetched::new()).await?;
-    if let (Ok(Checked { addresses, violations, .. }), Some(fetcher)) =
-        (&mut checked, &state.fetcher)
-        && violations.is_empty()
-        && !addresses.is_empty()
-    {
-        let addresses: BTreeSet<_> = std::mem::take(addresses);
-        checked = check(Arc::clone(fetcher).fetch(addresses).await).await?;
-    }
-    let mut checked = match checked {
-        Ok(checked) => checked,
-        Err(violation) => return Ok(Err(vec![violation])),
-    };
-    decode_images(state, &mut checked).await?;
-    let has_violations = !checked.violations.is_empty();
-    Ok(if has_violations { Err(checked.violations) } else { Ok(checked) })
-}
-
-/// Decodes each image in its turn, so that a request with large images delays others little.
-async fn decode_images(state: &AppState, checked: &mut Checked) -> Result<(), Rejection> {
-    for (input, loc) in checked.inputs.iter().zip(&checked.locs) {
-        let Image::Inline(image) = &input.image else { continue };
-        let (size, image) = (JobSize::of_pixels(image.pixels()), image.clone());
+    record.set_request(&examined.logged);
+    let mut damaged = Vec::new();
+    for (loc, image) in examined.images {
+        let size = JobSize::of_pixels(image.pixels());
         if let Err(problem) = run(state, size, move || image.check()).await? {
-            checked.violations.push(Violation::value(loc.clone(), problem));
+            damaged.push(Violation::value(loc, problem));
         }
     }
-    Ok(())
+    match examined.request {
+        Ok(valid) if damaged.is_empty() => {
+            record.ignored_fields.clone_from(&valid.ignored);
+            Ok(valid)
+        }
+        Ok(_) => Err(Rejection::Invalid(damaged)),
+        Err(violations) => Err(Rejection::Invalid([violations, damaged].concat())),
+    }
 }
 
 async fn run<T: Send + 'static>(
@@ -110,4 +81,84 @@ async fn run<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Rejection> {
     state.readers.run(size, job).await.map_err(|_| Rejection::Internal)
+}
+
+impl Examined {
+    /// Examines a body, or returns the URLs of images that are to be fetched first.
+    fn of(
+        state: &AppState,
+        call: &Call,
+        body: &[u8],
+        fetched: &Fetched,
+    ) -> Result<Self, BTreeSet<String>> {
+        let mut images = Vec::new();
+        let request = match validation::check(&state.config, &call.submission, body, fetched) {
+            Err(violation) => Err(vec![violation]),
+            Ok(mut checked) => {
+                if state.fetcher.is_some()
+                    && checked.violations.is_empty()
+                    && !checked.addresses.is_empty()
+                {
+                    return Err(checked.addresses);
+                }
+                images = std::mem::take(&mut checked.images);
+                interpret(state, call, checked)
+            }
+        };
+        let logged = match &request {
+            Ok(valid) => valid.shown.json().to_owned(),
+            Err(_) if json::excess(body).is_some() => String::new(),
+            Err(_) => LoggedRequest::of_refused(body, &state.contract.secret_fields)
+                .map(|request| request.json().to_owned())
+                .unwrap_or_default(),
+        };
+        Ok(Self { request, images, logged })
+    }
+}
+
+/// Reads what a body without violations asks for.
+fn interpret(
+    state: &AppState,
+    call: &Call,
+    mut checked: Checked,
+) -> Result<ValidRequest, Vec<Violation>> {
+    if !checked.violations.is_empty() {
+        return Err(checked.violations);
+    }
+    let submission = &*call.submission;
+    let material = (submission.rules.kind == OperationKind::Video)
+        .then(|| Material::read(&mut checked, state.config.max_input_pixels))
+        .transpose()?;
+    check_texts(&checked)?;
+    let now = state.clock.unix_now();
+    let finetune = (&call.project, submission, &checked.body);
+    let trains = finetunes::read(&state.records().accounts, finetune, now)?;
+    let size = size::of_request(&state.config, submission, &checked.body, &checked.inputs)?;
+    let video = material
+        .map(|material| material.times(&checked.body, &checked.inputs, size))
+        .transpose()?;
+    let secret_fields = &state.contract.secret_fields;
+    let operation = (&*call.operation, submission);
+    let mut valid = ValidRequest::read(&state.config, operation, secret_fields, checked, size);
+    if let Some((spec, moments)) = video {
+        valid.format = Format::Video(spec);
+        valid.moments = moments;
+    }
+    valid.trains = trains;
+    Ok(valid)
+}
+
+/// Rejects texts that would take long to read for words and faults.
+fn check_texts(checked: &Checked) -> Result<(), Vec<Violation>> {
+    let mut bytes = 0;
+    let mut exceeds = |text: &str| {
+        bytes += text.len();
+        bytes > MAX_TEXT_BYTES
+    };
+    let mut values = [&checked.body].into_iter().chain(checked.ignored.values.values());
+    if values.any(|value: &Value| texts::any(value, &mut exceeds)) {
+        let problem = format!("the texts of the request are longer than {MAX_TEXT_BYTES} bytes");
+        return Err(vec![Violation::value(vec!["body".into()], problem)]);
+    }
+    Ok(())
 }

@@ -1,11 +1,14 @@
-//! Fields that the contract does not list for an operation.
+//! Rules for fields that a schema cannot express: fields that an operation does not have, that it
+//! needs although the contract does not say so, and those whose type the contract leaves open.
+
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
 use crate::{
-    contract::{Submission, Violation},
-    media::images,
-    values::names,
+    contract::{Need, OperationKind, Submission, Violation, integer},
+    media::images::{self, Image, Input},
+    values::{names, texts},
 };
 
 const REFERENCE: &str = "input_image";
@@ -25,7 +28,7 @@ pub(crate) struct Ignored {
 
 /// Returns the fields that the interface says the operation does not accept, and the reference
 /// images above its limit.
-pub(crate) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
+pub(super) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
     let given = body.iter().filter(|(_, value)| !value.is_null());
     let refuse = |(name, _): (&String, &Value)| {
         let problem = match submission.rules.max_reference_images {
@@ -45,7 +48,7 @@ pub(crate) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec
 
 /// Returns all fields that the operation does not have, with the name that was probably meant. An
 /// operation whose fields the contract leaves open may have any.
-pub(crate) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
+pub(super) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
     if !submission.is_complete {
         return Vec::new();
     }
@@ -80,7 +83,7 @@ fn reference_number(name: &str) -> Option<usize> {
 }
 
 /// Removes the fields without an effect.
-pub(crate) fn take(submission: &Submission, body: &mut Map<String, Value>) -> Ignored {
+pub(super) fn take(submission: &Submission, body: &mut Map<String, Value>) -> Ignored {
     let mut ignored = Ignored::default();
     if !submission.is_complete {
         return ignored;
@@ -109,6 +112,89 @@ fn summarized(value: Value) -> Value {
     } else {
         value
     }
+}
+
+/// Returns the violation of a request that lacks what it needs. `null` counts as absent.
+pub(super) fn lacking(
+    need: &Need,
+    body: &Map<String, Value>,
+    inputs: &[Input],
+) -> Option<Violation> {
+    match need {
+        Need::Fields { any_of, unless_alpha_in, why } => {
+            let has = |name: &String| body.get(name).is_some_and(|value| !value.is_null());
+            let (first, others) = any_of.split_first()?;
+            if any_of.iter().any(has)
+                || unless_alpha_in.iter().any(|field| may_have_alpha(field, inputs))
+            {
+                return None;
+            }
+            let or = others.iter().map(|name| format!(", or `{name}`")).collect::<String>();
+            let msg = format!("Field required{or}: {why}");
+            Some(Violation::new(["body", first.as_str()], "missing", msg))
+        }
+        Need::Images { images, why } => {
+            let given = inputs.len() + urls(body, inputs);
+            let problem = format!("the operation needs {why}: the request has {given}");
+            (given < *images).then(|| Violation::value(vec!["body".into()], problem))
+        }
+    }
+}
+
+/// Whether the image in a field has an alpha channel, or is not known.
+fn may_have_alpha(field: &str, inputs: &[Input]) -> bool {
+    let image = inputs.iter().find(|input| input.place == field).map(|input| &input.image);
+    !matches!(image, Some(Image::Inline(image)) if !image.has_alpha())
+}
+
+/// The number of URLs, at any depth, in fields that the contract leaves open.
+fn urls(body: &Map<String, Value>, inputs: &[Input]) -> usize {
+    let mut urls = 0;
+    let mut count = |text: &str| {
+        urls += usize::from(images::host(text).is_some());
+        false
+    };
+    let is_read = |name: &String| inputs.iter().any(|input| input.place == *name);
+    for (name, value) in body {
+        if name != "webhook_url" && !is_read(name) {
+            texts::any(value, &mut count);
+        }
+    }
+    urls
+}
+
+/// The maximum side of a webp, in pixels.
+const MAX_SIDE: i64 = 16383;
+
+/// The range of pixels by which a mask may be dilated.
+const DILATION: RangeInclusive<i64> = 0..=256;
+
+/// The integer fields of this kind of operation whose type the contract leaves open. Their bounds
+/// are the simulator's own.
+fn integers(kind: OperationKind) -> &'static [(&'static str, RangeInclusive<i64>)] {
+    match kind {
+        OperationKind::Erase => const { &[("dilation", DILATION)] },
+        OperationKind::Outpaint => {
+            const {
+                &[
+                    ("width", 1..=MAX_SIDE),
+                    ("height", 1..=MAX_SIDE),
+                    ("reference_offset_x", -MAX_SIDE..=MAX_SIDE),
+                    ("reference_offset_y", -MAX_SIDE..=MAX_SIDE),
+                ]
+            }
+        }
+        _ => &[],
+    }
+}
+
+/// The violations of the integer fields whose type the contract leaves open.
+pub(super) fn open_integers(kind: OperationKind, body: &Value) -> Vec<Violation> {
+    let wrong = |(name, bounds): &(&str, RangeInclusive<i64>)| {
+        let (kind, msg) = integer::violation(body.get(*name)?, bounds)?;
+        Some(Violation::new(["body", *name], kind, msg))
+    };
+    integers(kind).iter().filter_map(wrong).collect()
 }
 
 #[cfg(test)]

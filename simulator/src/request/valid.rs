@@ -1,13 +1,14 @@
-//! What an accepted request asks for, read from its validated body.
+//! What a valid request asks for, read from its body.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{validation::Checked, words};
+use super::{finetunes::Trains, validation::Checked};
 use crate::{
     config::{Config, OutputFormat},
     contract::{Fields, Submission, integer},
+    faults::RequestedFaults,
     media::{
         images::Input,
         paint::{Format, Settings},
@@ -19,38 +20,43 @@ use crate::{
     values::{pattern, secret::Secret, texts},
 };
 
-/// The parts of a request that the simulator uses.
-pub(crate) struct ParsedRequest {
+/// A valid request.
+pub(crate) struct ValidRequest {
     pub(crate) prompt: String,
     pub(crate) seed: Option<i128>,
     pub(crate) format: Format,
     pub(crate) settings: Settings,
+    /// Of the picture, in pixels.
+    pub(crate) size: (u32, u32),
+    pub(crate) inputs: Vec<Input>,
+    /// When a video shows each input, in seconds.
+    pub(crate) moments: Vec<Option<f32>>,
     pub(crate) directives: Directives,
-    pub(crate) webhook_url: Option<String>,
-    pub(crate) webhook_secret: Option<Secret<String>>,
+    /// The URL and the secret.
+    pub(crate) webhook: Option<(String, Option<Secret<String>>)>,
+    pub(crate) trains: Trains,
     pub(crate) shown: LoggedRequest,
     /// The names of the fields without an effect.
     pub(crate) ignored: Vec<String>,
 }
 
-impl ParsedRequest {
-    /// Reads a body and leaves `null` in its place.
+impl ValidRequest {
+    /// Reads the body of an operation that is neither a video nor trains a finetune.
     pub(crate) fn read(
         config: &Config,
         (operation, submission): (&str, &Submission),
         secret_fields: &BTreeSet<String>,
-        checked: &mut Checked,
+        Checked { mut body, inputs, ignored, .. }: Checked,
+        size: (u32, u32),
     ) -> Self {
-        let mut body = checked.body.take();
-        let ignored = std::mem::take(&mut checked.ignored);
         let mut unlisted = Value::Object(ignored.values);
-        let webhook_secret = body.get("webhook_secret").and_then(Value::as_str).map(Secret::from);
+        let secret = body.get("webhook_secret").and_then(Value::as_str).map(Secret::from);
         redact(secret_fields, &mut body);
         redact(secret_fields, &mut unlisted);
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-        let texts = texts(&body, secret_fields, &checked.inputs);
+        let texts = texts(&body, secret_fields, &inputs);
         // In any field: operations without a prompt have no other place for them.
-        let mut directives = words::directives(&json!([texts, unlisted]));
+        let mut directives = directives(&json!([texts, unlisted]));
         if directives.outcome == Outcome::Ready {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
             config.moderation.check(&texts, tolerance, &mut directives);
@@ -60,9 +66,12 @@ impl ParsedRequest {
             seed: body.get("seed").and_then(integer::read),
             format: format(config, operation, &submission.fields, &body),
             settings: Settings::read(&submission.fields, &body),
+            size,
+            inputs,
+            moments: Vec::new(),
             directives,
-            webhook_url: text("webhook_url"),
-            webhook_secret,
+            webhook: text("webhook_url").map(|url| (url, secret)),
+            trains: Trains::Nothing,
             shown: LoggedRequest::new(body, unlisted),
             ignored: ignored.names,
         }
@@ -86,15 +95,36 @@ fn format(config: &Config, operation: &str, fields: &Fields, body: &Value) -> Fo
 /// The texts of the request: its body without images and secrets.
 fn texts(body: &Value, secret_fields: &BTreeSet<String>, inputs: &[Input]) -> Value {
     let mut texts = body.clone();
-    for (_, value) in texts
-        .as_object_mut()
-        .into_iter()
-        .flatten()
-        .filter(|(name, _)| secret_fields.contains(*name))
-    {
-        *value = Value::Null;
+    for (name, value) in texts.as_object_mut().into_iter().flatten() {
+        if secret_fields.contains(name) {
+            *value = Value::Null;
+        }
     }
     let summaries: BTreeSet<_> = inputs.iter().map(|input| input.image.summary()).collect();
     texts::replace(&mut texts, &|text| summaries.contains(text).then_some(Value::Null));
     texts
+}
+
+/// The words that make a task fail.
+const WORDS: [(&str, Outcome); 4] = [
+    ("[[error]]", Outcome::Error),
+    ("[[request-moderated]]", Outcome::RequestModerated),
+    ("[[content-moderated]]", Outcome::ContentModerated),
+    ("[[not-found]]", Outcome::NotFound),
+];
+
+/// The word that gives a task a status that no client knows while it is in progress.
+const UNKNOWN_STATUS_WORD: &str = "[[unknown-status]]";
+
+/// What the words in the texts of a request select, at any depth. The first match in the table
+/// above wins.
+fn directives(request: &Value) -> Directives {
+    let mentions = |word: &str| texts::any(request, &mut |text| text.contains(word));
+    let found = WORDS.iter().find(|(word, _)| mentions(word));
+    Directives {
+        outcome: found.map_or(Outcome::Ready, |(_, outcome)| *outcome),
+        reason: found.map(|(word, _)| format!("The request contains {word}.")),
+        unknown_status: mentions(UNKNOWN_STATUS_WORD),
+        faults: RequestedFaults::in_words(request),
+    }
 }

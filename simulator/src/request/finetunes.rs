@@ -1,0 +1,61 @@
+//! The finetune that a request uses, and the one that it trains.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    billing::accounts::{Accounts, MAX_FINETUNE_NAME, ProjectRef, is_finetune_name},
+    contract::{OperationKind, Submission, Violation},
+};
+
+const USED: &str = "finetune_id";
+
+/// The name of a new finetune. The field is the simulator's own: the contract leaves them open.
+const NEW: &str = "name";
+
+/// What a request trains.
+#[derive(Default)]
+pub(crate) enum Trains {
+    #[default]
+    Nothing,
+    /// A finetune of this name, or of the name of the task.
+    Finetune(Option<String>),
+}
+
+/// Reads a validated body. Fails if the project may not use the finetune that it names, or if it
+/// has one of the name that it gives to a new one.
+pub(crate) fn read(
+    accounts: &Accounts,
+    (project, submission, body): (&ProjectRef, &Submission, &Value),
+    unix: Duration,
+) -> Result<Trains, Vec<Violation>> {
+    let wrong = |name: &str, problem| {
+        Err(vec![Violation::value(vec!["body".into(), name.into()], problem)])
+    };
+    let used = body.get(USED).and_then(Value::as_str).filter(|_| submission.takes_finetune());
+    if used.is_some_and(|id| !accounts.knows_finetune(project, id, unix)) {
+        return wrong(USED, "the project has no finetune of this name");
+    }
+    if submission.rules.kind != OperationKind::Finetune {
+        return Ok(Trains::Nothing);
+    }
+    match body.get(NEW) {
+        None | Some(Value::Null) => Ok(Trains::Finetune(None)),
+        Some(Value::String(name)) if !is_finetune_name(name) => {
+            wrong(NEW, "a finetune name must not be empty or contain a slash")
+        }
+        Some(Value::String(name)) if name.chars().count() > MAX_FINETUNE_NAME => {
+            let msg = format!("String should have at most {MAX_FINETUNE_NAME} characters");
+            Err(vec![Violation::new(["body", NEW], "string_too_long", msg)])
+        }
+        Some(Value::String(name)) if accounts.has_finetune(project, name) => {
+            wrong(NEW, "the organization already has a finetune of this name")
+        }
+        Some(Value::String(name)) => Ok(Trains::Finetune(Some(name.clone()))),
+        Some(_) => {
+            let msg = "Input should be a valid string";
+            Err(vec![Violation::new(["body", NEW], "string_type", msg)])
+        }
+    }
+}
