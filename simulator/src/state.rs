@@ -8,6 +8,7 @@ use std::{
 
 use axum::body::Bytes;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use crate::{
     billing::accounts::{Accounts, Actor, Editor, OrganizationView, ProjectRef},
@@ -15,7 +16,7 @@ use crate::{
     contract::{Contract, Region},
     error::StartError,
     faults::{FaultState, Faults},
-    http::{body::BodyBudget, signed_url::Signer},
+    http::signed_url::Signer,
     journal::Journal,
     request::fetch::Fetcher,
     runtime::{
@@ -47,7 +48,8 @@ pub(crate) struct AppState {
     pub(crate) fetcher: Option<Arc<Fetcher>>,
     /// Renders each picture once.
     pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
-    pub(crate) bodies: Arc<BodyBudget>,
+    /// The bytes that request bodies may take together.
+    pub(crate) bodies: Arc<Semaphore>,
     global_base: String,
     regional_base: String,
     records: Mutex<Records>,
@@ -112,7 +114,9 @@ impl AppState {
             clock,
             readers: WorkerPool::new(),
             painters: SingleFlight::new(WorkerPool::new()),
-            bodies: BodyBudget::new(config.max_body_bytes.saturating_mul(MAX_LARGE_BODIES)),
+            bodies: Arc::new(Semaphore::new(
+                config.max_body_bytes.saturating_mul(MAX_LARGE_BODIES).min(Semaphore::MAX_PERMITS),
+            )),
             records: Mutex::new(records),
             config,
             contract,

@@ -4,21 +4,106 @@ use url::Url;
 
 use super::Config;
 use crate::{
-    billing::accounts::is_sendable, error::StartError, runtime::clock::Clock,
+    billing::accounts::is_sendable, contract::Contract, error::StartError, runtime::clock::Clock,
     tasks::outcome::Outcome, values::secret::Secret,
 };
 
-const BASE_URL: &str = "must be an http or https URL without a query, a user or a password";
+/// A setting, whether it is valid, and what it must be.
+type Check = (&'static str, fn(&Config) -> bool, &'static str);
 
-const TOKEN: &str = "must be at least 16 letters, digits, `-`, `_`, `.` and `~`";
+const CHECKS: [Check; 21] = [
+    (
+        "control_listen",
+        |config| {
+            config.control_token.is_some()
+                || config.control_listen.is_none_or(|address| address.ip().is_loopback())
+        },
+        "must be a loopback address, unless `control_token` is set",
+    ),
+    (
+        "control_token",
+        |config| config.control_token.as_ref().is_none_or(is_token),
+        "must be at least 16 letters, digits, `-`, `_`, `.` and `~`",
+    ),
+    (
+        "cors_origins",
+        |config| config.cors_origins.iter().all(|origin| is_origin(origin)),
+        "must contain only `*`, or origins such as `http://localhost:3000`",
+    ),
+    ("public_url", |config| is_base_url(&config.public_url), BASE_URL),
+    ("regional_public_url", |config| is_base_url(&config.regional_public_url), BASE_URL),
+    ("api_keys", |config| !config.api_keys.is_empty(), "must contain at least one key"),
+    (
+        "api_keys",
+        |config| config.api_keys.iter().all(|key| is_sendable(key.expose())),
+        "must contain only keys of visible ASCII characters",
+    ),
+    (
+        "model_prefix",
+        |config| is_model_prefix(&config.model_prefix),
+        "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
+    ),
+    ("in_progress", |config| !config.in_progress.is_empty(), "must contain at least one status"),
+    (
+        "in_progress",
+        |config| config.in_progress.iter().all(|it| !it.is_empty() && !Outcome::is_final(it)),
+        "must not contain a final or an empty status",
+    ),
+    (
+        "max_output_side",
+        |config| (1..=16383).contains(&config.max_output_side),
+        "must be from 1 to 16383 pixels",
+    ),
+    ("client_timeout", |config| !config.client_timeout.is_zero(), "must not be zero"),
+    (
+        "speed",
+        |config| (0.0..=Clock::MAX_SPEED).contains(&config.speed),
+        "must be from 0 to 100000",
+    ),
+    (
+        "not_found_status",
+        |config| [200, 404].contains(&config.not_found_status),
+        "must be 200 or 404",
+    ),
+    (
+        "pixels_per_megapixel",
+        |config| [1_000_000, 1 << 20].contains(&config.pixels_per_megapixel),
+        "must be 1000000 or 1048576",
+    ),
+    (
+        "unpaid_status",
+        |config| (400..=499).contains(&config.unpaid_status),
+        "must be from 400 to 499",
+    ),
+    (
+        "moderation",
+        |config| {
+            let mut words = config.moderation.input.keys().chain(config.moderation.output.keys());
+            words.all(|word| !word.is_empty())
+        },
+        "must not contain an empty word",
+    ),
+    (
+        "webhooks.header",
+        |config| config.webhooks.header_name().is_some(),
+        "is not a header that can be added to a webhook",
+    ),
+    (
+        "webhooks.retry_after",
+        |config| config.webhooks.retry_after.len() <= 20,
+        "must contain at most 20 delays",
+    ),
+    ("webhooks.timeout", |config| !config.webhooks.timeout.is_zero(), "must not be zero"),
+    ("webhooks.max_kept", |config| config.webhooks.max_kept > 0, "must be at least 1"),
+];
+
+const BASE_URL: &str = "must be an http or https URL without a query, a user or a password";
 
 /// Whether it can stand in a header, a cookie and a URL as it is.
 fn is_token(token: &Secret<String>) -> bool {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     token.expose().len() >= 16 && token.expose().bytes().all(is_safe)
 }
-
-const ORIGIN: &str = "must contain only `*`, or origins such as `http://localhost:3000`";
 
 fn is_origin(origin: &str) -> bool {
     origin == "*"
@@ -36,6 +121,11 @@ fn is_base_url(url: &Option<String>) -> bool {
     })
 }
 
+fn is_model_prefix(prefix: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
+    prefix.starts_with(|c: char| c.is_ascii_alphanumeric()) && prefix.bytes().all(is_safe)
+}
+
 impl Config {
     /// Rejects invalid settings.
     pub(crate) fn check(&self) -> Result<(), StartError> {
@@ -44,66 +134,32 @@ impl Config {
                 return Err(StartError::NotLoopback { address });
             }
         }
-        let settings = [
-            (
-                "control_listen",
-                self.control_token.is_some()
-                    || self.control_listen.is_none_or(|address| address.ip().is_loopback()),
-                "must be a loopback address, unless `control_token` is set",
-            ),
-            ("control_token", self.control_token.as_ref().is_none_or(is_token), TOKEN),
-            ("cors_origins", self.cors_origins.iter().all(|origin| is_origin(origin)), ORIGIN),
-            ("public_url", is_base_url(&self.public_url), BASE_URL),
-            ("regional_public_url", is_base_url(&self.regional_public_url), BASE_URL),
-            ("api_keys", !self.api_keys.is_empty(), "must contain at least one key"),
-            (
-                "api_keys",
-                self.api_keys.iter().all(|key| is_sendable(key.expose())),
-                "must contain only keys of visible ASCII characters",
-            ),
-            (
-                "model_prefix",
-                self.model_prefix.starts_with(|c: char| c.is_ascii_alphanumeric())
-                    && self
-                        .model_prefix
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)),
-                "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
-            ),
-            ("in_progress", !self.in_progress.is_empty(), "must contain at least one status"),
-            (
-                "in_progress",
-                !self
-                    .in_progress
-                    .iter()
-                    .any(|status| status.is_empty() || Outcome::is_final(status)),
-                "must not contain a final or an empty status",
-            ),
-            (
-                "max_output_side",
-                (1..=16383).contains(&self.max_output_side),
-                "must be from 1 to 16383 pixels",
-            ),
-            ("client_timeout", !self.client_timeout.is_zero(), "must not be zero"),
-            ("speed", (0.0..=Clock::MAX_SPEED).contains(&self.speed), "must be from 0 to 100000"),
-            ("not_found_status", [200, 404].contains(&self.not_found_status), "must be 200 or 404"),
-            (
-                "pixels_per_megapixel",
-                [1_000_000, 1 << 20].contains(&self.pixels_per_megapixel),
-                "must be 1000000 or 1048576",
-            ),
-            ("unpaid_status", (400..=499).contains(&self.unpaid_status), "must be from 400 to 499"),
-            (
-                "moderation",
-                [&self.moderation.input, &self.moderation.output]
-                    .iter()
-                    .all(|words| words.keys().all(|word| !word.is_empty())),
-                "must not contain an empty word",
-            ),
-        ];
-        match settings.into_iter().chain(self.webhooks.checks()).find(|(_, holds, _)| !holds) {
-            Some((setting, _, problem)) => Err(StartError::setting(setting, problem)),
+        match CHECKS.iter().find(|(_, is_valid, _)| !is_valid(self)) {
+            Some((setting, _, problem)) => Err(StartError::setting(setting, *problem)),
             None => Ok(()),
         }
+    }
+
+    /// Rejects a setting for an operation that does not exist.
+    pub(crate) fn check_operations(&self, contract: &Contract) -> Result<(), StartError> {
+        let tables = [
+            ("ready_after_of", self.ready_after_of.keys().collect::<Vec<_>>()),
+            ("output_format_of", self.output_format_of.keys().collect()),
+            ("prices.of", self.prices.of.keys().collect()),
+            ("organizations.projects.endpoints", self.endpoints().collect()),
+        ];
+        for (setting, patterns) in tables {
+            for pattern in patterns {
+                let problem =
+                    |problem| StartError::setting(setting, format!("is invalid: {problem}"));
+                contract.check_pattern(pattern).map_err(problem)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn endpoints(&self) -> impl Iterator<Item = &String> {
+        let projects = self.organizations.iter().flat_map(|organization| &organization.projects);
+        projects.flat_map(|project| project.endpoints.iter().flatten())
     }
 }

@@ -3,7 +3,6 @@
 mod check;
 mod fields;
 pub(crate) mod integer;
-mod names;
 mod paths;
 mod schema;
 mod submission;
@@ -26,10 +25,13 @@ pub use self::schema::Schema;
 pub(crate) use self::submission::{Need, OperationKind, Submission};
 pub(crate) use self::violation::{MAX_VIOLATIONS, Step, Violation};
 
-use crate::error::StartError;
+use crate::{error::StartError, values::names};
 
 /// The document that is built into this crate.
 pub(crate) const DOCUMENT: &str = include_str!("../../openapi.json");
+
+/// What paths start with. Settings name an operation without it.
+const VERSION: &str = "/v1/";
 
 /// One of the two base URLs of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,16 +114,12 @@ impl Contract {
                 });
             }
         }
-        let schemas = document.pointer("/components/schemas");
-        let mut secret_fields = BTreeSet::new();
-        for schema in
-            schemas.and_then(Value::as_object).into_iter().flat_map(|schemas| schemas.values())
-        {
-            let fields = Fields::of(document, schema);
-            secret_fields.extend(
-                fields.iter().filter(|(_, field)| field.secret).map(|(name, _)| name.to_owned()),
-            );
-        }
+        let fields = operations.iter().filter_map(|operation| match &operation.action {
+            Action::Submit(submission) => Some(submission.fields.iter()),
+            Action::Poll => None,
+        });
+        let secret = fields.flatten().filter(|(_, field)| field.secret);
+        let secret_fields = secret.map(|(name, _)| name.to_owned()).collect();
         Ok(Self { operations, secret_fields })
     }
 
@@ -146,6 +144,40 @@ impl Contract {
             allowed.push(operation.method.as_str());
         }
         Found::OtherMethods(allowed.join(", "))
+    }
+
+    /// Checks that a pattern matches a submission's operation. The error has the nearest name.
+    pub(crate) fn check_pattern(&self, pattern: &str) -> Result<(), String> {
+        let known = match pattern.strip_suffix('*') {
+            Some(beginning) => {
+                let beginning = format!("{VERSION}{beginning}");
+                self.submissions().any(|operation| operation.path.can_start_with(&beginning))
+            }
+            None => self.submission(pattern).is_some(),
+        };
+        if known {
+            return Ok(());
+        }
+        let paths: Vec<_> =
+            self.submissions().map(|operation| operation.path.to_string()).collect();
+        let names = paths.iter().filter_map(|path| path.strip_prefix(VERSION));
+        let star = if pattern.ends_with('*') { "*" } else { "" };
+        let meant = names::nearest(pattern.trim_end_matches('*'), names).unwrap_or_default();
+        Err(format!("`{pattern}` matches no operation: did you mean `{meant}{star}`?"))
+    }
+
+    /// The id and the rules of a submission's operation, named without `/v1/`.
+    pub(crate) fn submission(&self, name: &str) -> Option<(&str, &Submission)> {
+        let found = self.find(&Method::POST, &format!("{VERSION}{name}"));
+        let Found::Operation(Operation { id, action: Action::Submit(submission), .. }) = found
+        else {
+            return None;
+        };
+        Some((id, submission))
+    }
+
+    fn submissions(&self) -> impl Iterator<Item = &Operation> {
+        self.operations().filter(|operation| matches!(operation.action, Action::Submit(_)))
     }
 }
 
@@ -203,20 +235,6 @@ mod tests {
             assert_eq!(found(&contract, operation.method.clone(), &path), operation.id);
         }
         assert!(contract.secret_fields.contains("webhook_secret"));
-    }
-
-    #[test]
-    fn literal_paths_take_precedence_over_templates() {
-        let contract = Contract::built_in().unwrap();
-        assert_eq!(found(&contract, Method::POST, "/v1/gen-pro-finetuned"), "gen_pro_finetuned");
-        assert_eq!(
-            found(&contract, Method::POST, "/v1/gen-2-klein-4b-finetuned"),
-            "base_model_finetuned"
-        );
-        assert_eq!(found(&contract, Method::GET, "/v1/gen-pro-finetuned"), "allow POST");
-        assert_eq!(found(&contract, Method::POST, "/v1/get_result"), "allow GET");
-        assert_eq!(found(&contract, Method::POST, "/v1/klein-finetuned"), "nothing");
-        assert_eq!(found(&contract, Method::POST, "/v1/gen-2-pro/"), "nothing");
     }
 
     #[test]

@@ -1,22 +1,17 @@
 //! Deliveries: the pictures at the signed delivery URLs.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
     http::{Method, Uri, request::Parts},
     response::Response,
 };
-use http_body::{Frame, SizeHint};
+use futures_util::stream;
 use tracing::debug;
 use url::form_urlencoded;
 
-use super::rejection::Rejection;
+use super::Rejection;
 use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
     http::{range::Part, signed_url::EXPIRED},
@@ -69,11 +64,12 @@ pub(super) async fn deliver(
         let length = bytes.len();
         let part =
             if *method == Method::GET { Part::requested(headers, length) } else { Part::Whole };
-        part.response(kind, bytes, |left| match applied.cut() {
-            Some(cut) => cut_short(&left, cut),
+        part.response(kind, bytes, |part| match applied.cut() {
+            Some(cut) => cut_short(&part, cut),
+            None if part.len() < length => in_parts(part, || {}),
             None => {
-                let (whole, state) = (left.len() == length, Arc::clone(state));
-                Body::new(CountedBody { left, whole, id: id.to_owned(), resets, state })
+                let (state, id) = (Arc::clone(state), id.to_owned());
+                in_parts(part, move || delivered(&state, &id, resets))
             }
         })
     });
@@ -149,88 +145,27 @@ fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<
     Some(bytes)
 }
 
-/// The body of a response, which detects when its last byte has been taken.
-struct CountedBody {
-    left: Bytes,
-    /// Whether it is the complete file.
-    whole: bool,
-    id: String,
-    /// Those of the records when it was started. After a reset, the id may be that of another task.
-    resets: u64,
-    state: Arc<AppState>,
-}
-
-impl http_body::Body for CountedBody {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        if self.left.is_empty() {
-            return Poll::Ready(None);
+/// Counts a delivery of the complete file.
+fn delivered(state: &AppState, id: &str, resets: u64) {
+    let mut records = state.records();
+    // After a reset, the id may be that of another task.
+    if records.resets == resets {
+        records.delivered += 1;
+        if let Some(task) = records.tasks.get_mut(id) {
+            task.deliveries += 1;
+            task.timeline.record(state.clock.unix_now(), HappeningKind::Delivered, "");
         }
-        let length = self.left.len().min(CHUNK);
-        let chunk = self.left.split_to(length);
-        if self.left.is_empty() && self.whole {
-            let now = self.state.clock.unix_now();
-            let mut records = self.state.records();
-            if records.resets != self.resets {
-                return Poll::Ready(Some(Ok(Frame::data(chunk))));
-            }
-            records.delivered += 1;
-            if let Some(task) = records.tasks.get_mut(&self.id) {
-                task.deliveries += 1;
-                task.timeline.record(now, HappeningKind::Delivered, "");
-            }
-        }
-        Poll::Ready(Some(Ok(Frame::data(chunk))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.len() as u64)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use http_body::Body as _;
-    use http_body_util::BodyExt as _;
-
-    use super::*;
-    use crate::{config::Config, contract::Contract};
-
-    #[tokio::test]
-    async fn only_complete_deliveries_are_counted() {
-        let contract = Contract::built_in().unwrap();
-        let state = Arc::new(
-            AppState::new(Config::default(), contract, Default::default(), Vec::new()).unwrap(),
-        );
-        let delivery = || CountedBody {
-            left: vec![7; 2 * CHUNK + 1].into(),
-            whole: true,
-            id: "a task".to_owned(),
-            resets: 0,
-            state: Arc::clone(&state),
-        };
-        let mut broken = delivery();
-        for _ in 0..2 {
-            assert_eq!(broken.frame().await.unwrap().unwrap().into_data().unwrap().len(), CHUNK);
+/// A body of several parts, which detects when the last one has been taken.
+fn in_parts(bytes: Bytes, on_end: impl Fn() + Send + 'static) -> Body {
+    let parts = (0..bytes.len()).step_by(CHUNK).map(move |start| {
+        let end = bytes.len().min(start + CHUNK);
+        if end == bytes.len() {
+            on_end();
         }
-        drop(broken);
-        assert_eq!(state.counts().delivered, 0);
-        let whole = delivery();
-        assert_eq!(whole.size_hint().exact(), Some(2 * CHUNK as u64 + 1));
-        assert_eq!(whole.collect().await.unwrap().to_bytes().len(), 2 * CHUNK + 1);
-        assert_eq!(state.counts().delivered, 1);
-        let before = delivery();
-        state.reset().unwrap();
-        before.collect().await.unwrap();
-        assert_eq!(state.counts().delivered, 0, "it belongs to the state before the reset");
-    }
+        Ok::<_, Infallible>(bytes.slice(start..end))
+    });
+    Body::from_stream(stream::iter(parts))
 }

@@ -1,11 +1,50 @@
-//! The endpoints of the service: submissions, polls and deliveries.
+//! The endpoints of the service: submissions, polls and deliveries. And the service at one of its
+//! base URLs, with the URL at which a client reaches it.
 
 pub(crate) mod delivery;
-mod endpoint;
-mod poll;
+pub(crate) mod poll;
 mod rejection;
 pub(crate) mod router;
 mod submit;
-pub(crate) mod task_result;
 
-pub(crate) use self::{endpoint::Endpoint, rejection::Rejection};
+use std::sync::Arc;
+
+use axum::http::{header, request::Parts, uri::Authority};
+
+pub(crate) use self::rejection::Rejection;
+use crate::{contract::Region, state::AppState};
+
+/// The service at one of its two base URLs.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) state: Arc<AppState>,
+    pub(crate) region: Region,
+    /// Whether the control interface forwards the requests, whose host is its own.
+    pub(crate) is_forwarded: bool,
+}
+
+impl Endpoint {
+    /// Returns the base of the polling and delivery URLs in a response: the configured one, or else
+    /// the host that the client named. So a client in a container, or one that calls the simulator
+    /// by another name, gets URLs that it can reach.
+    fn public_base(&self, head: &Parts) -> String {
+        let config = &self.state.config;
+        let configured = match self.region {
+            Region::Global => &config.public_url,
+            Region::Regional => &config.regional_public_url,
+        };
+        if let Some(url) = configured {
+            return url.trim_end_matches('/').to_owned();
+        }
+        match host(head).filter(|_| !self.is_forwarded) {
+            Some(host) => format!("{}://{host}", config.scheme()),
+            None => self.state.base(self.region).to_owned(),
+        }
+    }
+}
+
+fn host(head: &Parts) -> Option<Authority> {
+    let named = || head.headers.get(header::HOST)?.to_str().ok()?.parse().ok();
+    // A user and a password would be sent to the host.
+    head.uri.authority().cloned().or_else(named).filter(|host| !host.as_str().contains('@'))
+}

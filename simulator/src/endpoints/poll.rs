@@ -1,4 +1,6 @@
-//! Polling.
+//! Polling, and the result of a task, which polls and webhooks share.
+
+use std::time::Duration;
 
 use axum::{
     http::{StatusCode, request::Parts},
@@ -8,13 +10,14 @@ use serde_json::{Value, json};
 use tracing::debug;
 use url::form_urlencoded;
 
-use super::{endpoint::Endpoint, rejection::Rejection, task_result};
+use super::{Endpoint, Rejection};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
     http::response,
     journal::RequestRecord,
+    state::AppState,
     tasks::{
         Task,
         outcome::{Outcome, UNKNOWN_STATUS},
@@ -85,7 +88,7 @@ fn respond(
             );
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => task_result::of(state, task, now, &endpoint.public_base(head)),
+                None => result_of(state, task, now, &endpoint.public_base(head)),
             }
         }
     };
@@ -99,4 +102,26 @@ fn status_code(endpoint: &Endpoint, body: &Value) -> StatusCode {
     } else {
         StatusCode::OK
     }
+}
+
+/// What a poll of the task returns now, with a delivery URL at `base`.
+pub(crate) fn result_of(state: &AppState, task: &Task, now: Duration, base: &str) -> Value {
+    let (id, status) = (&task.id, task.status(now, &state.config.in_progress));
+    match task.outcome(now) {
+        Some(Outcome::Ready) => {
+            let sample = delivery_url(state, task, base);
+            json!({ "id": id, "status": status, "result": { "sample": sample } })
+        }
+        _ => json!({ "id": id, "status": status }),
+    }
+}
+
+/// The signed URL of a task's picture. It is the same for every poll: it expires a fixed time after
+/// the task became ready, rounded up to the second.
+fn delivery_url(state: &AppState, task: &Task, base: &str) -> String {
+    let until = task.final_at.saturating_add(state.config.delivery_lifetime);
+    let expires = (until.as_secs() + u64::from(until.subsec_nanos() > 0)).to_string();
+    let file = format!("{}.{}", task.id, task.picture.format.extension());
+    let signature = state.signer.sign(&file, &expires);
+    format!("{base}/delivery/{file}?expires={expires}&signature={signature}")
 }

@@ -11,7 +11,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{delivery, endpoint::Endpoint, poll, rejection::Rejection, submit};
+use super::{Endpoint, Rejection, delivery, poll, submit};
 use crate::{
     contract::{Action, Found, neutral_path},
     http::{body, response},

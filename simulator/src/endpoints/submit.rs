@@ -23,7 +23,7 @@ use axum::{
 };
 
 use self::{accept::admit, examine::examine};
-use super::{endpoint::Endpoint, rejection::Rejection};
+use super::{Endpoint, Rejection};
 use crate::{
     billing::{accounts::ProjectRef, credits::Megapixels},
     contract::{Submission, Violation},
@@ -88,7 +88,7 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Rejection> {
 
 async fn read(state: &AppState, head: &Parts, body: &mut Body) -> Result<ReadBody, Rejection> {
     let limit = state.config.max_body_bytes;
-    let read = body::read(head, body, limit, Some(state.bodies.share())).await;
+    let read = body::read(head, body, limit, body::share(&state.bodies)).await;
     read.map_err(|error| match error {
         BodyError::TooLarge => Rejection::TooLarge(limit),
         BodyError::NoRoom => Rejection::NoRoom,

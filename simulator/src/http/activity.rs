@@ -71,7 +71,6 @@ struct ConnectionState {
     since: Instant,
     /// Among the idle connections.
     place: Option<u64>,
-    is_http2: bool,
     cut: Option<Cut>,
 }
 
@@ -82,7 +81,6 @@ impl Activity {
             working: 0,
             since: Instant::now(),
             place: None,
-            is_http2: false,
             cut: None,
         });
         let activity = Arc::new(Self { timeout, idle_connections, state, cut: Notify::new() });
@@ -100,7 +98,7 @@ impl Activity {
         let (place, longest) = self.idle_connections.enter(self);
         self.state().place = Some(place);
         // A request may have arrived in this moment.
-        if let Some(longest) = longest.filter(|longest| longest.state().exchanges == 0) {
+        if let Some(longest) = longest.filter(|longest| longest.is_idle()) {
             longest.cut_with(Cut::Close);
         }
     }
@@ -114,10 +112,9 @@ impl Activity {
     }
 
     /// The headers of a request have arrived.
-    pub(super) fn start(self: &Arc<Self>, is_http2: bool) -> Exchange {
+    pub(super) fn start(self: &Arc<Self>) -> Exchange {
         self.leave();
         let mut state = self.state();
-        state.is_http2 = is_http2;
         state.exchanges += 1;
         state.working += 1;
         drop(state);
@@ -131,10 +128,9 @@ impl Activity {
         if state.working == 0 { state.since.checked_add(self.timeout) } else { None }
     }
 
-    /// Whether this is an HTTP/2 connection without a request.
-    pub(super) fn is_idle_http2(&self) -> bool {
-        let state = self.state();
-        state.is_http2 && state.exchanges == 0
+    /// Whether the connection has no request.
+    pub(super) fn is_idle(&self) -> bool {
+        self.state().exchanges == 0
     }
 
     pub(super) fn cut_with(&self, cut: Cut) {
@@ -216,7 +212,7 @@ mod tests {
         };
         assert_eq!(closed(&connections), [Some(Cut::Close), None, None]);
         // The second one has a request, so that it does not wait. Then it waits again.
-        let exchange = connections[1].start(false);
+        let exchange = connections[1].start();
         let _fourth = connect();
         assert_eq!(closed(&connections[1..]), [None, None]);
         drop(exchange);

@@ -5,7 +5,7 @@ use std::{
     future::poll_fn,
     ops::Deref,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -16,7 +16,11 @@ use axum::{
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use tokio::{task::yield_now, time::timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::yield_now,
+    time::timeout,
+};
 
 use super::activity::{Cut, Exchange};
 
@@ -73,46 +77,25 @@ fn cut_in(error: &axum::Error) -> Option<Cut> {
     causes.find_map(|cause| cause.downcast_ref::<Cut>().copied())
 }
 
-/// The memory that all request bodies may take together.
-pub(crate) struct BodyBudget {
-    free: Mutex<usize>,
+/// What a body takes of the memory that all bodies may take together, in bytes. It is given back
+/// when this is dropped.
+pub(crate) type Share = OwnedSemaphorePermit;
+
+/// A share that takes nothing yet.
+pub(crate) fn share(budget: &Arc<Semaphore>) -> Option<Share> {
+    Arc::clone(budget).try_acquire_many_owned(0).ok()
 }
 
-/// What one body takes. It is given back when this is dropped.
-pub(crate) struct Share {
-    budget: Arc<BodyBudget>,
-    taken: usize,
-}
-
-impl BodyBudget {
-    pub(crate) fn new(bytes: usize) -> Arc<Self> {
-        Arc::new(Self { free: Mutex::new(bytes) })
+/// Takes more, if there is enough. A body may take as much as it leaves free, so that a few large
+/// ones do not keep out the small ones.
+fn take(share: &mut Share, bytes: usize) -> Option<()> {
+    let budget = Arc::clone(share.semaphore());
+    let left = budget.available_permits().checked_sub(bytes)?;
+    if share.num_permits().saturating_add(bytes) > left {
+        return None;
     }
-
-    pub(crate) fn share(self: &Arc<Self>) -> Share {
-        Share { budget: Arc::clone(self), taken: 0 }
-    }
-}
-
-impl Share {
-    /// Takes more, and returns whether there was enough. A body may take as much as it leaves free,
-    /// so that a few large ones do not keep out the small ones.
-    fn take(&mut self, bytes: usize) -> bool {
-        let mut free = self.budget.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = free.checked_sub(bytes);
-        let left = left.filter(|left| self.taken.saturating_add(bytes) <= *left);
-        if let Some(left) = left {
-            *free = left;
-            self.taken += bytes;
-        }
-        left.is_some()
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        *self.budget.free.lock().unwrap_or_else(PoisonError::into_inner) += self.taken;
-    }
+    share.merge(budget.try_acquire_many_owned(u32::try_from(bytes).ok()?).ok()?);
+    Some(())
 }
 
 /// Why a body could not be read.
@@ -147,8 +130,8 @@ impl ReadBody {
         if data.len() > limit.saturating_sub(self.bytes.len()) {
             return Err(BodyError::TooLarge);
         }
-        if self.share.as_mut().is_some_and(|share| !share.take(data.len())) {
-            return Err(BodyError::NoRoom);
+        if let Some(share) = &mut self.share {
+            take(share, data.len()).ok_or(BodyError::NoRoom)?;
         }
         self.bytes.extend_from_slice(data);
         Ok(())
@@ -220,16 +203,16 @@ mod tests {
 
     #[test]
     fn a_share_leaves_as_much_free_and_is_given_back() {
-        let budget = BodyBudget::new(100);
-        let mut first = budget.share();
-        assert!(first.take(30) && first.take(20));
-        assert!(!first.take(1));
-        let mut second = budget.share();
-        assert!(!second.take(26));
-        assert!(second.take(25));
+        let budget = Arc::new(Semaphore::new(100));
+        let mut first = share(&budget).unwrap();
+        assert!(take(&mut first, 30).is_some() && take(&mut first, 20).is_some());
+        assert!(take(&mut first, 1).is_none());
+        let mut second = share(&budget).unwrap();
+        assert!(take(&mut second, 26).is_none());
+        assert!(take(&mut second, 25).is_some());
         drop(first);
-        assert!(second.take(12));
+        assert!(take(&mut second, 12).is_some());
         drop(second);
-        assert!(budget.share().take(50));
+        assert!(take(&mut share(&budget).unwrap(), 50).is_some());
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use axum::{
     BoxError,
     body::Body,
-    http::{Request, Response, StatusCode, Version},
+    http::{Request, Response, StatusCode},
 };
 use hyper::{
     body::Incoming,
@@ -43,8 +43,8 @@ use super::{
 /// The maximum size of the headers of a request, and of the buffers of a connection.
 const MAX_BUFFER_BYTES: usize = 16 << 10;
 
-/// How long an HTTP/2 client has to confirm the end of an idle connection.
-const GOAWAY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client has to confirm the end of an idle connection.
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a connection ended.
 enum End {
@@ -72,7 +72,7 @@ pub(super) async fn serve(
     let (lent, returned) = LentSocket::new(socket);
     let router = TowerToHyperService::new(router);
     let service = service_fn(|mut request: Request<Incoming>| {
-        let exchange = activity.start(request.version() == Version::HTTP_2);
+        let exchange = activity.start();
         request.extensions_mut().insert(ClientTimeout(client_timeout));
         respond(router.call(request), exchange)
     });
@@ -157,10 +157,10 @@ async fn drive<C: GracefulConnection<Error = BoxError>>(
             }
             () = overdue => {
                 debug!("disconnected a slow client");
-                if activity.is_idle_http2() {
-                    // Tells the client which requests were not served.
+                if activity.is_idle() {
+                    // Tells an HTTP/2 client which requests were not served.
                     connection.as_mut().graceful_shutdown();
-                    let _ = timeout(GOAWAY_TIMEOUT, connection).await;
+                    let _ = timeout(GOODBYE_TIMEOUT, connection).await;
                 }
                 return End::Aborted;
             }

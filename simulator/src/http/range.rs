@@ -78,39 +78,3 @@ impl Part {
         if range.is_empty() { Self::Outside } else { Self::Of(range) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn single_ranges_are_supported_and_everything_else_is_ignored() {
-        let requested = |text: &str| {
-            Part::requested(&HeaderMap::from_iter([(header::RANGE, text.parse().unwrap())]), 10)
-        };
-        for (text, part) in [
-            ("bytes=0-", Part::Of(0..10)),
-            ("bytes=3-5", Part::Of(3..6)),
-            ("bytes=3-3", Part::Of(3..4)),
-            ("bytes=9-99", Part::Of(9..10)),
-            ("bytes=-4", Part::Of(6..10)),
-            ("bytes=-40", Part::Of(0..10)),
-            ("bytes=10-", Part::Outside),
-            ("bytes=10-12", Part::Outside),
-            ("bytes=-0", Part::Outside),
-            ("bytes=99999999999999999999999-", Part::Outside),
-            ("bytes=5-3", Part::Whole),
-            ("bytes=-", Part::Whole),
-            ("bytes=0-1,4-5", Part::Whole),
-            ("bytes=a-b", Part::Whole),
-            ("bytes=+1-2", Part::Whole),
-            ("lines=1-2", Part::Whole),
-        ] {
-            assert_eq!(requested(text), part, "{text}");
-        }
-        let conditional = [(header::RANGE, "bytes=1-2"), (header::IF_RANGE, "\"a\"")];
-        let headers =
-            HeaderMap::from_iter(conditional.map(|(name, value)| (name, value.parse().unwrap())));
-        assert_eq!(Part::requested(&headers, 10), Part::Whole);
-    }
-}

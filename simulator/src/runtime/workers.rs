@@ -1,7 +1,12 @@
 //! A pool for CPU-bound work, off the runtime's threads. Small jobs do not wait for large ones, and
-//! there is at most one job of each size per core.
+//! there is at most one job of each size per core. Tiny ones run at once on the thread of their
+//! caller, because to wait for another thread would take longer.
 
-use std::{sync::Arc, thread::available_parallelism};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread::available_parallelism,
+};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -11,8 +16,12 @@ const MAX_SMALL_PIXELS: u64 = 1 << 20;
 /// So is a text of more bytes.
 const MAX_SMALL_BYTES: usize = 1 << 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A text of at most this many bytes is tiny: it is read in a tenth of a millisecond.
+const MAX_TINY_BYTES: usize = 4 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum JobSize {
+    Tiny,
     Small,
     Large,
 }
@@ -23,7 +32,13 @@ impl JobSize {
     }
 
     pub(crate) fn of_bytes(bytes: usize) -> Self {
-        if bytes > MAX_SMALL_BYTES { Self::Large } else { Self::Small }
+        if bytes <= MAX_TINY_BYTES {
+            Self::Tiny
+        } else if bytes <= MAX_SMALL_BYTES {
+            Self::Small
+        } else {
+            Self::Large
+        }
     }
 }
 
@@ -50,7 +65,7 @@ impl WorkerPool {
     /// Waits for a permit. The jobs of each size get theirs in the order in which they ask.
     pub(crate) async fn permit(&self, size: JobSize) -> Result<WorkerPermit, Panicked> {
         let permits = match size {
-            JobSize::Small => &self.small,
+            JobSize::Tiny | JobSize::Small => &self.small,
             JobSize::Large => &self.large,
         };
         Arc::clone(permits).acquire_owned().await.map(WorkerPermit).map_err(|_| Panicked)
@@ -61,6 +76,9 @@ impl WorkerPool {
         size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
+        if size == JobSize::Tiny {
+            return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
+        }
         self.permit(size).await?.run(work).await
     }
 }

@@ -188,12 +188,8 @@ impl DeliveryLog {
         }
     }
 
-    pub(super) fn message(&self, number: u64) -> Option<&Arc<Message>> {
-        self.deliveries.get(&number).map(|delivery| &delivery.message)
-    }
-
-    pub(super) fn cause(&self, number: u64) -> Option<WebhookCause> {
-        self.deliveries.get(&number).map(|delivery| delivery.cause)
+    pub(super) fn get(&self, number: u64) -> Option<&Delivery> {
+        self.deliveries.get(&number)
     }
 
     /// When the next delivery is due.

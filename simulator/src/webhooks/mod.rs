@@ -193,8 +193,9 @@ impl Webhooks {
     /// the new delivery, or `None` if there is no such delivery or no room.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
         let mut log = self.log();
-        let message = Arc::clone(log.message(number)?);
-        let cause = match log.cause(number)? {
+        let original = log.get(number)?;
+        let message = Arc::clone(&original.message);
+        let cause = match original.cause {
             WebhookCause::Forgery => WebhookCause::Forgery,
             _ => WebhookCause::Redelivery,
         };
@@ -252,7 +253,7 @@ impl Webhooks {
     /// Records the start of an attempt and returns what to send.
     fn begin(&self, number: u64) -> Option<Post> {
         let mut log = self.log();
-        let message = Arc::clone(log.message(number)?);
+        let message = Arc::clone(&log.get(number)?.message);
         let (receiver, key) = message.sendable.as_ref().ok()?;
         let now = self.clock.now();
         let timestamp = self.clock.unix_at(now).as_secs();

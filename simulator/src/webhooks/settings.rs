@@ -81,27 +81,8 @@ impl Default for WebhookSettings {
 }
 
 impl WebhookSettings {
-    /// The settings and their requirements, worded for
-    /// [`StartError::Setting`](crate::StartError::Setting).
-    pub(crate) fn checks(&self) -> [(&'static str, bool, &'static str); 4] {
-        [
-            (
-                "webhooks.header",
-                self.header_name().is_some(),
-                "is not a header that can be added to a webhook",
-            ),
-            (
-                "webhooks.retry_after",
-                self.retry_after.len() <= 20,
-                "must contain at most 20 delays",
-            ),
-            ("webhooks.timeout", !self.timeout.is_zero(), "must not be zero"),
-            ("webhooks.max_kept", self.max_kept > 0, "must be at least 1"),
-        ]
-    }
-
     /// The header's name, if it can be added to a request.
-    pub(super) fn header_name(&self) -> Option<HeaderName> {
+    pub(crate) fn header_name(&self) -> Option<HeaderName> {
         const TAKEN: [HeaderName; 6] = [
             header::HOST,
             header::CONTENT_TYPE,

@@ -120,9 +120,30 @@ async fn endpoints_that_do_not_exist_cannot_be_set_at_run_time() {
         let body = json!({ "endpoints": [endpoint] }).to_string();
         bench.send(Method::PUT, &url, &[("content-type", "application/json")], body).await
     };
-    let refused = set("gen-2-prp").await;
-    assert_eq!(refused.status, 422);
-    let detail = "`gen-2-prp` matches no operation: did you mean `gen-2-pro`?";
-    assert_eq!(refused.json()["detail"], detail);
-    assert_eq!(set("gen-2-pr*").await.status, 200);
+    for (unknown, meant) in [
+        ("gen-2-prp", "gen-2-pro"),
+        ("xyz-2-pro", "gen-2-pro"),
+        ("gen-2-pro-*x", "gen-2-pro"),
+        ("get_result", "gen-dev"),
+        ("gen-2-flux*", "gen-2-flex*"),
+        ("/v1/gen-2-pro", "gen-2-pro"),
+    ] {
+        let refused = set(unknown).await;
+        assert_eq!(refused.status, 422, "{unknown}");
+        let detail = format!("`{unknown}` matches no operation: did you mean `{meant}`?");
+        assert_eq!(refused.json()["detail"], detail);
+    }
+    for known in [
+        "*",
+        "gen-2-pr*",
+        "gen-2-klein-*",
+        "gen-tools/erase-v1",
+        "gen-tools/*",
+        "gen-2-klein-9b-kv-finetuned",
+        "gen-2-klein-9b-kv-*",
+        "gen-2-klein-9b-kv-fine*",
+        "finetune",
+    ] {
+        assert_eq!(set(known).await.status, 200, "{known}");
+    }
 }

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use axum::http::{Method, header};
+use axum::{
+    body::Bytes,
+    http::{Method, Request, header},
+};
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::json;
 
 use super::bench::{Bench, png};
@@ -133,7 +138,13 @@ async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
             whole.body.slice(length - 7..),
         ),
         ("bytes=0-", 206, format!("bytes 0-{}/{length}", length - 1), whole.body.clone()),
+        ("bytes=9-9", 206, format!("bytes 9-9/{length}"), whole.body.slice(9..10)),
+        ("bytes=0-9999999", 206, format!("bytes 0-{}/{length}", length - 1), whole.body.clone()),
+        ("bytes=-9999999", 206, format!("bytes 0-{}/{length}", length - 1), whole.body.clone()),
         ("bytes=9999999-", 416, format!("bytes */{length}"), Default::default()),
+        ("bytes=9999999-9999999", 416, format!("bytes */{length}"), Default::default()),
+        ("bytes=-0", 416, format!("bytes */{length}"), Default::default()),
+        ("bytes=99999999999999999999999-", 416, format!("bytes */{length}"), Default::default()),
     ] {
         let part = bench.send(Method::GET, &sample, &[("range", range)], "").await;
         assert_eq!(part.status.as_u16(), status, "{range}");
@@ -143,7 +154,34 @@ async fn a_range_of_a_picture_can_be_fetched_and_is_not_a_delivery() {
     assert_eq!(bench.send(Method::HEAD, &sample, &[("range", "bytes=1-2")], "").await.status, 200);
     assert_eq!(
         bench.sim.counts().delivered,
-        2,
-        "the full response, and the range that was the whole file"
+        4,
+        "the full response, and the ranges that were the whole file"
     );
+    let conditional = [("range", "bytes=1-2"), ("if-range", "\"a\"")];
+    assert_eq!(bench.send(Method::GET, &sample, &conditional, "").await.status, 200);
+    for other in ["bytes=5-3", "bytes=-", "bytes=0-1,4-5", "bytes=a-b", "bytes=+1-2", "lines=1-2"] {
+        let response = bench.send(Method::GET, &sample, &[("range", other)], "").await;
+        assert_eq!(response.status, 200, "{other} is ignored");
+    }
+}
+
+#[tokio::test]
+async fn only_complete_deliveries_are_counted() {
+    let bench = Bench::new().await;
+    let body = json!({ "prompt": "x", "width": 192, "height": 192, "output_format": "png" });
+    let sample = bench.sample(&bench.submit("/v1/gen-2-pro", &body).await).await;
+    // The simulator can send only 64 bytes until the client reads them.
+    let client = Client::builder(TokioExecutor::new())
+        .http2_only(true)
+        .http2_initial_stream_window_size(64)
+        .build_http::<Empty<Bytes>>();
+    let fetch = async || client.request(Request::get(&sample).body(Empty::new()).unwrap()).await;
+    drop(fetch().await.unwrap());
+    assert_eq!(bench.sim.counts().delivered, 0);
+    fetch().await.unwrap().into_body().collect().await.unwrap();
+    assert_eq!(bench.sim.counts().delivered, 1);
+    let before = fetch().await.unwrap();
+    bench.sim.reset().unwrap();
+    before.into_body().collect().await.unwrap();
+    assert_eq!(bench.sim.counts().delivered, 0, "it belongs to the state before the reset");
 }

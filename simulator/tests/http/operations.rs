@@ -180,4 +180,22 @@ async fn the_model_prefix_can_be_changed() {
             assert_eq!(bench.post(&submission.path, &submission.minimal()).await.status, 404);
         }
     }
+    for wrong in ["/v1/xyzzy-2-pro", "/v1/xyz", "/v1/2-pro"] {
+        assert_eq!(bench.post(wrong, &serde_json::json!({ "prompt": "x" })).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn literal_paths_take_precedence_over_templates() {
+    let bench = Bench::new().await;
+    let body = serde_json::json!({ "prompt": "x", "finetune_id": "fox-style" });
+    for (path, operation_id) in [
+        ("/v1/gen-pro-finetuned", "gen_pro_finetuned"),
+        ("/v1/gen-2-klein-4b-finetuned", "base_model_finetuned"),
+        ("/v1/gen-2-klein-9b-kv-finetuned", "base_model_finetuned"),
+    ] {
+        let task = bench.submit(path, &body).await;
+        let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();
+        assert_eq!(view.operation_id, operation_id, "{path}");
+    }
 }

@@ -63,16 +63,24 @@ async fn unknown_paths_are_not_found() {
         "/v1/gen-2-pro/",
         "/v2/gen-2-pro",
         "/v1/klein-finetuned",
+        "/v1/-finetuned",
+        "/v1/gen--finetuned/x",
+        "/v1/gen-finetuned",
+        "/v1/gen-2-pro-finetuned",
+        "/v1/gen-2-klein-9b-kv",
+        "/v1/other-finetuned",
         "/delivery",
     ] {
         let response = bench.post(path, &json!({ "prompt": "x" })).await;
         assert_eq!(response.status, 404, "{path}");
         assert_eq!(response.json(), json!({ "detail": "Not Found" }));
     }
-    let response = bench.get(&format!("{}/v1/gen-2-pro", bench.sim.base_url())).await;
-    assert_eq!(response.status, 405);
-    assert_eq!(response.headers[header::ALLOW], "POST");
-    assert!(response.json()["detail"].is_string());
+    for path in ["/v1/gen-2-pro", "/v1/gen-pro-finetuned", "/v1/gen-2-klein-9b-finetuned"] {
+        let response = bench.get(&format!("{}{path}", bench.sim.base_url())).await;
+        assert_eq!(response.status, 405, "{path}");
+        assert_eq!(response.headers[header::ALLOW], "POST");
+        assert!(response.json()["detail"].is_string());
+    }
     assert_eq!(bench.post("/v1/get_result", &json!({})).await.status, 405);
     assert_eq!(bench.sim.counts().accepted, 0);
 }

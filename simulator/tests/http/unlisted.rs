@@ -53,8 +53,9 @@ async fn fields_that_an_operation_does_not_have_have_no_effect() {
         (
             "gen-pro-1.1",
             json!({ "prompt": "a fox", "seed": 7, "width": 256, "height": 256 }),
-            json!({ "input_image": "not an image", "aspect_ratio": "1:9", "x\ny": "gore" }),
-            "aspect_ratio, input_image, x?y",
+            json!({ "input_image": "not an image", "aspect_ratio": "1:9", "x\r\ny": "gore",
+                format!("x{}", "é".repeat(100)): 1 }),
+            &format!("aspect_ratio, input_image, x{}, x??y", "?".repeat(63)),
         ),
     ] {
         let mut both = listed.clone();

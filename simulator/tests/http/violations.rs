@@ -92,6 +92,55 @@ async fn each_invalid_field_has_its_location_and_type() {
 }
 
 #[tokio::test]
+async fn violations_are_worded_as_pydantic_does() {
+    let bench = Bench::new().await;
+    let body = json!({ "width": 33, "steps": "2", "output_format": "gif", "seed": 7.5 });
+    let response = bench.post("/v1/gen-dev", &body).await.json();
+    let mut messages: Vec<_> = response["detail"].as_array().unwrap().iter().collect();
+    messages
+        .sort_by_key(|violation| (violation["loc"][1].to_string(), violation["type"].to_string()));
+    let messages: Vec<_> = messages.iter().map(|violation| violation["msg"].as_str()).collect();
+    let expected = [
+        "Input should be 'jpeg', 'png' or 'webp'",
+        "Input should be a valid integer, got a number with a fractional part",
+        "Input should be a valid integer, unable to parse string as an integer",
+        "Input should be greater than or equal to 256",
+        "Input should be a multiple of 32",
+    ];
+    assert_eq!(messages, expected.map(Some));
+}
+
+#[tokio::test]
+async fn aspect_ratios_are_two_positive_integers_within_bounds() {
+    let bench = Bench::new().await;
+    let submit = async |ratio: &str| {
+        let body = json!({ "prompt": "x", "aspect_ratio": ratio });
+        bench.post("/v1/gen-kontext-pro", &body).await.status
+    };
+    for good in ["9:21", "21:9", "16:9", "1:1", "1600:900", "42:18"] {
+        assert_eq!(submit(good).await, 200, "{good}");
+    }
+    for bad in [
+        "8:21",
+        "22:9",
+        "4294967295:1",
+        "4294967296:1",
+        "",
+        "16",
+        "16:",
+        ":9",
+        "16:0",
+        "-1:1",
+        "+1:1",
+        "1:1:1",
+        "1.5:1",
+        "16/9",
+    ] {
+        assert_eq!(submit(bad).await, 422, "{bad}");
+    }
+}
+
+#[tokio::test]
 async fn seeds_are_integers_of_64_bits() {
     let bench = Bench::new().await;
     let too_small = "Input should be greater than or equal to -9223372036854775808";

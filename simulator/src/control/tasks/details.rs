@@ -18,7 +18,7 @@ use super::{
     TaskShown, timeline,
 };
 use crate::{
-    endpoints::{Rejection, delivery, task_result},
+    endpoints::{Rejection, delivery, poll},
     http::range::Part,
     media::images::{Image, Input},
     state::AppState,
@@ -116,7 +116,7 @@ pub(super) async fn finish(
     {
         let mut records = state.records();
         if let Some(task) = records.tasks.finish(&id, now) {
-            let result = task_result::of(&state, task, now, &task.base);
+            let result = poll::result_of(&state, task, now, &task.base);
             state.webhooks.bring_forward(&id, state.clock.at_unix(now), &result);
             records.accounts.finish_training(&id, now);
         }

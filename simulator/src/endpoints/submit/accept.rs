@@ -15,7 +15,7 @@ use crate::{
         accounts::Training,
         credits::{Credits, Megapixels},
     },
-    endpoints::{endpoint::Endpoint, rejection::Rejection, task_result},
+    endpoints::{Endpoint, Rejection, poll},
     faults::{AppliedFaults, FaultPlace},
     http::response,
     journal::RequestRecord,
@@ -133,7 +133,7 @@ fn create(
             url: url.clone(),
             secret: secret.clone(),
             final_at: state.clock.at_unix(task.final_at),
-            result: task_result::of(state, &task, task.final_at, &call.base),
+            result: poll::result_of(state, &task, task.final_at, &call.base),
             faults,
         });
     }

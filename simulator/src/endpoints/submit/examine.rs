@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Call;
 use crate::{
     contract::{OperationKind, Step, Violation},
-    endpoints::rejection::Rejection,
+    endpoints::Rejection,
     http::body::ReadBody,
     journal::RequestRecord,
     media::{images::Inline, paint::Format},
@@ -44,7 +44,11 @@ pub(super) async fn examine(
     body: &Arc<ReadBody>,
     record: &mut RequestRecord,
 ) -> Result<ValidRequest, Rejection> {
-    let size = JobSize::of_bytes(body.len());
+    let mut size = JobSize::of_bytes(body.len());
+    if call.submission.rules.kind == OperationKind::Video {
+        // A few bytes can contain large frames.
+        size = size.max(JobSize::Small);
+    }
     let read = async |fetched: Fetched| {
         let (job_state, call, body) = (Arc::clone(state), Arc::clone(call), Arc::clone(body));
         run(state, size, move || Examined::of(&job_state, &call, &body, &fetched)).await
