@@ -2,10 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -15,7 +12,7 @@ use axum::{
 };
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use url::Url;
 
 use crate::{
@@ -38,17 +35,6 @@ pub(crate) struct Fetcher {
     max_bytes: usize,
 }
 
-/// How many bytes a request's images may still take.
-struct Budget(AtomicUsize);
-
-impl Budget {
-    /// Whether this many bytes were left.
-    fn take(&self, bytes: usize) -> bool {
-        let less = |left: usize| left.checked_sub(bytes);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-}
-
 impl Fetcher {
     pub(crate) fn new(fetch: FetchImages, own_ports: Vec<u16>, max_bytes: usize) -> Option<Self> {
         let only_loopback = match fetch {
@@ -63,7 +49,7 @@ impl Fetcher {
 
     /// Fetches all at once.
     pub(crate) async fn fetch(self: &Arc<Self>, urls: BTreeSet<String>) -> Fetched {
-        let budget = Arc::new(Budget(AtomicUsize::new(self.max_bytes)));
+        let budget = Arc::new(Semaphore::new(self.max_bytes.min(Semaphore::MAX_PERMITS)));
         let mut fetches = JoinSet::new();
         for url in urls {
             let (fetcher, budget) = (Arc::clone(self), Arc::clone(&budget));
@@ -79,7 +65,8 @@ impl Fetcher {
         fetches.join_all().await.into_iter().collect()
     }
 
-    async fn get(&self, url: &str, budget: &Budget) -> Result<Bytes, String> {
+    /// `budget` is how many bytes the images of the request may still take.
+    async fn get(&self, url: &str, budget: &Semaphore) -> Result<Bytes, String> {
         let unreadable = |_| "could not parse the URL".to_owned();
         let mut url = Url::parse(url).map_err(unreadable)?;
         for _ in 0..=MAX_REDIRECTS {
@@ -101,13 +88,13 @@ impl Fetcher {
     }
 }
 
-async fn read(mut body: Incoming, budget: &Budget) -> Result<Bytes, String> {
+async fn read(mut body: Incoming, budget: &Semaphore) -> Result<Bytes, String> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if !budget.take(data.len()) {
-            return Err("the images of the request are larger than `max_body_bytes`".to_owned());
-        }
+        let taken = u32::try_from(data.len()).ok().and_then(|n| budget.try_acquire_many(n).ok());
+        let too_large = || "the images of the request are larger than `max_body_bytes`".to_owned();
+        taken.ok_or_else(too_large)?.forget();
         bytes.extend_from_slice(&data);
     }
     Ok(bytes.into())

@@ -196,22 +196,3 @@ pub(super) fn open_integers(kind: OperationKind, body: &Value) -> Vec<Violation>
     };
     integers(kind).iter().filter_map(wrong).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reference_images_are_numbered() {
-        for (name, number) in [
-            ("input_image", Some(1)),
-            ("input_image_2", Some(2)),
-            ("input_image_10", Some(10)),
-            ("input_images", None),
-            ("input_image_+5", None),
-            ("image", None),
-        ] {
-            assert_eq!(reference_number(name), number, "{name}");
-        }
-    }
-}

@@ -7,14 +7,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    body::Bytes,
-    http::{HeaderName, HeaderValue},
-};
-
+use axum::{body::Bytes, http::HeaderValue};
 use url::Origin;
 
 use super::{
+    sender::Headers,
     settings::WebhookSettings,
     signing::SigningKey,
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
@@ -56,7 +53,7 @@ pub(super) struct Delivery {
     /// Held back for a later task's webhook: not sent before this moment, but due later.
     held_from: Option<Duration>,
     attempts: Vec<WebhookAttempt>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    headers: Headers,
 }
 
 impl Delivery {
@@ -211,12 +208,7 @@ impl DeliveryLog {
     }
 
     /// Records the start of an attempt with these headers.
-    pub(super) fn attempt(
-        &mut self,
-        number: u64,
-        now: Duration,
-        headers: Vec<(HeaderName, HeaderValue)>,
-    ) {
+    pub(super) fn attempt(&mut self, number: u64, now: Duration, headers: Headers) {
         if let Some(delivery) = self.deliveries.get_mut(&number) {
             delivery.due_at = now;
             delivery.headers = headers;

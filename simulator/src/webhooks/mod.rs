@@ -19,7 +19,7 @@ use url::Url;
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog, Message},
-    sender::Post,
+    sender::Headers,
     signing::SigningKey,
 };
 pub use self::{
@@ -251,22 +251,17 @@ impl Webhooks {
     }
 
     /// Records the start of an attempt and returns what to send.
-    fn begin(&self, number: u64) -> Option<Post> {
+    fn begin(&self, number: u64) -> Option<(Arc<Message>, Headers)> {
         let mut log = self.log();
         let message = Arc::clone(&log.get(number)?.message);
-        let (receiver, key) = message.sendable.as_ref().ok()?;
+        let (_, key) = message.sendable.as_ref().ok()?;
         let now = self.clock.now();
         let timestamp = self.clock.unix_at(now).as_secs();
         let headers = key.headers(&self.settings, &message.webhook_id, timestamp, &message.body);
         log.attempt(number, now, headers.clone());
         drop(log);
         self.changes.send_replace(());
-        Some(Post {
-            receiver: receiver.clone(),
-            headers,
-            body: message.body.clone(),
-            timeout: self.settings.timeout,
-        })
+        Some((message, headers))
     }
 
     /// Records the outcome of an attempt.

@@ -7,10 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    body::Bytes,
-    http::{HeaderName, HeaderValue, Request, header},
-};
+use axum::http::{HeaderName, HeaderValue, Request, header};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::watch,
@@ -19,8 +16,7 @@ use tokio::{
 };
 use url::Origin;
 
-use super::Webhooks;
-use crate::http::outgoing::{Client, Target};
+use super::{Webhooks, log::Message};
 
 /// The maximum number of concurrent attempts, each to a different receiver.
 const MAX_ATTEMPTS: usize = 256;
@@ -35,31 +31,27 @@ const MAX_ATTEMPTS_WITH_SEVERAL: usize = 64;
 /// How much of a response body is read and discarded.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
-/// What to send, and how long to wait for the response.
-pub(super) struct Post {
-    pub(super) receiver: Target,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: Bytes,
-    pub(super) timeout: Duration,
-}
+/// The headers of an attempt that differ between webhooks.
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-impl Post {
-    /// Returns the status code of the response, or what went wrong without any part of the URL.
-    async fn send(self, client: &Client) -> Result<u16, String> {
-        let mut request = Request::post("/").header(header::CONTENT_TYPE, "application/json");
-        for (name, value) in self.headers {
-            request = request.header(name, value);
-        }
-        let deadline = Instant::now() + self.timeout;
-        let response = timeout_at(deadline, client.send(&self.receiver, request, self.body))
-            .await
-            .map_err(|_| format!("no response within {} s", self.timeout.as_secs_f64()))??;
-        // Read the body so that the receiver can finish its response. Its content and end do not
-        // matter.
-        let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
-        drop(timeout_at(deadline, body.collect()).await);
-        Ok(response.status.as_u16())
+/// Returns the status code of the response, or what went wrong without any part of the URL.
+async fn send(webhooks: &Webhooks, message: &Message, headers: Headers) -> Result<u16, String> {
+    let (receiver, _) = message.sendable.as_ref().map_err(|refusal| *refusal)?;
+    let mut request = Request::post("/").header(header::CONTENT_TYPE, "application/json");
+    for (name, value) in headers {
+        request = request.header(name, value);
     }
+    let limit = webhooks.settings.timeout;
+    let deadline = Instant::now() + limit;
+    let response = webhooks.client.send(receiver, request, message.body.clone());
+    let response = timeout_at(deadline, response)
+        .await
+        .map_err(|_| format!("no response within {} s", limit.as_secs_f64()))??;
+    // Read the body so that the receiver can finish its response. Its content and end do not
+    // matter.
+    let body = Limited::new(response.body, MAX_RESPONSE_BYTES);
+    drop(timeout_at(deadline, body.collect()).await);
+    Ok(response.status.as_u16())
 }
 
 /// The due deliveries to one receiver, with when each was due.
@@ -146,10 +138,11 @@ impl Sender {
             return false;
         };
         queue.waiting.pop_front();
-        if let Some(post) = self.webhooks.begin(number) {
+        if let Some((message, headers)) = self.webhooks.begin(number) {
             queue.in_progress += 1;
             let webhooks = Arc::clone(&self.webhooks);
-            let id = self.attempts.spawn(async move { post.send(&webhooks.client).await }).id();
+            let attempt = async move { send(&webhooks, &message, headers).await };
+            let id = self.attempts.spawn(attempt).id();
             self.in_progress.insert(id, (number, origin.clone()));
         }
         true

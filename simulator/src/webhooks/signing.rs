@@ -5,7 +5,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::settings::{WebhookScheme, WebhookSettings};
+use super::{
+    sender::Headers,
+    settings::{WebhookScheme, WebhookSettings},
+};
 use crate::runtime::chance::hex;
 
 /// The prefix of a base64 secret in Standard Webhooks.
@@ -53,7 +56,7 @@ impl SigningKey {
         webhook_id: &str,
         timestamp: u64,
         body: &[u8],
-    ) -> Vec<(HeaderName, HeaderValue)> {
+    ) -> Headers {
         let mut headers = Vec::new();
         if settings.scheme == WebhookScheme::Standard {
             let id = HeaderValue::try_from(webhook_id).ok();

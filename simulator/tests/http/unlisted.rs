@@ -29,6 +29,10 @@ async fn reference_images_above_the_limit_are_refused() {
         assert_eq!(violations(&bench, path, body).await, expected, "{path}");
     }
     assert_eq!(bench.sim.counts().accepted, 0);
+    // These are not numbered, so they are unknown fields.
+    for name in ["input_images", "input_image_+5", "input_image_", "input_image5"] {
+        bench.submit("/v1/gen-kontext-pro", &json!({ "prompt": "a fox", name: 1 })).await;
+    }
 }
 
 #[tokio::test]
