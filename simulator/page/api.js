@@ -1,5 +1,7 @@
 // A client of the control interface.
 
+import { readAll } from "./live.js";
+
 const ACTING = "acting-user";
 
 /** The user who makes changes; empty for the simulator's operator. */
@@ -19,10 +21,13 @@ export async function get(path) {
   return read(await fetch(path));
 }
 
+/** Makes a change. What is shown is read again at once. */
 export async function send(method, path, body = {}) {
   const headers = { "content-type": "application/json" };
   if (actingUser.get()) headers["x-acting-user"] = actingUser.get();
-  return read(await fetch(path, { method, headers, body: JSON.stringify(body) }));
+  const changed = await read(await fetch(path, { method, headers, body: JSON.stringify(body) }));
+  readAll();
+  return changed;
 }
 
 const trouble = document.getElementById("trouble");

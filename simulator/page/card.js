@@ -1,78 +1,69 @@
-// The card of a task in the gallery.
+// The card of a task in the gallery, and its picture.
 
-import { attempt, send } from "./api.js";
-import { button, h, setText } from "./dom.js";
-import { credits, span } from "./format.js";
-import { picture } from "./picture.js";
+import { send } from "./api.js";
+import { credits, span, taskHref } from "./format.js";
 import * as time from "./time.js";
+import { Button, html } from "./ui.js";
+import { useState } from "./vendor/hooks.js";
 
 /** Ends a task now, instead of when it would be ready. */
 export function finish(id) {
   return send("POST", `/api/tasks/${encodeURIComponent(id)}/finish`);
 }
 
-export function makeCard(task) {
-  return h(
-    "li",
-    { class: "card" },
-    h(
-      "a",
-      { href: `#/tasks/${encodeURIComponent(task.id)}` },
-      h("div", { class: "frame" }, h("p", { class: "why" }), h("p", { class: "left" })),
-      h("p", { class: "status" }),
-      h("p", { class: "prompt" }),
-      h("p", { class: "ignored" }),
-      h(
-        "p",
-        { class: "meta" },
-        h("span", { class: "operation" }),
-        h("span", { class: "region" }),
-        h("span", { class: "cost" }),
-        h("span", { class: "age" }),
-      ),
-    ),
-    button("Finish now", {
-      class: "finish",
-      "aria-label": `Finish now: ${task.prompt || task.operation}`,
-      click: attempt(() => finish(task.id)),
-    }),
-  );
-}
-
-export function updateCard(card, task) {
-  const part = (name) => card.querySelector(`.${name}`);
-  card.dataset.progress = task.progress;
-  card.dataset.acceptedAt = task.accepted_at;
-  card.dataset.finalAt = task.final_at;
-  setText(part("status"), task.status);
-  setText(part("why"), task.reason ?? "");
-  setText(part("prompt"), task.prompt || "(no prompt)");
-  part("prompt").classList.toggle("none", !task.prompt);
-  const ignored = task.ignored_fields.join(", ");
-  setText(part("ignored"), ignored ? `Ignored: ${ignored}` : "");
-  setText(part("operation"), task.operation);
-  setText(part("region"), task.region);
-  setText(part("cost"), `${credits(task.cost)} credits`);
-  part("finish").hidden = task.progress !== "active";
-  updateTimes(card);
-  const frame = part("frame");
-  if (task.picture && !frame.querySelector("img, video, .none")) {
-    frame.append(picture(task, { loading: "lazy" }));
+/** A picture, or a video with controls. */
+export function Picture({ task, ...rest }) {
+  const [isMissing, setMissing] = useState(false);
+  if (task.media_type.startsWith("video/")) {
+    return html`
+      <video src=${task.picture} controls preload="metadata" aria-label="The task's video" />
+    `;
   }
+  if (isMissing) return html`<p class="none">no longer stored</p>`;
+  const text = task.prompt ? `Placeholder picture for: ${task.prompt}` : "Placeholder picture";
+  return html`
+    <img width=${task.width} height=${task.height} alt=${text} ...${rest} src=${task.picture}
+      onError=${() => setMissing(true)} />
+  `;
 }
 
 /** How long until a task ends. */
-export function timeLeft(finalAt) {
+export function TimeLeft({ task: { progress, final_at: finalAt } }) {
+  time.useTicks();
   const left = finalAt - time.now();
-  if (Number.isNaN(left)) return "";
+  if (progress !== "active" || Number.isNaN(left)) return null;
   const text = left < 1 ? "less than 1 s left" : `${span(left)} left`;
   return time.speed() === 0 ? `${text}, but the clock is stopped` : text;
 }
 
-/** Updates what changes by the passage of time alone. */
-export function updateTimes(card) {
-  const age = time.now() - Number(card.dataset.acceptedAt);
-  setText(card.querySelector(".age"), Number.isNaN(age) ? "" : `${span(age)} ago`);
-  const isActive = card.dataset.progress === "active";
-  setText(card.querySelector(".left"), isActive ? timeLeft(Number(card.dataset.finalAt)) : "");
+function Age({ task: { accepted_at: acceptedAt } }) {
+  time.useTicks();
+  const age = time.now() - acceptedAt;
+  return Number.isNaN(age) ? null : `${span(age)} ago`;
+}
+
+export function Card({ task }) {
+  const { id, prompt, operation, ignored_fields: ignored } = task;
+  return html`
+    <li class="card" data-key=${id} data-progress=${task.progress}>
+      <a href=${taskHref(id)}>
+        <div class="frame">
+          <p class="why">${task.reason}</p>
+          <p class="left"><${TimeLeft} task=${task} /></p>
+          ${task.picture && html`<${Picture} task=${task} loading="lazy" />`}
+        </div>
+        <p class="status">${task.status}</p>
+        <p class=${prompt ? "prompt" : "prompt none"}>${prompt || "(no prompt)"}</p>
+        <p class="ignored">${ignored.length > 0 && `Ignored: ${ignored.join(", ")}`}</p>
+        <p class="meta">
+          <span class="operation">${operation}</span>
+          <span>${task.region}</span>
+          <span>${credits(task.cost)} credits</span>
+          <span class="age"><${Age} task=${task} /></span>
+        </p>
+      </a>
+      <${Button} class="finish" aria-label=${`Finish now: ${prompt || operation}`}
+        hidden=${task.progress !== "active"} click=${() => finish(id)}>Finish now<//>
+    </li>
+  `;
 }

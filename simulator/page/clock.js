@@ -1,9 +1,10 @@
 // The clock: its time and speed.
 
-import { attempt, get, send } from "./api.js";
-import { button, field, h, setText } from "./dom.js";
+import { get, send } from "./api.js";
 import { span } from "./format.js";
+import { useLive } from "./live.js";
 import * as time from "./time.js";
+import { Button, Field, Form, html } from "./ui.js";
 
 const STEPS = [
   ["1 second", 1],
@@ -14,83 +15,37 @@ const STEPS = [
   ["1 day", 86400],
 ];
 
-function mount(root) {
-  const now = h("p", { class: "face" });
-  const since = h("p", { class: "note" });
-  const speed = h("input", {
-    type: "number",
-    name: "speed",
-    min: "0",
-    max: "100000",
-    step: "any",
-    value: "1",
-    required: true,
+export function Clock() {
+  time.useTicks();
+  const reading = useLive(["clock"], async () => {
+    const found = await get("/api/clock");
+    time.set(found);
+    return found;
   });
-  const seconds = h("input", {
-    type: "number",
-    name: "seconds",
-    min: "0",
-    step: "any",
-    value: "30",
-    required: true,
-  });
-  let started = NaN;
-
-  function update(reading) {
-    started = reading.now - reading.since_start;
-    time.set(reading);
-    if (document.activeElement !== speed) speed.value = reading.speed;
-    draw();
-  }
-  function draw() {
-    setText(now, time.text());
-    if (!Number.isNaN(started))
-      setText(since, `${span(time.now() - started)} since the simulator started, on its clock`);
-  }
-  const step = (by) =>
-    attempt(async () => update(await send("POST", "/api/clock/advance", { seconds: by() })));
-
-  root.append(
-    h(
-      "p",
-      { class: "note" },
-      "Tasks, delivery URLs and spending limits follow this clock. It never runs backwards.",
-    ),
-    now,
-    since,
-    h("h3", {}, "Speed"),
-    h(
-      "form",
-      {
-        class: "row",
-        submit: attempt(async () =>
-          update(await send("PUT", "/api/clock", { speed: speed.valueAsNumber })),
-        ),
-      },
-      field(
-        "Seconds per real second",
-        speed,
-        "1 is real time, 60 is a minute per second, 0 stops the clock.",
-      ),
-      h("button", { type: "submit" }, "Set speed"),
-    ),
-    h("h3", {}, "Advance"),
-    h(
-      "div",
-      { class: "row" },
-      STEPS.map(([text, by]) => button(text, { click: step(() => by) })),
-    ),
-    h(
-      "form",
-      { class: "row", submit: step(() => seconds.valueAsNumber) },
-      field("Seconds", seconds),
-      h("button", { type: "submit" }, "Advance"),
-    ),
-  );
-  time.onTick(() => {
-    if (!root.hidden) draw();
-  });
-  return { read: async () => update(await get("/api/clock")) };
+  const advance = (seconds) => send("POST", "/api/clock/advance", { seconds });
+  const passed = reading && time.now() - (reading.now - reading.since_start);
+  return html`
+    <p class="note">
+      Tasks, delivery URLs and spending limits follow this clock. It never runs backwards.
+    </p>
+    <p class="face">${time.text()}</p>
+    <p class="note">
+      ${reading && `${span(passed)} since the simulator started, on its clock`}
+    </p>
+    <h3>Speed</h3>
+    <${Form} action="Set speed"
+      submit=${({ speed }) => send("PUT", "/api/clock", { speed: Number(speed) })}>
+      <${Field} label="Seconds per real second" name="speed" type="number" min="0" max="100000"
+        step="any" defaultValue=${reading?.speed ?? 1} required
+        hint="1 is real time, 60 is a minute per second, 0 stops the clock." />
+    <//>
+    <h3>Advance</h3>
+    <div class="row">
+      ${STEPS.map(([text, by]) => html`<${Button} click=${() => advance(by)}>${text}<//>`)}
+    </div>
+    <${Form} action="Advance" keepsValues submit=${({ seconds }) => advance(Number(seconds))}>
+      <${Field} label="Seconds" name="seconds" type="number" min="0" step="any" defaultValue="30"
+        required />
+    <//>
+  `;
 }
-
-export const clock = { title: "Clock", parts: ["clock"], mount };

@@ -1,22 +1,21 @@
 // The contract, in Swagger UI. It is large, so it is loaded when this section is opened.
 
-import { showError, get } from "./api.js";
-import { h } from "./dom.js";
+import { get, showError } from "./api.js";
 import { findKey } from "./service.js";
+import { html, Loading } from "./ui.js";
+import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { layout, watch } from "./viewer.js";
 
+const element = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
 function load() {
-  const style = h("link", { rel: "stylesheet", href: "/swagger-ui/swagger-ui.css" });
+  const href = "/swagger-ui/swagger-ui.css";
   // Before our own style sheets, which override the viewer's rules for the page.
-  document.head.prepend(style);
+  document.head.prepend(element("link", { rel: "stylesheet", href }));
   return new Promise((resolve, reject) => {
-    document.head.append(
-      h("script", {
-        src: "/swagger-ui/swagger-ui-bundle.js",
-        load: resolve,
-        error: () => reject(new Error("Could not load the documentation viewer")),
-      }),
-    );
+    const onerror = () => reject(new Error("Could not load the documentation viewer"));
+    const src = "/swagger-ui/swagger-ui-bundle.js";
+    document.head.append(element("script", { src, onload: resolve, onerror }));
   });
 }
 
@@ -81,11 +80,16 @@ async function view(node) {
   });
 }
 
-function mount(root) {
-  const node = h("div", { class: "viewer" }, h("p", { class: "none" }, "Loading the contract…"));
-  root.append(node);
-  view(node).catch(showError);
-  return { read: async () => {} };
+export function Docs() {
+  const node = useRef(null);
+  const [isLoading, setLoading] = useState(true);
+  useEffect(() => {
+    view(node.current)
+      .catch(showError)
+      .finally(() => setLoading(false));
+  }, []);
+  return html`
+    ${isLoading && html`<${Loading} />`}
+    <div class="viewer" ref=${node} />
+  `;
 }
-
-export const docs = { title: "Documentation", parts: [], mount };

@@ -1,18 +1,17 @@
 // What the details of a task show: its facts, its timeline, its request and its result.
 
-import { h } from "./dom.js";
-import { credits, moment, span, times } from "./format.js";
-import { picture } from "./picture.js";
-import { timeline } from "./timeline.js";
+import { Picture, TimeLeft } from "./card.js";
+import { clockTime, credits, moment, seconds, span, times } from "./format.js";
+import { Facts, html } from "./ui.js";
 
-function facts(task) {
-  const rows = [
-    ["Status", h("span", { class: "chip", "data-progress": task.progress }, task.status)],
+function factsOf(task) {
+  return [
+    ["Status", html`<span class="chip" data-progress=${task.progress}>${task.status}</span>`],
     ["Reason", task.reason ?? ""],
-    ["Time left", task.progress === "active" ? h("span", { class: "left" }) : ""],
+    ["Time left", task.progress === "active" ? html`<${TimeLeft} task=${task} />` : ""],
     ["Prompt", task.prompt],
-    ["Id", h("code", {}, task.id)],
-    ["Operation", h("code", {}, task.operation)],
+    ["Id", html`<code>${task.id}</code>`],
+    ["Operation", html`<code>${task.operation}</code>`],
     ["Region", task.region],
     ["Project", [task.organization, task.project].filter(Boolean).join(" / ")],
     ["Cost", `${credits(task.cost)} credits`],
@@ -26,69 +25,87 @@ function facts(task) {
     ],
     ["Polled", times(task.polls)],
     ["Delivered", times(task.deliveries)],
-  ];
-  return h(
-    "dl",
-    { class: "facts" },
-    rows
-      .filter(([, value]) => value !== "")
-      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
-  );
+  ].filter(([, value]) => value !== "");
 }
 
-function ignored({ ignored_fields: names }) {
-  if (names.length === 0) return null;
-  return h(
-    "p",
-    { class: "warning" },
-    `The operation has no field ${names.join(", ")}. `,
-    "The simulator ignored what the request has there.",
-  );
-}
+const DESCRIPTIONS = {
+  accepted: (_, task) => `Accepted, and charged ${credits(task.cost)} credits`,
+  polled: (detail) => `Polled: ${detail}`,
+  "poll-failed": (detail) => `The fault ${detail} replaced the response to a poll`,
+  ended: (detail) => `Ended: ${detail}`,
+  delivered: () => "Delivered completely",
+  "delivery-failed": (detail) => `The fault ${detail} broke a delivery`,
+  "webhook-sent": (detail) => `Webhook ${detail}`,
+  "webhook-failed": (detail) => `Webhook failed ${detail}`,
+};
 
-/** What is missing when the request is sent again. */
-function secrets({ request }) {
-  const isRedacted = Object.values(request).includes("[redacted]");
-  const text = "Secrets are not stored. The copied and the repeated request are without them.";
-  return isRedacted ? h("p", { class: "note" }, text) : null;
+const isTrouble = (event, task) =>
+  event.endsWith("-failed") || (event === "ended" && task.progress === "failed");
+
+function Entry({ entry: { event, detail, count: number, at, last_at: lastAt }, task }) {
+  const describe = DESCRIPTIONS[event] ?? ((text) => `${event} ${text}`);
+  const last = `, ${times(number)}, last after ${seconds(lastAt - task.accepted_at)}`;
+  return html`
+    <li data-event=${event} data-trouble=${isTrouble(event, task) ? "yes" : "no"}>
+      <time title=${moment(at)}>${clockTime(at)}</time>
+      <span class="after">+${seconds(at - task.accepted_at)}</span>
+      <span>${describe(detail, task)}${number > 1 && last}</span>
+    </li>
+  `;
 }
 
 /** The images of the request that are still stored. */
-function images(task) {
-  const shown = task.images.map(({ field, is_mask, width, height, file }) =>
-    h(
-      "figure",
-      {},
-      h("img", { src: file, width, height, alt: `The image in ${field}` }),
-      h("figcaption", {}, h("code", {}, field), ` ${is_mask ? "mask, " : ""}${width} × ${height}`),
-    ),
-  );
-  return shown.length > 0 ? h("div", { class: "images" }, shown) : null;
+function Images({ images }) {
+  const figure = ({ field, is_mask: isMask, width, height, file }) => html`
+    <figure>
+      <img src=${file} width=${width} height=${height} alt=${`The image in ${field}`} />
+      <figcaption><code>${field}</code>${isMask ? " mask," : ""} ${width} × ${height}</figcaption>
+    </figure>
+  `;
+  return images.length > 0 && html`<div class="images">${images.map(figure)}</div>`;
 }
 
-function json(label, value) {
-  return h("pre", { tabindex: "0", "aria-label": label }, JSON.stringify(value, null, 2));
-}
+const Json = ({ label, value }) => html`
+  <pre tabindex="0" aria-label=${label}>${JSON.stringify(value, null, 2)}</pre>
+`;
 
 /** The result as the control interface has it. Only polls return the signed URL. */
-function result({ status, progress, picture: url, media_type, width, height }) {
-  return progress === "ready" ? { status, picture: url, media_type, width, height } : { status };
+function result({ status, progress, picture, media_type, width, height }) {
+  return progress === "ready" ? { status, picture, media_type, width, height } : { status };
 }
 
-/** The parts of the details. `frame` is the element for the picture. */
-export function sections(task, frame) {
-  if (task.picture && !frame.firstElementChild) frame.append(picture(task));
-  return [
-    frame,
-    facts(task),
-    ignored(task),
-    h("h3", {}, "Timeline"),
-    timeline(task),
-    h("h3", {}, "Request"),
-    secrets(task),
-    images(task),
-    json("Request", task.request),
-    h("h3", {}, "Result"),
-    json("Result", result(task)),
-  ].filter(Boolean);
+export function Content({ task }) {
+  const ignored = task.ignored_fields.join(", ");
+  const isRedacted = Object.values(task.request).includes("[redacted]");
+  return html`
+    <div class="task">
+      <figure class="result">${task.picture && html`<${Picture} task=${task} />`}</figure>
+      <${Facts} rows=${factsOf(task)} />
+      ${
+        ignored &&
+        html`
+          <p class="warning">
+            The operation has no field ${ignored}. The simulator ignored what the request has there.
+          </p>
+        `
+      }
+      <h3>Timeline</h3>
+      <ol class="timeline" aria-label="Timeline, oldest first">
+        ${task.timeline.map((entry) => html`<${Entry} entry=${entry} task=${task} />`)}
+      </ol>
+      <h3>Request</h3>
+      ${
+        isRedacted &&
+        html`
+          <p class="note">
+            Secrets are not stored. The copied and the repeated request are without them.
+          </p>
+        `
+      }
+      <${Images} images=${task.images} />
+      <${Json} label="Request" value=${task.request} />
+      <h3>Result</h3>
+      <${Json} label="Result" value=${result(task)} />
+    </div>
+  `;
 }

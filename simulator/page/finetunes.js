@@ -1,81 +1,50 @@
 // Finetunes, which requests name in `finetune_id`.
 
-import { attempt, get, send } from "./api.js";
-import { button, field, h, redraw, select, setOptions, table } from "./dom.js";
+import { get, send } from "./api.js";
+import { useLive } from "./live.js";
+import { Button, Field, Form, html, Table } from "./ui.js";
 
 const path = (organization, name) =>
   `/api/organizations/${encodeURIComponent(organization)}/finetunes/${encodeURIComponent(name)}`;
 
-function mount(root) {
-  const list = h("div");
-  const where = select({ name: "organization" }, []);
-  const name = h("input", { name: "name", required: true, autocomplete: "off" });
-  const shared = h("input", { type: "checkbox", name: "shared" });
-  const change = (work) =>
-    attempt(async () => {
-      await work();
-      await read();
-    });
-  root.append(
-    h(
-      "p",
-      { class: "note" },
-      "Fine-tuned models (LoRAs), which requests name in finetune_id. Other organizations can " +
-        "use a shared one with the organization's id as a prefix.",
-    ),
-    list,
-    h(
-      "form",
-      {
-        class: "panel",
-        submit: change(() =>
-          send("PUT", path(where.value, name.value), { shared: shared.checked }),
-        ),
-      },
-      h("h3", {}, "New finetune"),
-      h(
-        "div",
-        { class: "row" },
-        field("Organization", where),
-        field("Name", name),
-        h("label", { class: "check" }, shared, "shared"),
-        h("button", { type: "submit" }, "Add"),
-      ),
-    ),
-  );
-
-  async function read() {
-    const { organizations } = await get("/api/organizations");
-    setOptions(
-      where,
-      organizations.map(({ id, name: shown }) => [id, shown]),
-    );
-    const rows = organizations.flatMap(({ id, name: shown, finetunes }) =>
-      finetunes.map((finetune) => [
-        h("code", {}, finetune.name),
-        shown,
-        finetune.shared ? h("code", {}, `${id}/${finetune.name}`) : "not shared",
-        h(
-          "span",
-          { class: "row" },
-          button(finetune.shared ? "Stop sharing" : "Share", {
-            "aria-label": `${finetune.shared ? "Stop sharing" : "Share"} ${finetune.name}`,
-            click: change(() => send("PUT", path(id, finetune.name), { shared: !finetune.shared })),
-          }),
-          button("Remove", {
-            class: "danger",
-            "aria-label": `Remove ${finetune.name}`,
-            click: change(() => send("DELETE", path(id, finetune.name))),
-          }),
-        ),
-      ]),
-    );
-    const data = organizations.map(({ id, finetunes }) => [id, finetunes]);
-    redraw(list, data, () =>
-      table("All finetunes", ["Name", "Organization", "For others", ""], rows),
-    );
-  }
-  return { read };
+function actions(organization, { name, shared }) {
+  const label = shared ? "Stop sharing" : "Share";
+  const share = () => send("PUT", path(organization, name), { shared: !shared });
+  const remove = () => send("DELETE", path(organization, name));
+  return html`
+    <span class="row">
+      <${Button} aria-label=${`${label} ${name}`} click=${share}>${label}<//>
+      <${Button} class="danger" aria-label=${`Remove ${name}`} click=${remove}>Remove<//>
+    </span>
+  `;
 }
 
-export const finetunes = { title: "Finetunes", parts: ["accounts"], mount };
+export function Finetunes() {
+  const found = useLive(["accounts"], () => get("/api/organizations"));
+  const organizations = found?.organizations ?? [];
+  const rows = organizations.flatMap(({ id, name: shown, finetunes }) =>
+    finetunes.map((finetune) => [
+      `${id}/${finetune.name}`,
+      html`<code>${finetune.name}</code>`,
+      shown,
+      finetune.shared ? html`<code>${id}/${finetune.name}</code>` : "not shared",
+      actions(id, finetune),
+    ]),
+  );
+  const add = ({ organization, name, shared }) =>
+    send("PUT", path(organization, name), { shared: shared !== undefined });
+  return html`
+    <p class="note">
+      Fine-tuned models (LoRAs), which requests name in finetune_id. Other organizations can
+      use a shared one with the organization's id as a prefix.
+    </p>
+    <${Table} caption="All finetunes" columns=${["Name", "Organization", "For others", ""]}
+      rows=${found && rows} />
+    <${Form} heading=${html`<h3>New finetune</h3>`} action="Add" submit=${add}>
+      <${Field} label="Organization" name="organization"
+        options=${organizations.map(({ id, name }) => [id, name])} />
+      <${Field} label="Name" name="name" required />
+      <label class="check"><input type="checkbox" name="shared" />shared</label>
+    <//>
+  `;
+}

@@ -44,3 +44,15 @@ export function moment(seconds) {
     .replace("T", " ")
     .replace(/\.\d+Z$/, " UTC");
 }
+
+/** The address of a task's details on this page. */
+export const taskHref = (id) => `#/tasks/${encodeURIComponent(id)}`;
+
+/** A text, indented if it is JSON. */
+export function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

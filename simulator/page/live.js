@@ -1,64 +1,78 @@
 // Live updates. The simulator pushes what has changed, and only the visible parts are read again,
 // at most a few times per second.
 
+import { useContext, useEffect, useState } from "./vendor/hooks.js";
+import { createContext } from "./vendor/preact.js";
+
 const PAUSE = 300;
-const readers = new Map();
+const readers = new Set();
+
+/** Whether the section of a view is the visible one. */
+export const Shown = createContext(true);
 
 /**
- * Calls `read` whenever one of `parts` changes while `isShown` returns true. Returns a function
- * that reads at once.
+ * What `load` has returned last, or `null` before. It is called while the view is visible: at once,
+ * and whenever one of these parts or `inputs` changes.
  */
-export function follow(parts, isShown, read) {
-  const reader = { parts, isShown, read, pending: false, running: false, last: 0 };
-  readers.set(read, reader);
-  return () => wake(reader, 0);
+export function useLive(parts, load, inputs = []) {
+  const isShown = useContext(Shown);
+  const [found, setFound] = useState(null);
+  useEffect(() => {
+    if (!isShown) return undefined;
+    const read = async () => {
+      const loaded = await load();
+      if (readers.has(reader)) setFound(loaded);
+    };
+    const reader = { parts, read, last: Promise.resolve(), next: null };
+    readers.add(reader);
+    wake(reader);
+    return () => readers.delete(reader);
+  }, [isShown, ...inputs]);
+  return found;
 }
 
-function wake(reader, pause = PAUSE) {
-  if (reader.pending) return;
-  reader.pending = true;
-  if (reader.running) return;
-  const wait = Math.max(0, reader.last + pause - performance.now());
-  setTimeout(() => run(reader), wait);
+/** Reads everything that is visible. */
+export function readAll() {
+  for (const reader of readers) wake(reader);
+}
+
+/** Reads once the last reading has ended, and a pause after it. */
+function wake(reader) {
+  reader.next ??= reader.last.then(() => {
+    reader.next = null;
+    reader.last = run(reader);
+  });
 }
 
 async function run(reader) {
-  reader.pending = false;
-  if (!reader.isShown()) return;
-  reader.running = true;
+  if (!readers.has(reader)) return;
   try {
     await reader.read();
   } catch (error) {
     // The next change retries. If the simulator is gone, the indicator next to the clock shows it.
     console.info("could not read:", error.message);
   }
-  reader.last = performance.now();
-  reader.running = false;
-  if (reader.pending) {
-    reader.pending = false;
-    wake(reader);
-  }
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
 }
 
-const indicator = document.getElementById("live");
-
-function showConnection(isLive) {
-  indicator.dataset.live = isLive ? "yes" : "no";
-  indicator.textContent = isLive ? "live" : "not connected";
-}
-
-export function connect() {
-  const source = new EventSource("/api/events");
-  source.addEventListener("open", () => {
-    showConnection(true);
-    // Catches up on changes while disconnected.
-    for (const reader of readers.values()) wake(reader);
-  });
-  source.addEventListener("error", () => showConnection(false));
-  source.addEventListener("change", (event) => {
-    const changed = JSON.parse(event.data);
-    for (const reader of readers.values()) {
-      if (reader.parts.some((part) => changed.includes(part))) wake(reader);
-    }
-  });
+/** Whether the simulator pushes changes; `null` before the first answer. */
+export function useConnection() {
+  const [isLive, setLive] = useState(null);
+  useEffect(() => {
+    const source = new EventSource("/api/events");
+    source.addEventListener("open", () => {
+      setLive(true);
+      // Catches up on changes while disconnected.
+      readAll();
+    });
+    source.addEventListener("error", () => setLive(false));
+    source.addEventListener("change", (event) => {
+      const changed = JSON.parse(event.data);
+      for (const reader of readers) {
+        if (reader.parts.some((part) => changed.includes(part))) wake(reader);
+      }
+    });
+    return () => source.close();
+  }, []);
+  return isLive;
 }

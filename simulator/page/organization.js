@@ -1,138 +1,68 @@
 // An organization: its projects, members and credits.
 
-import { attempt, send } from "./api.js";
-import { button, field, h, select, table } from "./dom.js";
+import { send } from "./api.js";
 import { count, credits, words } from "./format.js";
-import { projectPanel } from "./project.js";
+import { Project } from "./project.js";
+import { Button, Field, Form, html, Table } from "./ui.js";
 
-export function organizationPanel(organization, { roles, cap, read }) {
-  const path = `/api/organizations/${encodeURIComponent(organization.id)}`;
-  const change = (method, rest, body) =>
-    attempt(async (event) => {
-      await send(method, path + rest(event), body(event));
-      await read(true);
-    });
-  const amount = h("input", { type: "number", min: "0.01", step: "0.01", required: true });
-  const project = h("input", { required: true, autocomplete: "off" });
-  const user = h("input", { required: true, autocomplete: "off" });
-  const role = select(
-    {},
-    roles.map((name) => [name, words(name)]),
-    "developer",
-  );
-  const place = select(
-    {},
-    [["", "the organization"], ...organization.projects.map(({ id, name }) => [id, name])],
-    "",
-  );
-  const members = organization.members.map((member) => [
-    member.user,
-    [
-      words(member.role),
-      ...Object.entries(member.projects).map(([id, own]) => `${words(own)} in ${id}`),
-    ].join(", "),
-    button("Remove", {
-      class: "danger",
-      "aria-label": `Remove ${member.user}`,
-      click: change(
-        "DELETE",
-        () => `/members/${encodeURIComponent(member.user)}`,
-        () => ({}),
-      ),
-    }),
+function Members({ path, organization: { name, members, projects }, roles }) {
+  const memberPath = (user) => `${path}/members/${encodeURIComponent(user)}`;
+  const rows = members.map(({ user, role, projects: own }) => [
+    user,
+    user,
+    [words(role), ...Object.entries(own).map(([id, one]) => `${words(one)} in ${id}`)].join(", "),
+    html`
+      <${Button} class="danger" aria-label=${`Remove ${user}`}
+        click=${() => send("DELETE", memberPath(user))}>Remove<//>
+    `,
   ]);
-  return h(
-    "section",
-    { class: "organization", "aria-label": organization.name },
-    h(
-      "header",
-      { class: "row" },
-      h("h3", {}, organization.name),
-      h("p", { class: "balance" }, h("strong", {}, credits(organization.balance)), " credits left"),
-      h(
-        "p",
-        { class: "note" },
-        "owner ",
-        h("code", {}, organization.owner),
-        ", id ",
-        h("code", {}, organization.id),
-      ),
-    ),
-    h(
-      "div",
-      { class: "panels" },
-      organization.projects.map((one) => projectPanel(path, one, cap, read)),
-    ),
-    h(
-      "details",
-      {},
-      h("summary", {}, `Members (${count(organization.members.length)}), credits and new projects`),
-      h(
-        "div",
-        { class: "panels" },
-        h(
-          "div",
-          { class: "panel" },
-          h("h4", {}, "Members"),
-          table(
-            `Members of ${organization.name}`,
-            ["User", "Roles", ""],
-            members,
-            "Only the owner.",
-          ),
-          h(
-            "form",
-            {
-              class: "row",
-              submit: change(
-                "PUT",
-                () => `/members/${encodeURIComponent(user.value)}`,
-                () => ({ role: role.value, project: place.value || null }),
-              ),
-            },
-            field("User", user),
-            field("Role", role),
-            field("In", place),
-            h("button", { type: "submit" }, "Assign role"),
-          ),
-        ),
-        h(
-          "div",
-          { class: "panel" },
-          h("h4", {}, "Add credits"),
-          h(
-            "form",
-            {
-              class: "row",
-              submit: change(
-                "POST",
-                () => "/credits",
-                () => ({ amount: amount.valueAsNumber }),
-              ),
-            },
-            field("Credits", amount),
-            h("button", { type: "submit" }, "Add"),
-          ),
-        ),
-        h(
-          "div",
-          { class: "panel" },
-          h("h4", {}, "New project"),
-          h(
-            "form",
-            {
-              class: "row",
-              submit: change(
-                "POST",
-                () => "/projects",
-                () => ({ name: project.value }),
-              ),
-            },
-            field("Name", project),
-            h("button", { type: "submit" }, "Create project"),
-          ),
-        ),
-      ),
-    ),
-  );
+  const places = [["", "the organization"], ...projects.map(({ id, name }) => [id, name])];
+  const assign = ({ user, role, project }) =>
+    send("PUT", memberPath(user), { role, project: project || null });
+  return html`
+    <div class="panel">
+      <h4>Members</h4>
+      <${Table} caption=${`Members of ${name}`} columns=${["User", "Roles", ""]} rows=${rows}
+        none="Only the owner." />
+      <${Form} action="Assign role" submit=${assign}>
+        <${Field} label="User" name="user" required />
+        <${Field} label="Role" name="role" chosen="developer"
+          options=${roles.map(({ role }) => [role, words(role)])} />
+        <${Field} label="In" name="project" options=${places} />
+      <//>
+    </div>
+  `;
+}
+
+export function Organization({ organization, roles, cap }) {
+  const { id, name, owner, balance, members, projects } = organization;
+  const path = `/api/organizations/${encodeURIComponent(id)}`;
+  const add = ({ amount }) => send("POST", `${path}/credits`, { amount: Number(amount) });
+  const create = (project) => send("POST", `${path}/projects`, project);
+  return html`
+    <section class="organization" aria-label=${name}>
+      <header class="row">
+        <h3>${name}</h3>
+        <p class="balance"><strong>${credits(balance)}</strong> credits left</p>
+        <p class="note">owner <code>${owner}</code>, id <code>${id}</code></p>
+      </header>
+      <div class="panels">
+        ${projects.map(
+          (one) => html`<${Project} key=${one.id} project=${one} under=${path} cap=${cap} />`,
+        )}
+      </div>
+      <details>
+        <summary>Members (${count(members.length)}), credits and new projects</summary>
+        <div class="panels">
+          <${Members} path=${path} organization=${organization} roles=${roles} />
+          <${Form} heading=${html`<h4>Add credits</h4>`} action="Add" submit=${add}>
+            <${Field} label="Credits" name="amount" type="number" min="0.01" step="0.01" required />
+          <//>
+          <${Form} heading=${html`<h4>New project</h4>`} action="Create project" submit=${create}>
+            <${Field} label="Name" name="name" required />
+          <//>
+        </div>
+      </details>
+    </section>
+  `;
 }

@@ -1,7 +1,7 @@
 // Presets of faults: situations that a client should survive.
 
-import { attempt, send } from "./api.js";
-import { h, keyed } from "./dom.js";
+import { send } from "./api.js";
+import { Button, html } from "./ui.js";
 
 const PRESETS = [
   {
@@ -36,47 +36,30 @@ const PRESETS = [
   },
 ];
 
-/** The active rules of a preset, without those that were added twice. */
-function activeRules({ rules }, context) {
-  return rules.map((text) => context.rules.find((rule) => rule.text === text)).filter(Boolean);
+/** A preset is on if all its rules are active, which does not count those that were added twice. */
+function Preset({ preset: { name, effect, rules }, active }) {
+  const own = rules.map((text) => active.find((rule) => rule.text === text)).filter(Boolean);
+  const isOn = own.length === rules.length;
+  const toggle = async () => {
+    const missing = rules.filter((text) => !own.some((rule) => rule.text === text));
+    for (const rule of isOn ? own : []) await send("DELETE", `/api/faults/${rule.id}`);
+    for (const rule of missing) await send("POST", "/api/faults", { rule });
+  };
+  return html`
+    <li data-key=${name}>
+      <${Button} class="preset" aria-pressed=${own.length > 0 && !isOn ? "mixed" : isOn}
+        click=${toggle}>
+        <strong>${name}</strong>
+        <small>${effect}</small>
+      <//>
+    </li>
+  `;
 }
 
-function make(preset, context) {
-  const toggle = h(
-    "button",
-    {
-      type: "button",
-      class: "preset",
-      "aria-pressed": "false",
-      click: attempt(async () => {
-        const active = activeRules(preset, context);
-        const isOn = active.length === preset.rules.length;
-        const missing = preset.rules.filter((text) => !active.some((rule) => rule.text === text));
-        for (const rule of isOn ? active : []) await send("DELETE", `/api/faults/${rule.id}`);
-        for (const rule of missing) await send("POST", "/api/faults", { rule });
-        await context.read();
-      }),
-    },
-    h("strong", {}, preset.name),
-    h("small", {}, preset.effect),
-  );
-  return h("li", {}, toggle);
-}
-
-/** The list of presets, and a function that updates it. */
-export function presets(context) {
-  const element = h("ul", { class: "presets", "aria-label": "Presets" });
-  const update = () =>
-    keyed(
-      element,
-      PRESETS,
-      ({ name }) => name,
-      (preset) => make(preset, context),
-      (item, preset) => {
-        const active = activeRules(preset, context).length;
-        const isOn = active === preset.rules.length;
-        item.firstElementChild.setAttribute("aria-pressed", active > 0 && !isOn ? "mixed" : isOn);
-      },
-    );
-  return { element, update };
+export function Presets({ rules }) {
+  return html`
+    <ul class="presets" aria-label="Presets">
+      ${PRESETS.map((preset) => html`<${Preset} preset=${preset} active=${rules} />`)}
+    </ul>
+  `;
 }

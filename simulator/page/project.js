@@ -1,8 +1,8 @@
 // A project: its spending, limits and endpoints.
 
-import { attempt, send } from "./api.js";
-import { button, field, h } from "./dom.js";
+import { send } from "./api.js";
 import { count, credits } from "./format.js";
+import { Button, Field, Form, html } from "./ui.js";
 
 const PERIODS = [
   ["daily", "Today"],
@@ -10,105 +10,68 @@ const PERIODS = [
   ["monthly", "This month"],
 ];
 
-function usage(project) {
-  return h(
-    "dl",
-    { class: "usage" },
-    PERIODS.map(([period, name]) => {
-      const [spent, limit] = [project.spent[period], project.limits[period]];
-      const most = limit === null ? "" : ` of ${credits(limit)}`;
-      const text = `${credits(spent)}${most} credits spent`;
-      const meter =
-        limit === null
-          ? null
-          : h("meter", {
-              min: 0,
-              max: Math.max(limit, 0.01),
-              high: limit * 0.9,
-              optimum: 0,
-              value: spent,
-              "aria-label": `${name}: ${text}`,
-            });
-      return h("div", {}, h("dt", {}, name), h("dd", {}, text, meter));
-    }),
-  );
+function Spending({ name, spent, limit }) {
+  const most = limit === null ? "" : ` of ${credits(limit)}`;
+  const text = `${credits(spent)}${most} credits spent`;
+  const meter = html`
+    <meter min="0" max=${Math.max(limit, 0.01)} high=${limit * 0.9} optimum="0" value=${spent}
+      aria-label=${`${name}: ${text}`} />
+  `;
+  return html`<div><dt>${name}</dt><dd>${text}${limit !== null && meter}</dd></div>`;
 }
 
 /** An empty field means no limit. */
-const limit = (input) => (input.value === "" ? null : input.valueAsNumber);
+const limitOf = (text) => (text === "" ? null : Number(text));
 
-export function projectPanel(organization, project, cap, read) {
-  const path = `${organization}/projects/${encodeURIComponent(project.id)}`;
-  const put = (rest, body) =>
-    attempt(async () => {
-      await send("PUT", path + rest, body());
-      await read(true);
-    });
-  const number = (value, properties) =>
-    h("input", {
-      type: "number",
-      min: "0",
-      value: value ?? "",
-      placeholder: "none",
-      ...properties,
-    });
-  const inputs = Object.fromEntries(
-    PERIODS.map(([period]) => [period, number(project.limits[period], { step: "0.01" })]),
-  );
-  const endpoints = h("input", {
-    value: project.endpoints?.join(", ") ?? "",
-    placeholder: "all",
-    autocomplete: "off",
-  });
-  const most = number(project.max_active_tasks, { step: "1", placeholder: String(cap) });
-  const patterns = () => endpoints.value.split(/[\s,]+/).filter(Boolean);
-  return h(
-    "section",
-    { class: "panel", "aria-label": `Project ${project.name}` },
-    h("h4", {}, project.name),
-    usage(project),
-    h(
-      "p",
-      { class: "note" },
-      `${count(project.active_tasks)} of ${count(project.max_active_tasks ?? cap)} active tasks, `,
-      `${count(project.keys.length)} ${project.keys.length === 1 ? "key" : "keys"}, `,
-      project.endpoints
-        ? `access to ${project.endpoints.join(", ") || "no endpoints"}`
-        : "access to all endpoints",
-    ),
-    h(
-      "details",
-      {},
-      h("summary", {}, "Change"),
-      h(
-        "form",
-        {
-          class: "row",
-          submit: put("/limits", () =>
-            Object.fromEntries(PERIODS.map(([period]) => [period, limit(inputs[period])])),
-          ),
-        },
-        PERIODS.map(([period]) =>
-          field(`${period[0].toUpperCase()}${period.slice(1)} limit`, inputs[period]),
-        ),
-        h("button", { type: "submit" }, "Set limits"),
-      ),
-      h(
-        "form",
-        { class: "row", submit: put("/endpoints", () => ({ endpoints: patterns() })) },
-        field("Endpoints", endpoints, "Names, or prefixes such as gen-2-*. Empty denies all."),
-        h("button", { type: "submit" }, "Set endpoints"),
-        button("Allow all", { click: put("/endpoints", () => ({ endpoints: null })) }),
-      ),
-      h(
-        "form",
-        {
-          class: "row",
-          submit: put("/max_active_tasks", () => ({ max_active_tasks: limit(most) })),
-        },
-        field("Maximum of active tasks", most),
-        h("button", { type: "submit" }, "Set maximum"),
-      ),
-    ),
-  );
+const Limit = ({ limit, ...rest }) => html`
+  <${Field} type="number" min="0" defaultValue=${limit ?? ""} placeholder="none" ...${rest} />
+`;
+
+export function Project({ project, under, cap }) {
+  const { name, spent, limits, endpoints, keys, max_active_tasks: maximum } = project;
+  const path = `${under}/projects/${encodeURIComponent(project.id)}`;
+  const setLimits = (values) => {
+    const set = PERIODS.map(([period]) => [period, limitOf(values[period])]);
+    return send("PUT", `${path}/limits`, Object.fromEntries(set));
+  };
+  const setEndpoints = (patterns) => send("PUT", `${path}/endpoints`, { endpoints: patterns });
+  const setMaximum = (values) =>
+    send("PUT", `${path}/max_active_tasks`, { max_active_tasks: limitOf(values.maximum) });
+  const access = endpoints ? endpoints.join(", ") || "no endpoints" : "all endpoints";
+  return html`
+    <section class="panel" aria-label=${`Project ${name}`}>
+      <h4>${name}</h4>
+      <dl class="usage">
+        ${PERIODS.map(
+          ([period, shown]) =>
+            html`<${Spending} name=${shown} spent=${spent[period]} limit=${limits[period]} />`,
+        )}
+      </dl>
+      <p class="note">
+        ${count(project.active_tasks)} of ${count(maximum ?? cap)} active tasks,${" "}
+        ${count(keys.length)} ${keys.length === 1 ? "key" : "keys"}, access to ${access}
+      </p>
+      <details>
+        <summary>Change</summary>
+        <${Form} action="Set limits" submit=${setLimits}>
+          ${PERIODS.map(
+            ([period]) => html`
+              <${Limit} label=${`${period[0].toUpperCase()}${period.slice(1)} limit`}
+                name=${period} limit=${limits[period]} step="0.01" />
+            `,
+          )}
+        <//>
+        <${Form} action="Set endpoints"
+          submit=${(values) => setEndpoints(values.endpoints.split(/[\s,]+/).filter(Boolean))}>
+          <${Field} label="Endpoints" name="endpoints" defaultValue=${endpoints?.join(", ") ?? ""}
+            placeholder="all" hint="Names, or prefixes such as gen-2-*. Empty denies all." />
+        <//>
+        <${Button} click=${() => setEndpoints(null)}>Allow all endpoints<//>
+        <${Form} action="Set maximum" submit=${setMaximum}>
+          <${Limit} label="Maximum of active tasks" name="maximum" limit=${maximum} step="1"
+            placeholder=${cap} />
+        <//>
+      </details>
+    </section>
+  `;
 }

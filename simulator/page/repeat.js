@@ -6,14 +6,8 @@ import { curl, findKey, submit } from "./service.js";
 async function base64(path) {
   const response = await fetch(path);
   if (!response.ok) throw new Error("An image of this request is no longer stored");
-  const blob = await response.blob();
-  const url = await new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener("load", () => resolve(reader.result));
-    reader.addEventListener("error", () => reject(reader.error));
-    reader.readAsDataURL(blob);
-  });
-  return url.slice(url.indexOf(",") + 1);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /** Replaces the value at a place such as `keyframes.0`. */

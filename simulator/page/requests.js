@@ -1,9 +1,10 @@
 // The journal of requests, with explanations of those that were rejected.
 
 import { get } from "./api.js";
-import { h, keyed, select, setText } from "./dom.js";
-import { filters, offer, valuesOf } from "./filters.js";
-import { clockTime, count, moment } from "./format.js";
+import { clockTime, count, moment, taskHref } from "./format.js";
+import { useLive } from "./live.js";
+import { Choice, Field, Filters, html, Loading } from "./ui.js";
+import { useRef, useState } from "./vendor/hooks.js";
 
 const LIMIT = 200;
 
@@ -45,81 +46,59 @@ function facts({ organization, project, key, region, duration_ms: milliseconds }
     .join(", ");
 }
 
-function make(item) {
-  const lines = notes(item);
-  return h(
-    "li",
-    { class: "request" },
-    h("time", { title: moment(item.time) }, clockTime(item.time)),
-    h(
-      "span",
-      { class: "chip", "data-progress": isFine(item) ? "ready" : "failed" },
-      String(item.status ?? "–"),
-    ),
-    h("code", { class: "call" }, `${item.method} ${item.path}`),
-    item.task_id
-      ? h("a", { class: "of", href: `#/tasks/${encodeURIComponent(item.task_id)}` }, "task")
-      : null,
-    h("p", { class: "note" }, facts(item)),
-    lines.length > 0
-      ? h(
-          "ul",
-          { class: "notes" },
-          lines.map((line) => h("li", {}, line)),
-        )
-      : null,
-  );
+function Request({ request }) {
+  const { time, status, method, path, task_id: task } = request;
+  const lines = notes(request).map((line) => html`<li>${line}</li>`);
+  return html`
+    <li class="request">
+      <time title=${moment(time)}>${clockTime(time)}</time>
+      <span class="chip" data-progress=${isFine(request) ? "ready" : "failed"}>
+        ${status ?? "–"}
+      </span>
+      <code class="call">${method} ${path}</code>
+      ${task && html`<a class="of" href=${taskHref(task)}>task</a>`}
+      <p class="note">${facts(request)}</p>
+      ${lines.length > 0 && html`<ul class="notes">${lines}</ul>`}
+    </li>
+  `;
 }
 
-const choice = (name) => select({ name }, [["", "all"]], "");
+const CHOICES = [
+  ["operation", "Operation"],
+  ["status", "Status code"],
+  ["project", "Project"],
+  ["key", "Key"],
+];
 
-function mount(root) {
-  const fields = [
-    ["Operation", choice("operation")],
-    ["Status code", choice("status")],
-    ["Project", choice("project")],
-    ["Key", choice("key")],
-    [
-      "Path",
-      h("input", { type: "search", name: "path", placeholder: "/v1/gen-2-*", autocomplete: "off" }),
-    ],
-  ];
-  const seen = new Map();
-  const total = h("p", { class: "total" });
-  const none = h("p", { class: "none" });
-  const list = h("ol", { class: "requests", "aria-label": "Requests, newest first" });
-  root.append(
-    h(
-      "p",
-      { class: "note" },
-      "All requests to the service, and why they were rejected if they were. Keys are masked.",
-    ),
-    filters(fields, () => read(), total),
-    none,
-    list,
-  );
-
-  /** Offers the values of all requests that have been shown. */
-  function offerSeen(requests) {
-    for (const [, control] of fields.filter(([, field]) => field.matches("select"))) {
-      const values = seen.get(control.name) ?? new Set();
-      for (const request of requests) values.add(String(request[control.name] ?? ""));
-      seen.set(control.name, values);
-      offer(control, values);
-    }
+export function Requests() {
+  const [filters, setFilters] = useState([]);
+  // The values of all requests that have been shown, which the filters offer.
+  const seen = useRef(Object.fromEntries(CHOICES.map(([name]) => [name, new Set()]))).current;
+  const load = () => get(`/api/requests?${new URLSearchParams([["limit", LIMIT], ...filters])}`);
+  const found = useLive(["requests"], load, [filters]);
+  const requests = found?.requests ?? [];
+  for (const [name, values] of Object.entries(seen)) {
+    for (const request of requests) values.add(String(request[name] ?? ""));
   }
-
-  async function read() {
-    const query = new URLSearchParams([["limit", LIMIT], ...valuesOf(fields)]);
-    const { count: all, requests } = await get(`/api/requests?${query}`);
-    offerSeen(requests);
-    setText(total, `${count(requests.length)} of ${count(all)} requests shown`);
-    setText(none, requests.length > 0 ? "" : "No requests.");
-    none.hidden = requests.length > 0;
-    const update = () => {};
-    keyed(list, requests, ({ number }) => number, make, update);
-  }
-  return { read };
+  return html`
+    <p class="note">
+      All requests to the service, and why they were rejected if they were. Keys are masked.
+    </p>
+    <${Filters} change=${setFilters}>
+      ${CHOICES.map(
+        ([name, label]) => html`
+          <${Choice} label=${label} name=${name} values=${seen[name]} filters=${filters} />
+        `,
+      )}
+      <${Field} label="Path" name="path" type="search" placeholder="/v1/gen-2-*" />
+      <p class="total">
+        ${found && `${count(requests.length)} of ${count(found.count)} requests shown`}
+      </p>
+    <//>
+    ${!found && html`<${Loading} />`}
+    ${found && requests.length === 0 && html`<p class="none">No requests.</p>`}
+    <ol class="requests" aria-label="Requests, newest first">
+      ${requests.map((request) => html`<${Request} key=${request.number} request=${request} />`)}
+    </ol>
+  `;
 }
-
-export const requests = { title: "Requests", parts: ["requests"], mount };

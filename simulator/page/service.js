@@ -2,15 +2,11 @@
 
 import { get, send } from "./api.js";
 
-/** The path of an operation, whose name has the neutral prefix `gen`. */
-export async function pathOf(operation) {
-  const { model_prefix: prefix } = await get("/api/state");
-  return `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`;
-}
-
-async function baseOf(region) {
-  const { base_url, regional_base_url } = await get("/api/state");
-  return region === "regional" ? regional_base_url : base_url;
+/** The base URL and the path of an operation, whose name has the neutral prefix `gen`. */
+async function addressOf({ operation, region }) {
+  const { base_url, regional_base_url, model_prefix: prefix } = await get("/api/state");
+  const base = region === "regional" ? regional_base_url : base_url;
+  return [base, `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`];
 }
 
 const revealed = new Map();
@@ -34,13 +30,13 @@ export async function findKey({ organization, project } = {}) {
   const { organizations } = await get("/api/organizations");
   const fits = (wanted, id) => wanted === undefined || wanted === id;
   const rank = ({ id }) => (id === "default" ? 0 : 1);
-  const [first] = organizations
+  const first = organizations
     .filter(({ id }) => fits(organization, id))
     .sort((one, other) => rank(one) - rank(other))
     .flatMap(({ projects }) => projects)
     .filter(({ id }) => fits(project, id))
     .flatMap(({ keys }) => keys)
-    .filter((key) => key.can_be_revealed);
+    .find((key) => key.can_be_revealed);
   try {
     return first ? await reveal(first) : null;
   } catch (error) {
@@ -56,10 +52,11 @@ function reason(detail) {
 }
 
 /** Submits a request to the service with this key, and returns the new task. */
-export async function submit({ operation, region, key }, body) {
-  const response = await fetch(`/try/${region}${await pathOf(operation)}`, {
+export async function submit(call, body) {
+  const [, path] = await addressOf(call);
+  const response = await fetch(`/try/${call.region}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-key": key },
+    headers: { "content-type": "application/json", "x-key": call.key },
     body: JSON.stringify(body),
   });
   const answer = await response.json().catch(() => ({}));
@@ -75,10 +72,10 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const MAX_ARGUMENT = 100_000;
 
 /** The command that submits a request with curl. A large body is its standard input. */
-export async function curl({ operation, region, key }, body) {
-  const url = (await baseOf(region)) + (await pathOf(operation));
+export async function curl(call, body) {
+  const [base, path] = await addressOf(call);
   const json = JSON.stringify(body);
-  const start = `curl ${quoted(url)} --header ${quoted(`x-key: ${key}`)} --json`;
+  const start = `curl ${quoted(base + path)} --header ${quoted(`x-key: ${call.key}`)} --json`;
   if (json.length <= MAX_ARGUMENT) return `${start} ${quoted(json)}`;
   return `${start} @- <<'END'\n${json}\nEND`;
 }

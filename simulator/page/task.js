@@ -1,125 +1,88 @@
 // The details of a task, in a dialog.
 
-import { attempt, get, showError } from "./api.js";
-import { finish, timeLeft } from "./card.js";
-import { copyButton } from "./copy.js";
-import { button, h, redraw, setText } from "./dom.js";
-import { sections } from "./facts.js";
-import { follow } from "./live.js";
+import { get, showError } from "./api.js";
+import { finish } from "./card.js";
+import { Content } from "./facts.js";
+import { taskHref } from "./format.js";
+import { useLive } from "./live.js";
 import { curlOf, submitAgain } from "./repeat.js";
-import * as time from "./time.js";
-
-const pathOf = (id) => `#/tasks/${encodeURIComponent(id)}`;
+import { Button, CopyButton, html } from "./ui.js";
+import { useLayoutEffect, useRef } from "./vendor/hooks.js";
 
 function goTo(id) {
-  if (id) location.hash = pathOf(id);
+  if (id) location.hash = taskHref(id);
 }
 
-/** The buttons for the task that `shown` returns. */
-function makeActions(shown) {
-  const end = button("Finish now", { class: "finish", click: attempt(() => finish(shown().id)) });
-  const again = button("Submit again", {
-    class: "again",
-    click: attempt(async () => goTo((await submitAgain(shown())).id)),
-  });
-  const copy = copyButton("Copy as curl", () => curlOf(shown()), { class: "copy" });
-  return { end, again, element: h("div", { class: "row actions" }, end, again, copy) };
+const close = () => {
+  location.hash = "#/tasks";
+};
+
+function Actions({ task }) {
+  const end = useRef(null);
+  const again = useRef(null);
+  const isActive = task.progress === "active";
+  useLayoutEffect(() => {
+    if (!isActive && document.activeElement === end.current) again.current.focus();
+  }, [isActive]);
+  return html`
+    <div class="row actions">
+      <${Button} class="finish" ref=${end} hidden=${!isActive}
+        click=${() => finish(task.id)}>Finish now<//>
+      <${Button} class="again" ref=${again}
+        click=${async () => goTo((await submitAgain(task)).id)}>Submit again<//>
+      <${CopyButton} class="copy" text=${() => curlOf(task)}>Copy as curl<//>
+    </div>
+  `;
 }
 
-/** The buttons to the previous and the next task, of which `neighbour` returns the id. */
-function makeSteps(neighbour) {
-  const step = (label, by) =>
-    button(label, { class: label.toLowerCase(), click: () => goTo(neighbour(by)) });
-  const [previous, next] = [step("Previous", -1), step("Next", 1)];
-  /** A button that is disabled loses the focus, so these only say that they lead nowhere. */
-  const update = () => {
-    previous.setAttribute("aria-disabled", neighbour(-1) === undefined);
-    next.setAttribute("aria-disabled", neighbour(1) === undefined);
-  };
-  const keydown = (event) => {
-    if (event.target.closest("pre, video") || event.altKey || event.ctrlKey) return;
-    if (event.key === "ArrowLeft") previous.click();
-    if (event.key === "ArrowRight") next.click();
-  };
-  return { buttons: [previous, next], update, keydown };
-}
-
-function makeDialog(steps, actions, content, closed) {
-  const element = h(
-    "dialog",
-    { class: "sheet", "aria-labelledby": "task-title", close: closed, keydown: steps.keydown },
-    h(
-      "header",
-      {},
-      h("h2", { id: "task-title" }, "Task"),
-      h(
-        "div",
-        { class: "row" },
-        steps.buttons,
-        button("Close", { class: "close", click: () => element.close() }),
-      ),
-    ),
-    actions,
-    content,
-  );
-  return element;
-}
+/** A button that is disabled loses the focus, so this only says that it leads nowhere. */
+const Step = ({ id, children, ...rest }) => html`
+  <${Button} aria-disabled=${id === undefined} click=${() => goTo(id)} ...${rest}>${children}<//>
+`;
 
 /**
- * The dialog. `order` returns the ids of the listed tasks, through which the buttons lead. The
- * browser traps and restores the focus, and closes the dialog with Escape.
+ * The dialog, which is open if there is an id. The buttons lead through `order`, the ids of the
+ * listed tasks. The browser traps and restores the focus, and closes the dialog with Escape.
  */
-export function detail(order) {
-  let id = "";
-  let shown = null;
-  const content = h("div", { class: "task" });
-  const { end, again, element: actions } = makeActions(() => shown);
-  const steps = makeSteps((by) => {
-    const ids = order();
-    const place = ids.indexOf(id);
-    return place < 0 ? undefined : ids[place + by];
-  });
-  const element = makeDialog(steps, actions, content, () => {
-    if (id) location.hash = "#/tasks";
-  });
-
-  async function read() {
-    const wanted = id;
-    if (!wanted) return;
-    const task = await get(`/api/tasks/${encodeURIComponent(wanted)}`);
-    if (id !== wanted) return;
-    const isSame = shown?.id === task.id;
-    shown = task;
-    if (task.progress !== "active" && document.activeElement === end) again.focus();
-    end.hidden = task.progress !== "active";
-    redraw(content, task, () => {
-      // A video that plays continues when something else of its task changes.
-      const frame = isSame ? content.querySelector(".result") : null;
-      return sections(task, frame ?? h("figure", { class: "result" }));
-    });
-    steps.update();
-    tick();
-  }
-
-  function tick() {
-    const left = content.querySelector(".left");
-    if (left && shown) setText(left, timeLeft(shown.final_at));
-  }
-
-  async function open(wanted) {
-    if (wanted === id) return;
-    id = wanted;
-    if (!id) return element.close();
+export function Details({ id, order }) {
+  const dialog = useRef(null);
+  const shown = useRef("");
+  const load = async () => {
+    if (!id) return null;
     try {
-      await read();
-      if (!element.open) element.showModal();
+      return await get(`/api/tasks/${encodeURIComponent(id)}`);
     } catch (error) {
+      if (shown.current === id) throw error;
       showError(error);
-      location.hash = "#/tasks";
+      close();
+      return null;
     }
-  }
-
-  follow(["tasks", "counts", "webhooks"], () => element.open, read);
-  time.onTick(tick);
-  return { element, open, update: steps.update };
+  };
+  const task = useLive(["tasks", "counts", "webhooks"], load, [id]);
+  shown.current = task?.id;
+  useLayoutEffect(() => {
+    if (!id) dialog.current.close();
+    else if (task?.id === id && !dialog.current.open) dialog.current.showModal();
+  });
+  const place = order.indexOf(id);
+  const [previous, next] = place < 0 ? [] : [order[place - 1], order[place + 1]];
+  const onKeyDown = (event) => {
+    if (event.target.closest("pre, video") || event.altKey || event.ctrlKey) return;
+    if (event.key === "ArrowLeft") goTo(previous);
+    if (event.key === "ArrowRight") goTo(next);
+  };
+  return html`
+    <dialog class="sheet" aria-labelledby="task-title" ref=${dialog} onKeyDown=${onKeyDown}
+      onClose=${() => id && close()}>
+      <header>
+        <h2 id="task-title">Task</h2>
+        <div class="row">
+          <${Step} class="previous" id=${previous}>Previous<//>
+          <${Step} class="next" id=${next}>Next<//>
+          <${Button} class="close" click=${() => dialog.current.close()}>Close<//>
+        </div>
+      </header>
+      ${task && html`<${Actions} task=${task} /><${Content} key=${task.id} task=${task} />`}
+    </dialog>
+  `;
 }

@@ -1,10 +1,12 @@
 // The simulator's clock, extrapolated between readings.
 
 import { moment } from "./format.js";
+import { Shown } from "./live.js";
+import { useContext, useEffect, useState } from "./vendor/hooks.js";
 
 let reading = { now: NaN, speed: 1 };
 let readAt = 0;
-const listeners = [];
+const listeners = new Set();
 
 /** Sets the current reading: the Unix time, and the speed of the clock. */
 export function set({ now, speed = 1 }) {
@@ -20,9 +22,16 @@ export function now() {
 export const text = () => moment(now());
 export const speed = () => reading.speed;
 
-/** Calls `listener` every second while the page is visible, and at each reading. */
-export function onTick(listener) {
-  listeners.push(listener);
+/** Draws the view again every second while it is visible, and at each reading. */
+export function useTicks() {
+  const isShown = useContext(Shown);
+  const [, setTicks] = useState(0);
+  useEffect(() => {
+    if (!isShown) return undefined;
+    const again = () => setTicks((ticks) => ticks + 1);
+    listeners.add(again);
+    return () => listeners.delete(again);
+  }, [isShown]);
 }
 
 function tick() {

@@ -1,9 +1,9 @@
 // How to reach the service: the whole first screen until there is a task, then a closed part of it.
 
 import { attempt, get } from "./api.js";
-import { copyButton } from "./copy.js";
-import { button, h } from "./dom.js";
 import { curl, findKey, submit } from "./service.js";
+import { Button, CopyButton, html } from "./ui.js";
+import { useEffect, useState } from "./vendor/hooks.js";
 
 const OPERATION = "gen-2-pro";
 const PROMPTS = [
@@ -23,84 +23,59 @@ async function makePicture() {
   return submit({ operation: OPERATION, region: "global", key }, body);
 }
 
-function fact(name, value) {
-  return h(
-    "div",
-    {},
-    h("dt", {}, name),
-    h(
-      "dd",
-      {},
-      h("code", {}, value),
-      copyButton("Copy", () => value, { "aria-label": `Copy ${name.toLowerCase()}` }),
-    ),
-  );
+async function readConnection() {
+  const connection = await get("/api/connection");
+  const call = { operation: OPERATION, region: "global", key: connection.key ?? "YOUR-KEY" };
+  return { ...connection, command: await curl(call, { prompt: PROMPTS[0] }) };
 }
 
-async function connection() {
-  const { base_url, regional_base_url, key } = await get("/api/connection");
-  const shown = key ?? "YOUR-KEY";
-  const call = { operation: OPERATION, region: "global", key: shown };
-  const command = await curl(call, { prompt: PROMPTS[0] });
-  return [
-    h(
-      "dl",
-      { class: "connection" },
-      fact("Address", base_url),
-      fact("Regional address", regional_base_url),
-      key ? fact("Key", key) : null,
-    ),
-    h(
-      "div",
-      { class: "command" },
-      h("p", { class: "note" }, "Submit a task with curl:"),
-      h("pre", { tabindex: "0", "aria-label": "A command that submits a task" }, command),
-      copyButton("Copy the command", () => command),
-    ),
-  ];
-}
+const Fact = ({ name, value }) => html`
+  <div>
+    <dt>${name}</dt>
+    <dd>
+      <code>${value}</code>
+      <${CopyButton} text=${() => value} aria-label=${`Copy ${name.toLowerCase()}`}>Copy<//>
+    </dd>
+  </div>
+`;
 
-/** The element, and a function that tells it whether there are tasks. */
-export function welcome() {
-  const facts = h("div", { class: "facts-of-connection" });
-  const first = h(
-    "section",
-    { class: "welcome panel", "aria-labelledby": "welcome-title", hidden: true },
-    h("h3", { id: "welcome-title" }, "No tasks yet"),
-    h(
-      "p",
-      { class: "note" },
-      "Point a client at this address with this key. Its tasks appear here as they are accepted.",
-    ),
-  );
-  const later = h(
-    "details",
-    { class: "connect", hidden: true, toggle: attempt(fill) },
-    h("summary", {}, "Address, key and an example"),
-  );
-  const make = button("Make a picture", { class: "primary", click: attempt(makePicture) });
-  first.append(make);
-  const element = h("div", { class: "welcomes" }, first, later);
-  let isFilled = false;
+const facts = ({ base_url: base, regional_base_url: regional, key, command }) => html`
+  <div class="facts-of-connection">
+    <dl class="connection">
+      <${Fact} name="Address" value=${base} />
+      <${Fact} name="Regional address" value=${regional} />
+      ${key && html`<${Fact} name="Key" value=${key} />`}
+    </dl>
+    <div class="command">
+      <p class="note">Submit a task with curl:</p>
+      <pre tabindex="0" aria-label="A command that submits a task">${command}</pre>
+      <${CopyButton} text=${() => command}>Copy the command<//>
+    </div>
+  </div>
+`;
 
-  async function fill() {
-    if (isFilled || (later.hidden && first.hidden) || (first.hidden && !later.open)) return;
-    isFilled = true;
-    try {
-      facts.replaceChildren(...(await connection()));
-    } catch (error) {
-      isFilled = false;
-      throw error;
-    }
+export function Welcome({ isEmpty }) {
+  const [connection, setConnection] = useState(null);
+  const fill = attempt(async () => setConnection(connection ?? (await readConnection())));
+  useEffect(() => {
+    if (isEmpty) fill();
+  }, [isEmpty]);
+  if (!isEmpty) {
+    return html`
+      <details class="connect" onToggle=${fill}>
+        <summary>Address, key and an example</summary>
+        ${connection && facts(connection)}
+      </details>
+    `;
   }
-
-  async function update(isEmpty) {
-    if (first.hidden === !isEmpty && facts.parentElement) return;
-    first.hidden = !isEmpty;
-    later.hidden = isEmpty;
-    if (isEmpty) make.before(facts);
-    else later.append(facts);
-    await fill();
-  }
-  return { element, update };
+  return html`
+    <section class="welcome panel" aria-labelledby="welcome-title">
+      <h3 id="welcome-title">No tasks yet</h3>
+      <p class="note">
+        Point a client at this address with this key. Its tasks appear here as they are accepted.
+      </p>
+      ${connection && facts(connection)}
+      <${Button} class="primary" click=${makePicture}>Make a picture<//>
+    </section>
+  `;
 }

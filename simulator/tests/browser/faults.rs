@@ -64,7 +64,7 @@ async fn a_switch_uses_the_place_value_and_count_in_its_fields(stage: &Stage<'_>
              const often = fault.querySelector('[name=often]');
              often.value = 'times';
              often.dispatchEvent(new Event('change'));
-             fault.querySelector('[name=number]').value = '2';
+             fault.querySelector('[name=times]').value = '2';
              fault.querySelector('[role=switch]').click();",
         )
         .await;
@@ -162,14 +162,14 @@ async fn an_invalid_rule_or_value_is_explained_beside_its_field(stage: &Stage<'_
         const often = fault.querySelector('[name=often]');
         often.value = 'chance';
         often.dispatchEvent(new Event('change'));
-        fault.querySelector('[name=number]').value = '1.5';
+        fault.querySelector('[name=chance]').value = '1.5';
         fault.querySelector('[role=switch]').click();";
     browser.run(&format!("const fault = {fault}; {chance}")).await;
-    browser.wait(&shown("number")).await;
+    browser.wait(&shown("chance")).await;
     assert_eq!(browser.run(&format!("return {} ?? null", shown("value"))).await, json!(null));
     assert_eq!(bench.sim.faults().rules(), []);
-    browser.run(&format!("{fault}.querySelector('[name=number]').value = '1'")).await;
+    browser.run(&format!("{fault}.querySelector('[name=chance]').value = '1'")).await;
     browser.click("[data-key=error-before] [role=switch]").await;
     browser.wait(&format!("{fault}.querySelector('.switch').textContent === 'on'")).await;
-    assert_eq!(browser.run(&format!("return {} ?? null", shown("number"))).await, json!(null));
+    assert_eq!(browser.run(&format!("return {} ?? null", shown("chance"))).await, json!(null));
 }

@@ -13,6 +13,7 @@ mod reach;
 mod requests;
 mod stage;
 mod trying;
+mod updates;
 mod video;
 mod webhooks;
 mod welcome;
@@ -27,6 +28,7 @@ fn main() {
         reach::tests(),
         requests::tests(),
         trying::tests(),
+        updates::tests(),
         video::tests(),
         webhooks::tests(),
         welcome::tests(),

@@ -37,8 +37,7 @@ impl Stage<'_> {
             "const control = [...document.querySelectorAll('main [name={name}]')]
                  .find((one) => one.checkVisibility());
              control.value = '{value}';
-             control.dispatchEvent(new Event('input'));
-             control.dispatchEvent(new Event('change'));"
+             control.dispatchEvent(new Event('input', {{ bubbles: true }}));"
         );
         self.browser.run(&script).await;
     }
