@@ -1,6 +1,6 @@
 // The request of a task, to be sent again: with its images, of which the log has only summaries.
 
-import { curl, findKey, submit } from "./service.js";
+import { curl, findKey, pathOf, submit } from "./service.js";
 
 /** The base64 text of a file. */
 async function base64(path) {
@@ -45,18 +45,16 @@ async function bodyOf(task) {
   return body;
 }
 
-async function callOf({ operation, region, organization, project }) {
-  const key = await findKey({ organization, project });
-  if (!key) throw new Error(`Could not find a key of the project ${organization}/${project}`);
-  return { operation, region, key };
-}
-
 /** Submits a task's request again, and returns the new task. */
 export async function submitAgain(task) {
-  return submit(await callOf(task), await bodyOf(task));
+  const { operation, region, organization, project } = task;
+  const key = await findKey({ organization, project });
+  if (!key) throw new Error(`Could not find a key of the project ${organization}/${project}`);
+  return submit({ operation, region, key }, await bodyOf(task));
 }
 
 /** The command that submits a task's request with curl. */
 export async function curlOf(task) {
-  return curl(await callOf(task), await bodyOf(task));
+  const path = await pathOf(task.operation);
+  return curl({ region: task.region, path, body: await bodyOf(task) });
 }

@@ -3,7 +3,8 @@
 import { get } from "./api.js";
 import { clockTime, count, moment, taskHref } from "./format.js";
 import { useLive } from "./live.js";
-import { Choice, Field, Filters, html, Loading } from "./ui.js";
+import { curl } from "./service.js";
+import { Choice, CopyButton, Field, Filters, html, Loading } from "./ui.js";
 import { useRef, useState } from "./vendor/hooks.js";
 
 const LIMIT = 200;
@@ -46,8 +47,16 @@ function facts({ organization, project, key, region, duration_ms: milliseconds }
     .join(", ");
 }
 
+/** What is known of a submission or a poll to send it again; too little of other requests. */
+function callOf({ operation, region, path, task_id: task, request: body }) {
+  if (body) return { region, path, body };
+  if (operation !== "get_result" || !task) return null;
+  return { region, path: `${path}?id=${encodeURIComponent(task)}` };
+}
+
 function Request({ request }) {
-  const { time, status, method, path, task_id: task } = request;
+  const { time, status, method, path, task_id: task, request: body } = request;
+  const call = callOf(request);
   const lines = notes(request).map((line) => html`<li>${line}</li>`);
   return html`
     <li class="request">
@@ -56,9 +65,21 @@ function Request({ request }) {
         ${status ?? "–"}
       </span>
       <code class="call">${method} ${path}</code>
-      ${task && html`<a class="of" href=${taskHref(task)}>task</a>`}
+      <span class="row">
+        ${call && html`<${CopyButton} text=${() => curl(call)}>Copy as curl<//>`}
+        ${task && html`<a class="of" href=${taskHref(task)}>task</a>`}
+      </span>
       <p class="note">${facts(request)}</p>
       ${lines.length > 0 && html`<ul class="notes">${lines}</ul>`}
+      ${
+        body &&
+        html`
+          <details>
+            <summary>Body</summary>
+            <pre tabindex="0" aria-label="Body">${JSON.stringify(body, null, 2)}</pre>
+          </details>
+        `
+      }
     </li>
   `;
 }
@@ -82,7 +103,9 @@ export function Requests() {
   }
   return html`
     <p class="note">
-      All requests to the service, and why they were rejected if they were. Keys are masked.
+      All requests to the service, and why they were rejected if they were. Keys are masked, images
+      are summarized, and secrets are redacted. A copied command takes the key from the variable
+      IMAGEKILN_API_KEY.
     </p>
     <${Filters} change=${setFilters}>
       ${CHOICES.map(

@@ -2,11 +2,10 @@
 
 import { get, send } from "./api.js";
 
-/** The base URL and the path of an operation, whose name has the neutral prefix `gen`. */
-async function addressOf({ operation, region }) {
-  const { base_url, regional_base_url, model_prefix: prefix } = await get("/api/state");
-  const base = region === "regional" ? regional_base_url : base_url;
-  return [base, `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`];
+/** The path of an operation, whose name has the neutral prefix `gen`. */
+export async function pathOf(operation) {
+  const { model_prefix: prefix } = await get("/api/state");
+  return `/v1/${operation.replace(/^gen-/, `${prefix}-`)}`;
 }
 
 const revealed = new Map();
@@ -52,11 +51,10 @@ function reason(detail) {
 }
 
 /** Submits a request to the service with this key, and returns the new task. */
-export async function submit(call, body) {
-  const [, path] = await addressOf(call);
-  const response = await fetch(`/try/${call.region}${path}`, {
+export async function submit({ operation, region, key }, body) {
+  const response = await fetch(`/try/${region}${await pathOf(operation)}`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-key": call.key },
+    headers: { "content-type": "application/json", "x-key": key },
     body: JSON.stringify(body),
   });
   const answer = await response.json().catch(() => ({}));
@@ -71,11 +69,17 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** The longest argument of a command, with some reserve. Linux allows 128 KiB. */
 const MAX_ARGUMENT = 100_000;
 
-/** The command that submits a request with curl. A large body is its standard input. */
-export async function curl(call, body) {
-  const [base, path] = await addressOf(call);
+/**
+ * The command that sends a request with curl. Without a `key`, the shell inserts that of its
+ * environment. A large body is its standard input.
+ */
+export async function curl({ region, path, key, body }) {
+  const { base_url, regional_base_url } = await get("/api/state");
+  const url = (region === "regional" ? regional_base_url : base_url) + path;
+  const header = key ? quoted(`x-key: ${key}`) : '"x-key: $IMAGEKILN_API_KEY"';
+  const start = `curl ${quoted(url)} --header ${header}`;
   const json = JSON.stringify(body);
-  const start = `curl ${quoted(base + path)} --header ${quoted(`x-key: ${call.key}`)} --json`;
-  if (json.length <= MAX_ARGUMENT) return `${start} ${quoted(json)}`;
-  return `${start} @- <<'END'\n${json}\nEND`;
+  if (!json) return start;
+  if (json.length <= MAX_ARGUMENT) return `${start} --json ${quoted(json)}`;
+  return `${start} --json @- <<'END'\n${json}\nEND`;
 }

@@ -1,7 +1,7 @@
 // How to reach the service: the whole first screen until there is a task, then a closed part of it.
 
 import { attempt, get } from "./api.js";
-import { curl, findKey, submit } from "./service.js";
+import { curl, findKey, pathOf, submit } from "./service.js";
 import { Button, CopyButton, html } from "./ui.js";
 import { useEffect, useState } from "./vendor/hooks.js";
 
@@ -25,8 +25,9 @@ async function makePicture() {
 
 async function readConnection() {
   const connection = await get("/api/connection");
-  const call = { operation: OPERATION, region: "global", key: connection.key ?? "YOUR-KEY" };
-  return { ...connection, command: await curl(call, { prompt: PROMPTS[0] }) };
+  const { key } = connection;
+  const call = { region: "global", path: await pathOf(OPERATION), body: { prompt: PROMPTS[0] } };
+  return { ...connection, command: await curl({ ...call, key }) };
 }
 
 const Fact = ({ name, value }) => html`

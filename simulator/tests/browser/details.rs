@@ -72,8 +72,9 @@ async fn a_request_is_shown_with_its_images_and_can_be_repeated(stage: &Stage<'_
     stage.catch_copies().await;
     browser.click("dialog .copy").await;
     let copied = browser.wait("window.copied").await;
-    let (base, key) = (bench.sim.base_url(), bench.sim.api_key());
-    let start = format!("curl '{base}/v1/gen-2-pro' --header 'x-key: {key}' --json '");
+    let base = bench.sim.base_url();
+    let header = "--header \"x-key: $IMAGEKILN_API_KEY\"";
+    let start = format!("curl '{base}/v1/gen-2-pro' {header} --json '");
     let sent = copied.as_str().unwrap().strip_prefix(&start).expect("the start differs");
     let sent = sent.strip_suffix('\'').unwrap().replace("'\\''", "'");
     assert_eq!(serde_json::from_str::<Value>(&sent).unwrap(), body);

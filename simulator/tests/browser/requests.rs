@@ -1,14 +1,20 @@
 //! The journal shows the requests, and explains why some were rejected.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
 
-use super::stage::{self, Stage};
+use super::{
+    bench::png,
+    stage::{self, Stage},
+};
 
 pub fn tests() -> Vec<Trial> {
-    vec![stage::test(Config::default(), rejected_requests_are_explained_and_filters_find_them)]
+    vec![
+        stage::test(Config::default(), rejected_requests_are_explained_and_filters_find_them),
+        stage::test(Config::default(), a_request_shows_its_body_and_can_be_copied_without_the_key),
+    ]
 }
 
 async fn rejected_requests_are_explained_and_filters_find_them(stage: &Stage<'_>) {
@@ -51,4 +57,37 @@ async fn rejected_requests_are_explained_and_filters_find_them(stage: &Stage<'_>
         stage.choose(name, "").await;
         browser.wait("document.querySelectorAll('.request').length === 4").await;
     }
+}
+
+async fn a_request_shows_its_body_and_can_be_copied_without_the_key(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    let body = json!({
+        "prompt": "it's a fox", "width": 64, "height": 64,
+        "input_image": png(48, 32), "webhook_url": "http://127.0.0.1:9", "webhook_secret": "s3cret",
+    });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    bench.get(task["polling_url"].as_str().unwrap()).await;
+    browser.click("nav a[href='#/requests']").await;
+    browser.wait("document.querySelectorAll('.request').length === 2").await;
+    let shown = browser.run("return document.querySelector('.request pre').textContent").await;
+    let shown: Value = serde_json::from_str(shown.as_str().unwrap()).unwrap();
+    assert_eq!(shown["prompt"], "it's a fox");
+    assert_eq!(shown["webhook_secret"], "[redacted]");
+    assert!(shown["input_image"].as_str().unwrap().contains("48 x 32"), "{shown}");
+
+    stage.catch_copies().await;
+    let id = task["id"].as_str().unwrap();
+    let header = "--header \"x-key: $IMAGEKILN_API_KEY\"";
+    let base = bench.sim.base_url();
+    let json = shown.to_string().replace('\'', "'\\''");
+    for (place, command) in [
+        ("first", format!("curl '{base}/v1/get_result?id={id}' {header}")),
+        ("last", format!("curl '{base}/v1/gen-2-pro' {header} --json '{json}'")),
+    ] {
+        browser.run("window.copied = undefined").await;
+        browser.click(&format!(".request:{place}-child button")).await;
+        assert_eq!(browser.wait("window.copied").await, command);
+    }
+    let section = browser.run("return document.querySelector('#section-requests').outerHTML").await;
+    assert!(!section.as_str().unwrap().contains(bench.sim.api_key()));
 }
