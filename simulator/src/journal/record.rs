@@ -47,7 +47,7 @@ pub struct RequestRecord {
     pub organization: Option<String>,
     /// The id of the project that the key belongs to, if the key is valid.
     pub project: Option<String>,
-    /// The key: an ellipsis and its last four characters; only the ellipsis if it is short.
+    /// The key: an ellipsis and its end, of at most four characters and a third of the key.
     pub key: Option<String>,
     /// The status code of the response. `None` if the connection ended without a response, because
     /// of a fault or because the client disconnected.

@@ -28,19 +28,20 @@ impl Key {
     }
 }
 
-/// How many characters of a key are shown.
-const SHOWN: usize = 4;
+/// The maximum number of characters of a key that are shown.
+const MAX_SHOWN: usize = 4;
 
-/// A masked key: its last four characters, if at least eight others stay hidden.
+/// A masked key: its end, of at most four characters and a third of the key, so that the short keys
+/// of tests can be told apart.
 pub(super) fn masked(secret: &str) -> String {
-    let shown = secret.len().checked_sub(SHOWN).filter(|hidden| *hidden >= 8);
-    format!("…{}", shown.and_then(|hidden| secret.get(hidden..)).unwrap_or_default())
+    let hidden = secret.len() - MAX_SHOWN.min(secret.len() / 3);
+    format!("…{}", secret.get(hidden..).unwrap_or_default())
 }
 
 /// Whether a text has the form of a masked key.
 pub(super) fn is_masked(text: &str) -> bool {
     let shown = text.strip_prefix('…');
-    shown.is_some_and(|shown| shown.is_empty() || (shown.len() == SHOWN && is_sendable(shown)))
+    shown.is_some_and(|shown| shown.is_empty() || (shown.len() <= MAX_SHOWN && is_sendable(shown)))
 }
 
 /// The masked key of a request, whether or not it is valid.
@@ -51,4 +52,26 @@ pub(crate) fn masked_key(headers: &HeaderMap) -> Option<String> {
 /// Whether a key is valid: visible ASCII characters.
 pub(crate) fn is_sendable(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_key_shows_at_most_a_third_and_four_characters() {
+        for (key, shown) in [
+            ("", "…"),
+            ("ab", "…"),
+            ("abc", "…c"),
+            ("team-a", "…-a"),
+            ("team-b", "…-b"),
+            ("0123456789a", "…89a"),
+            ("0123456789ab", "…89ab"),
+            ("imagekiln-simulator-key", "…-key"),
+        ] {
+            assert_eq!(masked(key), shown);
+            assert!(is_masked(shown), "{shown}");
+        }
+    }
 }

@@ -68,7 +68,7 @@ pub struct KeyView {
     pub id: String,
     /// Its label.
     pub name: String,
-    /// An ellipsis and its last four characters; only the ellipsis if it is short.
+    /// An ellipsis and its end, of at most four characters and a third of the key.
     pub masked: String,
     /// Whether the simulator knows the complete key. Of a key from a
     /// [snapshot](crate::Simulator::restore), it may have only a digest.
