@@ -1,30 +1,14 @@
-// The card of a task in the gallery, and its picture.
+// The card of a task in the gallery.
 
 import { send } from "./api.js";
 import { credits, span, taskHref } from "./format.js";
+import { Picture } from "./picture.js";
 import * as time from "./time.js";
 import { Button, html } from "./ui.js";
-import { useState } from "./vendor/hooks.js";
 
 /** Ends a task now, instead of when it would be ready. */
 export function finish(id) {
   return send("POST", `/api/tasks/${encodeURIComponent(id)}/finish`);
-}
-
-/** A picture, or a video with controls. */
-export function Picture({ task, ...rest }) {
-  const [isMissing, setMissing] = useState(false);
-  if (task.media_type.startsWith("video/")) {
-    return html`
-      <video src=${task.picture} controls preload="metadata" aria-label="The task's video" />
-    `;
-  }
-  if (isMissing) return html`<p class="none">no longer stored</p>`;
-  const text = task.prompt ? `Placeholder picture for: ${task.prompt}` : "Placeholder picture";
-  return html`
-    <img width=${task.width} height=${task.height} alt=${text} ...${rest} src=${task.picture}
-      onError=${() => setMissing(true)} />
-  `;
 }
 
 /** How long until a task ends. */
@@ -50,7 +34,7 @@ export function Card({ task }) {
         <div class="frame">
           <p class="why">${task.reason}</p>
           <p class="left"><${TimeLeft} task=${task} /></p>
-          ${task.picture && html`<${Picture} task=${task} loading="lazy" />`}
+          ${task.picture && html`<${Picture} task=${task} waits />`}
         </div>
         <p class="status">${task.status}</p>
         <p class=${prompt ? "prompt" : "prompt none"}>${prompt || "(no prompt)"}</p>

@@ -1,7 +1,8 @@
 // What the details of a task show: its facts, its timeline, its request and its result.
 
-import { Picture, TimeLeft } from "./card.js";
+import { TimeLeft } from "./card.js";
 import { clockTime, credits, moment, seconds, span, times } from "./format.js";
+import { Picture } from "./picture.js";
 import { Facts, html } from "./ui.js";
 
 function factsOf(task) {

@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         stage::test(slow(), a_task_shows_the_time_left_and_can_be_finished),
         stage::test(slow(), cards_say_why_a_task_failed_and_what_was_ignored),
         stage::test(slow(), filters_find_tasks_by_operation_project_and_region),
+        stage::test(slow(), pictures_leave_connections_for_the_rest_and_have_their_space),
     ]
 }
 
@@ -164,4 +165,34 @@ async fn filters_find_tasks_by_operation_project_and_region(stage: &Stage<'_>) {
         stage.choose(name, "").await;
         browser.wait("document.querySelectorAll('.card').length === 3").await;
     }
+}
+
+async fn pictures_leave_connections_for_the_rest_and_have_their_space(stage: &Stage<'_>) {
+    let Stage { bench, browser } = stage;
+    for prompt in 0..9 {
+        submit(stage, &prompt.to_string()).await;
+    }
+    browser.resize(1280, 2000).await;
+    browser.wait("document.querySelectorAll('.card').length === 9").await;
+    let frame = "document.querySelector('.frame').offsetHeight";
+    let height = browser.run(&format!("return {frame}")).await;
+    browser
+        .run(
+            "window.most = 0;
+             window.waited = false;
+             new MutationObserver(() => {
+                 const images = [...document.querySelectorAll('.card img')];
+                 most = Math.max(most, images.filter(({ complete }) => !complete).length);
+                 waited ||= document.querySelectorAll('.frame .loading').length > 3;
+             }).observe(document.querySelector('.gallery'), { childList: true, subtree: true });",
+        )
+        .await;
+    bench.sim.clock().advance(Duration::from_secs(3600));
+    let shown = "[...document.querySelectorAll('.card img')].filter((one) => one.naturalWidth)";
+    browser.wait(&format!("{shown}.length === 9")).await;
+    let most = browser.run("return most").await.as_u64().unwrap();
+    assert!((1..=3).contains(&most), "{most} pictures were loaded at once");
+    assert_eq!(browser.run("return waited").await, true);
+    browser.wait("!document.querySelector('.loading')").await;
+    assert_eq!(browser.run(&format!("return {frame}")).await, height);
 }
