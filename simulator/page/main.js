@@ -12,7 +12,7 @@ import { Shown, useConnection, useLive } from "./live.js";
 import { Requests } from "./requests.js";
 import { Tasks } from "./tasks.js";
 import * as time from "./time.js";
-import { html } from "./ui.js";
+import { html, Unfold } from "./ui.js";
 import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import { render } from "./vendor/preact.js";
 import { Webhooks } from "./webhooks.js";
@@ -125,7 +125,10 @@ function Page() {
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Top} />
-    <nav aria-label="Sections"><ul>${NAMES.map(link)}</ul></nav>
+    <nav aria-label="Sections">
+      <${Unfold} key=${shown}>Menu<//>
+      <ul>${NAMES.map(link)}</ul>
+    </nav>
     <main id="main" tabindex="-1" ref=${main}>
       ${[...opened].map(
         (name) => html`

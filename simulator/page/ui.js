@@ -18,6 +18,15 @@ export function Button({ click, children, ...rest }) {
   `;
 }
 
+/** A button that shows what follows it, which is hidden only on a narrow screen. */
+export function Unfold({ children }) {
+  const [isOpen, setOpen] = useState(false);
+  const toggle = () => setOpen(!isOpen);
+  return html`
+    <${Button} class="unfold" aria-expanded=${isOpen} click=${toggle}>${children}<//>
+  `;
+}
+
 /** A button that copies what `text` returns, and says so for a moment. */
 export function CopyButton({ text, children, ...rest }) {
   const [isCopied, setCopied] = useState(false);
@@ -86,7 +95,10 @@ export function Filters({ change, children }) {
   };
   const onSubmit = (event) => event.preventDefault();
   return html`
-    <form class="filters" role="search" onInput=${onInput} onSubmit=${onSubmit}>${children}</form>
+    <form class="filters" role="search" onInput=${onInput} onSubmit=${onSubmit}>
+      <${Unfold}>Filters<//>
+      ${children}
+    </form>
   `;
 }
 

@@ -107,9 +107,7 @@ async fn axe_finds_nothing_in_any_section(stage: &Stage<'_>) {
             stage.try_out("#operations-generation-gen_2_pro").await;
             browser.wait("document.querySelector('.live-responses-table .response')").await;
         }
-        browser
-            .run("document.querySelectorAll('main details').forEach((one) => one.open = true)")
-            .await;
+        stage.unfold().await;
         assert_accessible(stage, place).await;
     }
 }

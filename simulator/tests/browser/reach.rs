@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         stage::test(Config::default(), the_keyboard_reaches_sections_and_a_tasks_detail),
         stage::test(Config::default(), a_narrow_screen_scrolls_only_downwards_and_cuts_nothing),
+        stage::test(Config::default(), a_narrow_screen_starts_with_the_tasks),
     ]
 }
 
@@ -89,10 +90,30 @@ async fn a_narrow_screen_scrolls_only_downwards_and_cuts_nothing(stage: &Stage<'
             browser.click("#operations-generation-gen_2_pro button").await;
             browser.wait("document.querySelector('.opblock.is-open .execute')").await;
         }
-        let open = "document.querySelectorAll('main details').forEach((one) => one.open = true)";
-        browser.run(open).await;
+        stage.unfold().await;
         assert_eq!(browser.run(TOO_WIDE).await, json!([]), "{place}");
     }
+}
+
+async fn a_narrow_screen_starts_with_the_tasks(stage: &Stage<'_>) {
+    let (bench, browser) = (&stage.bench, &stage.browser);
+    bench.submit("/v1/gen-2-pro", &json!({ "prompt": "x", "width": 64, "height": 64 })).await;
+    browser.resize(390, 844).await;
+    browser.wait("document.querySelector('.card')").await;
+    let top = browser.run("return document.querySelector('.card').offsetTop").await;
+    assert!(top.as_f64().unwrap() <= 200.0, "{top}");
+    let visible = async |selector: &str| {
+        browser
+            .run(&format!("return document.querySelector(\"{selector}\").checkVisibility()"))
+            .await
+    };
+    let (link, filter) = ("nav a[href='#/clock']", ".filters [name=progress]");
+    assert_eq!((visible(link).await, visible(filter).await), (json!(false), json!(false)));
+    stage.unfold().await;
+    assert_eq!((visible(link).await, visible(filter).await), (json!(true), json!(true)));
+    browser.click(link).await;
+    browser.wait("document.activeElement.matches('#heading-clock')").await;
+    assert_eq!(visible(link).await, false, "the menu closes");
 }
 
 /// The elements that scroll horizontally, and the controls that are not completely within the

@@ -21,6 +21,14 @@ impl Stage<'_> {
         self.browser.run(script).await;
     }
 
+    /// Opens what is closed in the visible section, and what only a narrow screen hides.
+    pub async fn unfold(&self) {
+        let script = "const all = (selector) => [...document.querySelectorAll(selector)];
+             all('main details').forEach((one) => one.open = true);
+             all('.unfold[aria-expanded=false]').forEach((one) => one.click());";
+        self.browser.run(script).await;
+    }
+
     /// Sends the example request of an operation in the documentation. The viewer shows the button
     /// for a moment without the body, and then sends nothing.
     pub async fn try_out(&self, operation: &str) {
