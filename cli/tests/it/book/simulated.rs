@@ -1,15 +1,16 @@
 //! The pages of the simulator that the book shows. Their pictures have times, so only what they
 //! show is tested.
 
-use std::thread;
+use std::{thread, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::{commands, pictures};
 use crate::{bench::Bench, server::Server};
 use imagekiln_simulator::WebhookState;
 
+const TASKS: &str = "docs/simulator-page.png";
 const REQUESTS: &str = "docs/pictures/requests.png";
 const WEBHOOKS: &str = "docs/pictures/webhooks.png";
 
@@ -45,5 +46,46 @@ fn the_simulator_shows_requests_and_webhooks() {
         let shows = |text: &str| format!("document.body.innerText.includes('{text}')");
         pictures::photograph(&format!("{page}#/requests"), &shows("422"), 620, REQUESTS);
         pictures::photograph(&format!("{page}#/webhooks"), &shows("attempt 1"), 460, WEBHOOKS);
+    }
+}
+
+/// Submits tasks with curl, given their operations and bodies.
+fn submit(bench: &Bench, tasks: &[(&str, Value)]) {
+    for (operation, body) in tasks {
+        let outcome = bench.shell(&format!(
+            r#"curl --fail --silent --header "x-key: $IMAGEKILN_API_KEY" \
+                "$IMAGEKILN_BASE_URL/v1/{operation}" --json '{body}'"#
+        ));
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_simulator_shows_tasks() {
+    let ready_after = Duration::from_secs(60);
+    let bench = Bench::ready_after(ready_after);
+    if !commands::has_curl(&bench) {
+        eprintln!("not run, because it needs curl 7.82");
+        return;
+    }
+    let body = |prompt: &str| json!({ "prompt": prompt, "width": 1024, "height": 768, "seed": 7 });
+    let mut coffee = body("a robot with a cup of coffee");
+    coffee["quality"] = "high".into();
+    let done = [
+        ("gen-2-pro", body("a castle in the mountains, night, aurora")),
+        ("gen-2-pro", body("a lighthouse at sunset, two sailboats")),
+        ("gen-2-pro", body("a red fox in the snow")),
+        ("gen-2-flex", coffee),
+        ("gen-2-pro", body("gore in the woods")),
+    ];
+    submit(&bench, &done);
+    bench.simulator.clock().advance(ready_after);
+    submit(&bench, &[("gen-2-pro", body("waves at the beach"))]);
+    let statuses: Vec<_> = bench.simulator.tasks().into_iter().map(|task| task.status).collect();
+    assert_eq!(statuses[3..], ["Ready", "Request Moderated", "Pending"]);
+    if pictures::is_session() {
+        let shown = "[...document.querySelectorAll('.card img')].filter((one) => one.naturalWidth)";
+        let is_drawn = format!("{shown}.length === 4 && document.querySelector('.live').innerText");
+        pictures::photograph(bench.simulator.control_url(), &is_drawn, 930, TASKS);
     }
 }
