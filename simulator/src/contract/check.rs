@@ -175,11 +175,11 @@ impl<'a> Check<'a> {
     fn text(&mut self, schema: &Value, text: &str) {
         let length = text.chars().count() as u64;
         if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
-            let msg = format!("String should have at least {}", characters(least));
+            let msg = format!("String should have at least {}", counted(least, "character"));
             self.report(("string_too_short", msg));
         }
         if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
-            let msg = format!("String should have at most {}", characters(most));
+            let msg = format!("String should have at most {}", counted(most, "character"));
             self.report(("string_too_long", msg));
         }
         // Patterns are rare: none is in the fields of the document.
@@ -201,10 +201,12 @@ impl<'a> Check<'a> {
     fn array(&mut self, schema: &Value, items: &[Value], depth: u32) {
         let count = items.len() as u64;
         if let Some(least) = schema["minItems"].as_u64().filter(|least| count < *least) {
-            self.report(("too_short", format!("List should have at least {least} items")));
+            let msg = format!("List should have at least {}", counted(least, "item"));
+            self.report(("too_short", msg));
         }
         if let Some(most) = schema["maxItems"].as_u64().filter(|most| count > *most) {
-            self.report(("too_long", format!("List should have at most {most} items")));
+            let msg = format!("List should have at most {}", counted(most, "item"));
+            self.report(("too_long", msg));
         }
         let distinct = || items.iter().map(Value::to_string).collect::<BTreeSet<_>>().len();
         if schema["uniqueItems"] == true && distinct() < items.len() {
@@ -295,8 +297,8 @@ fn has_format(text: &str, format: &str) -> bool {
     }
 }
 
-fn characters(limit: u64) -> String {
-    format!("{limit} character{}", if limit == 1 { "" } else { "s" })
+fn counted(limit: u64, unit: &str) -> String {
+    format!("{limit} {unit}{}", if limit == 1 { "" } else { "s" })
 }
 
 /// `is_whole` is whether the value is the body.

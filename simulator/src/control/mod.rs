@@ -23,10 +23,11 @@ use axum::{
     extract::{FromRef, State},
     routing::{MethodRouter, get, post},
 };
+use serde_json::json;
 use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
-use self::response::Problem;
+use self::response::{ControlResult, Problem};
 use crate::{
     contract::Region,
     endpoints::{Endpoint, router},
