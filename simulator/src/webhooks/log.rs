@@ -11,9 +11,8 @@ use axum::{body::Bytes, http::HeaderValue};
 use url::Origin;
 
 use super::{
-    sender::Headers,
     settings::WebhookSettings,
-    signing::SigningKey,
+    signing::{Headers, SigningKey},
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::http::outgoing::Target;

@@ -19,8 +19,7 @@ use url::Url;
 pub(crate) use self::sender::run;
 use self::{
     log::{Delivery, DeliveryLog, Message},
-    sender::Headers,
-    signing::SigningKey,
+    signing::{Headers, SigningKey},
 };
 pub use self::{
     settings::{WebhookScheme, WebhookSettings},

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::http::{HeaderName, HeaderValue, Request, header};
+use axum::http::{Request, header};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::watch,
@@ -16,7 +16,7 @@ use tokio::{
 };
 use url::Origin;
 
-use super::{Webhooks, log::Message};
+use super::{Webhooks, log::Message, signing::Headers};
 
 /// The maximum number of concurrent attempts, each to a different receiver.
 const MAX_ATTEMPTS: usize = 256;
@@ -30,9 +30,6 @@ const MAX_ATTEMPTS_WITH_SEVERAL: usize = 64;
 
 /// How much of a response body is read and discarded.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-
-/// The headers of an attempt that differ between webhooks.
-pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
 /// Returns the status code of the response, or what went wrong without any part of the URL.
 async fn send(webhooks: &Webhooks, message: &Message, headers: Headers) -> Result<u16, String> {

@@ -5,14 +5,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::{
-    sender::Headers,
-    settings::{WebhookScheme, WebhookSettings},
-};
+use super::settings::{WebhookScheme, WebhookSettings};
 use crate::runtime::chance::hex;
 
 /// The prefix of a base64 secret in Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";
+
+/// The headers of an attempt that differ between webhooks.
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
 /// The secret of a request, prepared for the scheme.
 #[derive(Clone)]
