@@ -1,6 +1,6 @@
 //! The pixels of a picture.
 
-use image::{RgbImage, RgbaImage};
+use image::RgbaImage;
 
 use crate::media::text::Face;
 
@@ -167,17 +167,11 @@ impl Canvas {
         }
     }
 
-    /// The image with an opaque alpha channel.
-    pub(super) fn into_image_with_alpha(self) -> RgbaImage {
+    /// The image, with an opaque alpha channel.
+    pub(super) fn into_image(self) -> RgbaImage {
         let opaque = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b), 255];
         let bytes = self.pixels.iter().map(opaque).collect::<Vec<_>>().into_flattened();
         RgbaImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
-    }
-
-    pub(super) fn into_image(self) -> RgbImage {
-        let bytes = |[r, g, b]: &Colour| [byte(*r), byte(*g), byte(*b)];
-        let bytes = self.pixels.iter().map(bytes).collect::<Vec<_>>().into_flattened();
-        RgbImage::from_raw(self.width as u32, self.height as u32, bytes).unwrap_or_default()
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let free = caption::above(&canvas, picture).height;
     caption::paint(&mut canvas, picture);
     // The transparency stays, except under the caption.
-    let captioned = canvas.into_image_with_alpha();
+    let captioned = canvas.into_image();
     for (x, y, pixel) in pixels.enumerate_pixels_mut().filter(|(_, y, _)| i64::from(*y) >= free) {
         *pixel = *captioned.get_pixel(x, y);
     }

@@ -101,5 +101,5 @@ pub(super) fn controlled(picture: &Picture) -> Option<RgbaImage> {
         mix(painted.map(|part| part * 0.15), light, near)
     });
     caption::paint(&mut canvas, picture);
-    Some(canvas.into_image_with_alpha())
+    Some(canvas.into_image())
 }

@@ -16,12 +16,15 @@ pub(super) const NOTICE: &str =
 
 /// Encodes as png or webp without loss, or as jpeg, which shows white instead of transparency.
 pub(super) fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
-    let opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
-    let pixels = match (opaque, format) {
-        (false, ImageFormat::Jpeg) => Canvas::of(&pixels).into_image().into(),
-        (false, _) => DynamicImage::from(pixels),
-        (true, _) => DynamicImage::from(pixels).into_rgb8().into(),
+    let is_opaque = pixels.pixels().all(|pixel| pixel.0[3] == 255);
+    let pixels = match format {
+        ImageFormat::Jpeg if !is_opaque => Canvas::of(&pixels).into_image(),
+        _ => pixels,
     };
+    let mut pixels = DynamicImage::from(pixels);
+    if is_opaque || format == ImageFormat::Jpeg {
+        pixels = pixels.into_rgb8().into();
+    }
     let mut bytes = Vec::new();
     match format {
         ImageFormat::Jpeg => write(&pixels, JpegEncoder::new(&mut bytes), format),

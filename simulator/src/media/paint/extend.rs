@@ -38,7 +38,7 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
     let mut canvas = painting::within(picture, Area { x: 0, y: 0, width, height });
     continue_outwards(&mut canvas, image, placed);
     outline(&mut canvas, placed);
-    let mut pixels = canvas.into_image_with_alpha();
+    let mut pixels = canvas.into_image();
     image::imageops::replace(&mut pixels, image, placed.x, placed.y);
     pixels
 }

@@ -41,13 +41,13 @@ fn footage(picture: &Picture) -> Footage {
     let first = shots.first().map(|shot| Canvas::of(&shot.picture));
     let mut canvas = first.unwrap_or_else(|| painting::of(picture));
     if shots.is_empty() {
-        shots.push(Shot { at: 0, picture: canvas.clone().into_image_with_alpha() });
+        shots.push(Shot { at: 0, picture: canvas.clone().into_image() });
     }
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
     caption::paint(&mut canvas, picture);
     // The frames of another video have a movement of their own.
     let zooms = !picture.inputs.iter().any(|input| input.place.starts_with(CLIP));
-    Footage { shots, still: canvas.into_image_with_alpha(), moving, zooms }
+    Footage { shots, still: canvas.into_image(), moving, zooms }
 }
 
 /// The images of the request that have a time.
@@ -62,7 +62,7 @@ fn shots(picture: &Picture) -> Vec<Shot> {
             Canvas::of(&fit::cover(&image, width, height))
         };
         let at = ((*at)? * 1000.0).round() as Milliseconds;
-        Some(Shot { at, picture: shown.into_image_with_alpha() })
+        Some(Shot { at, picture: shown.into_image() })
     });
     shots.collect()
 }

@@ -26,7 +26,7 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
         return Some(image);
     }
     let painting = painting::within(picture, mask::bounds(&mask));
-    lay(&mut image, &painting.into_image_with_alpha(), &mask);
+    lay(&mut image, &painting.into_image(), &mask);
     Some(image)
 }
 

@@ -7,41 +7,23 @@ use super::canvas::Area;
 /// A binary mask: 255 where `mask` is closer to white, and up to `by` pixels around that, in
 /// squares; 0 elsewhere.
 pub(super) fn dilated(mask: &GrayImage, by: u32) -> GrayImage {
-    let mut binary = mask.clone();
-    for pixel in binary.pixels_mut() {
-        pixel.0[0] = if pixel.0[0] > 127 { 255 } else { 0 };
+    let (width, height) = mask.dimensions();
+    // The number of white pixels above and to the left of each position.
+    let across = width as usize + 1;
+    let mut counts = vec![0u32; across * (height as usize + 1)];
+    let at = |x: u32, y: u32| x.min(width) as usize + y.min(height) as usize * across;
+    for (x, y, pixel) in mask.enumerate_pixels() {
+        let beside = counts[at(x, y + 1)] + counts[at(x + 1, y)] - counts[at(x, y)];
+        counts[at(x + 1, y + 1)] = beside + u32::from(pixel.0[0] > 127);
     }
-    if by == 0 {
-        return binary;
-    }
-    let (width, height) = binary.dimensions();
-    // A square is a dilation along the rows, then along the columns.
-    let rows = spread(height, width, by, |row, at| binary.get_pixel(at, row).0[0] > 0);
-    let wide = GrayImage::from_fn(width, height, |x, y| near(&rows, y, x));
-    let columns = spread(width, height, by, |column, at| wide.get_pixel(column, at).0[0] > 0);
-    GrayImage::from_fn(width, height, |x, y| near(&columns, x, y))
-}
-
-/// For each place of each line, whether a set place is at most `by` places away.
-fn spread(lines: u32, length: u32, by: u32, is_set: impl Fn(u32, u32) -> bool) -> Vec<Vec<bool>> {
-    let one = |line| {
-        // The number of set places before each place.
-        let mut before = vec![0u32];
-        before.extend((0..length).scan(0, |count, at| {
-            *count += u32::from(is_set(line, at));
-            Some(*count)
-        }));
-        let count = |at: u32| before.get(at.min(length) as usize).copied().unwrap_or(0);
-        let near =
-            |at: u32| count(at.saturating_add(by).saturating_add(1)) > count(at.saturating_sub(by));
-        (0..length).map(near).collect()
-    };
-    (0..lines).map(one).collect()
-}
-
-fn near(lines: &[Vec<bool>], line: u32, at: u32) -> Luma<u8> {
-    let set = lines.get(line as usize).and_then(|line| line.get(at as usize));
-    Luma([if set == Some(&true) { 255 } else { 0 }])
+    GrayImage::from_fn(width, height, |x, y| {
+        let after = |at: u32| at.saturating_add(by).saturating_add(1);
+        let (left, top) = (x.saturating_sub(by), y.saturating_sub(by));
+        let (right, bottom) = (after(x), after(y));
+        let outside = counts[at(left, bottom)] + counts[at(right, top)];
+        let within = counts[at(right, bottom)] + counts[at(left, top)] - outside;
+        Luma([if within > 0 { 255 } else { 0 }])
+    })
 }
 
 /// The smallest rectangle that contains everything that is not black.

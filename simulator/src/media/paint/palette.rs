@@ -23,6 +23,12 @@ impl Time {
             Self::Night => [0.50, 0.56, 0.78],
         }
     }
+
+    /// A colour in this light.
+    pub(super) fn lit(self, colour: Colour) -> Colour {
+        let ambient = self.ambient();
+        std::array::from_fn(|part| colour[part] * ambient[part])
+    }
 }
 
 #[derive(Clone, Copy)]

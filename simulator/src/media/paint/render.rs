@@ -51,7 +51,7 @@ fn created(picture: &Picture) -> RgbaImage {
         (None, _) => with_cards(picture, &references),
     };
     caption::paint(&mut canvas, picture);
-    canvas.into_image_with_alpha()
+    canvas.into_image()
 }
 
 fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {

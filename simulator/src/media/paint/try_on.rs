@@ -48,7 +48,7 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
         }
     }
     caption::paint(&mut canvas, picture);
-    Some(canvas.into_image_with_alpha())
+    Some(canvas.into_image())
 }
 
 /// Puts a garment on the torso, as wide as the torso. A longer one is cropped.

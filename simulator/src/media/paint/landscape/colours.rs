@@ -84,10 +84,8 @@ pub(super) fn earth(scene: &Scene, palette: &Palette) -> (Colour, Colour) {
     let (mut far, mut near) = (palette.far, palette.near);
     if let Some((sight, own_far, own_near)) = own {
         let lit = |colour: Colour, share: f32| {
-            let ambient = palette.time.ambient();
-            let lit: Colour = std::array::from_fn(|part| colour[part] * ambient[part]);
             let dark = if palette.time == Time::Night { 0.62 } else { 1.0 };
-            mix(lit.map(|part| part * dark), palette.horizon, share)
+            mix(palette.time.lit(colour).map(|part| part * dark), palette.horizon, share)
         };
         far = mix(lit(rgb(own_far), 0.25), palette.far, 0.3);
         near = lit(scene.colour_of(sight).unwrap_or(rgb(own_near)), 0.03);

@@ -90,8 +90,7 @@ fn foliage(setting: &Setting, depth: f32) -> Colour {
     } else {
         mix(setting.ground(depth), setting.palette.near, 0.55)
     };
-    let ambient = setting.palette.time.ambient();
-    let lit: Colour = std::array::from_fn(|part| base[part] * ambient[part]);
+    let lit = setting.palette.time.lit(base);
     let own = scene.colour_of(Sight::Forest).map_or(lit, |own| mix(lit, own, 0.5));
     mix(own, setting.palette.horizon, 0.62 * (1.0 - depth))
 }

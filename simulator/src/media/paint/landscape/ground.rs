@@ -44,8 +44,7 @@ pub(super) fn bank(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top:
 /// A plain backdrop that meets the floor without an edge.
 pub(super) fn studio(canvas: &mut Canvas, setting: &Setting) {
     let colour = setting.scene.colour_of(Sight::Studio).unwrap_or(rgb(0xe6e3de));
-    let ambient = setting.palette.time.ambient();
-    let wall: Colour = std::array::from_fn(|part| colour[part] * ambient[part]);
+    let wall = setting.palette.time.lit(colour);
     let (centre, reach) = (setting.width / 2.0, setting.short * 1.1);
     let floor = setting.skyline;
     canvas.change(|x, y, _| {
@@ -77,7 +76,6 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
     const PETALS: [u32; 5] = [0xf6e7a0, 0xf29ab8, 0xfdfaf4, 0xe8664a, 0xb79af0];
     let (scene, short) = (setting.scene, setting.short);
     let has_flowers = [Sight::Field, Sight::Spring, Sight::Summer].map(|sight| scene.has(sight));
-    let ambient = setting.palette.time.ambient();
     let blade = short * 0.022;
     for _ in 0..(setting.width / short * 260.0) as u32 {
         let x = draw.unit() * setting.width;
@@ -96,7 +94,7 @@ fn grass(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, top: &[f32], c
         }
         if has_flowers.contains(&true) && draw.chance(0.4) {
             let petal = rgb(PETALS[draw.next() as usize % PETALS.len()]);
-            let petal: Colour = std::array::from_fn(|part| petal[part] * ambient[part]);
+            let petal = setting.palette.time.lit(petal);
             let size = short * 0.005 * (0.5 + down);
             oval(canvas, (x + lean * tall, y - tall), (size, size), petal, 0.95);
         }

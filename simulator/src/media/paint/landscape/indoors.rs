@@ -33,7 +33,7 @@ pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting)
     let own = setting.scene.colour_of(Sight::Table).unwrap_or(rgb(WOOD));
     let edge = setting.table_edge();
     planks(canvas, draw, setting, own, edge, 0.12);
-    let line = lit(setting, mix(own, WHITE, 0.35));
+    let line = setting.palette.time.lit(mix(own, WHITE, 0.35));
     let thick = (setting.short * 0.008).max(1.0) as i64;
     canvas.blend_rectangle(0, edge as i64, canvas.width as i64, thick, line, 0.8);
 }
@@ -52,12 +52,12 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let light = Light { ambient: palette.time.ambient(), ..Light::PLAIN };
     let at = (aside(0.82), floor * 0.24 + short * 0.2);
     shape(canvas, "wallpicture", colour, at, short * 0.2, light);
-    let board = lit(setting, rgb(0xf4efe6));
+    let board = setting.palette.time.lit(rgb(0xf4efe6));
     let tall = (short * 0.03) as i64;
     let own = setting.scene.colour_of(Sight::Room).unwrap_or(rgb(0xb0855c));
     planks(canvas, draw, setting, own, floor, 0.05);
     canvas.blend_rectangle(0, floor as i64 - tall, width as i64, tall, board, 0.9);
-    let rug = lit(setting, rgb(WALLS[draw.next() as usize % WALLS.len()]));
+    let rug = setting.palette.time.lit(rgb(WALLS[draw.next() as usize % WALLS.len()]));
     let at = (width / 2.0, floor + (setting.floor - floor) * 0.62);
     oval(
         canvas,
@@ -69,15 +69,11 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     oval(canvas, at, (width * 0.33, (setting.floor - floor) * 0.29), rug, 0.9);
 }
 
-fn lit(setting: &Setting, colour: Colour) -> Colour {
-    let ambient = setting.palette.time.ambient();
-    std::array::from_fn(|part| colour[part] * ambient[part])
-}
-
 fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let own = setting.scene.colour_of(Sight::Studio);
     let colour = own.unwrap_or(rgb(WALLS[draw.next() as usize % WALLS.len()]));
-    let colour = lit(setting, setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35)));
+    let colour =
+        setting.palette.time.lit(setting.scene.tint.map_or(colour, |tint| mix(colour, tint, 0.35)));
     let light = (setting.light.0, setting.skyline * 0.4);
     for y in 0..canvas.height {
         let down = (y as f32 / setting.skyline).min(1.0);
@@ -96,7 +92,7 @@ fn planks(
     gap: f32,
 ) {
     let (seed, short) = (draw.next(), setting.short);
-    let colour = lit(setting, own);
+    let colour = setting.palette.time.lit(own);
     let room = (canvas.height as f32 - top).max(1.0);
     for y in top.max(0.0) as usize..canvas.height {
         let down = (y as f32 - top) / room;

@@ -80,16 +80,7 @@ pub(super) fn fireworks(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting)
             (setting.width * draw.between(0.1, 0.9), setting.skyline * draw.between(0.15, 0.6));
         let reach = short * draw.between(0.08, 0.17);
         glow(canvas, at, reach * 1.7, colour, 0.35);
-        for ray in 0..28 {
-            let angle = ray as f32 / 28.0 * std::f32::consts::TAU;
-            for step in 4..16 {
-                let out = step as f32 / 15.0 * reach;
-                let drop = (out / reach) * (out / reach) * reach * 0.16;
-                let point = (at.0 + angle.cos() * out, at.1 + angle.sin() * out + drop);
-                let size = short * 0.0022 * (0.5 + step as f32 / 15.0);
-                disc(canvas, point, size, mix(WHITE, colour, step as f32 / 12.0), 0.85);
-            }
-        }
+        shape(canvas, "firework", colour, (at.0, at.1 + reach), reach * 2.0, Light::PLAIN);
     }
 }
 

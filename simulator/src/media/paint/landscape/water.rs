@@ -14,10 +14,8 @@ pub(super) fn sea(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let palette = &setting.palette;
     let shore = setting.shore.max(0.0) as usize;
     let room = (canvas.height as f32 - setting.shore).max(1.0);
-    let ambient = palette.time.ambient();
     let own = setting.scene.colour_of(Sight::Sea).unwrap_or(rgb(0x1f6f8f));
-    let deep = std::array::from_fn(|part| own[part] * ambient[part]);
-    let deep = mix(mix(palette.zenith, deep, 0.55), palette.near, 0.2);
+    let deep = mix(mix(palette.zenith, palette.time.lit(own), 0.55), palette.near, 0.2);
     for y in shore..canvas.height {
         let down = (y - shore) as f32 / room;
         let row =
