@@ -37,7 +37,9 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
     let (width, height) = (i64::from(picture.size.0), i64::from(picture.size.1));
     let mut canvas = painting::within(picture, Area { x: 0, y: 0, width, height });
     continue_outwards(&mut canvas, image, placed);
-    outline(&mut canvas, placed);
+    // A thin line around the image, which covers the rest of the rectangle.
+    let Area { x, y, width, height } = placed;
+    canvas.blend_rectangle(x - 1, y - 1, width + 2, height + 2, WHITE, 0.5);
     let mut pixels = canvas.into_image();
     image::imageops::replace(&mut pixels, image, placed.x, placed.y);
     pixels
@@ -77,17 +79,4 @@ fn mirrored(at: i64, length: i64) -> f32 {
     let folded = at.rem_euclid(period);
     let folded = if folded < length { folded } else { period - 1 - folded };
     (folded as f32 + 0.5) / length.max(1) as f32
-}
-
-/// Draws a thin line around the image.
-fn outline(canvas: &mut Canvas, placed: Area) {
-    let Area { x, y, width, height } = placed;
-    for (x, y, width, height) in [
-        (x - 1, y - 1, width + 2, 1),
-        (x - 1, y + height, width + 2, 1),
-        (x - 1, y, 1, height),
-        (x + width, y, 1, height),
-    ] {
-        canvas.blend_rectangle(x, y, width, height, WHITE, 0.5);
-    }
 }

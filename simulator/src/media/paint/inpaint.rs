@@ -1,7 +1,7 @@
 //! Pictures that change only where a mask is white: fill and erase. They have no caption: the rest
 //! must not change, and the white part is what was asked for.
 
-use image::{GrayImage, Luma, Rgba, RgbaImage};
+use image::{GrayImage, Luma, RgbaImage};
 
 use super::{holes, mask, painting, picture::Picture};
 
@@ -12,8 +12,9 @@ pub(super) fn fill(picture: &Picture) -> Option<RgbaImage> {
     let mask = match picture.mask() {
         Some(mask) => mask,
         None => {
-            let transparency = |pixel: &Rgba<u8>| Luma([255 - pixel.0[3]]);
-            let mask = map(&image, transparency);
+            let (width, height) = image.dimensions();
+            let transparency = |x, y| Luma([255 - image.get_pixel(x, y).0[3]]);
+            let mask = GrayImage::from_fn(width, height, transparency);
             // The alpha channel is the mask, and not part of the picture.
             image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
             mask
@@ -36,10 +37,6 @@ pub(super) fn erase(picture: &Picture) -> Option<RgbaImage> {
     let mask = picture.mask().filter(|mask| mask.dimensions() == image.dimensions())?;
     let mask = mask::dilated(&mask, picture.settings.dilation);
     Some(holes::fill(&image, &mask))
-}
-
-fn map(image: &RgbaImage, new: impl Fn(&Rgba<u8>) -> Luma<u8>) -> GrayImage {
-    GrayImage::from_fn(image.width(), image.height(), |x, y| new(image.get_pixel(x, y)))
 }
 
 /// Blends `new` over `image` according to the mask.

@@ -1,6 +1,7 @@
 //! The effects of settings on a painting: a LoRA's tint, guidance, raw, and how finished it is.
 //! Default settings have no effect.
 
+use image::{DynamicImage, imageops::FilterType};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -77,7 +78,7 @@ fn coarsen(canvas: &mut Canvas, finish: f32) {
         return;
     }
     let largest = (canvas.short() * 0.03).max(3.0);
-    mosaic(canvas, 1 + (missing.powi(4) * largest) as usize);
+    mosaic(canvas, 1 + (missing.powi(4) * largest) as u32);
     let noise = 0.9 * missing.powi(6);
     let grain = (canvas.short() as u64 / 340).max(1);
     canvas.change(|x, y, colour| {
@@ -88,24 +89,12 @@ fn coarsen(canvas: &mut Canvas, finish: f32) {
 }
 
 /// Replaces squares by their mean colour.
-fn mosaic(canvas: &mut Canvas, side: usize) {
+fn mosaic(canvas: &mut Canvas, side: u32) {
     if side == 1 {
         return;
     }
-    let (width, height) = (canvas.width, canvas.height);
-    for top in (0..height).step_by(side) {
-        for left in (0..width).step_by(side) {
-            let (bottom, right) = ((top + side).min(height), (left + side).min(width));
-            let mut sum = [0.0; 3];
-            for y in top..bottom {
-                for pixel in canvas.row(y).get(left..right).unwrap_or_default() {
-                    sum = [sum[0] + pixel[0], sum[1] + pixel[1], sum[2] + pixel[2]];
-                }
-            }
-            let mean = sum.map(|part| part / ((bottom - top) * (right - left)) as f32);
-            for y in top..bottom {
-                canvas.row_mut(y).get_mut(left..right).unwrap_or_default().fill(mean);
-            }
-        }
-    }
+    let (width, height) = (canvas.width as u32, canvas.height as u32);
+    let image = DynamicImage::from(canvas.clone().into_image());
+    let small = image.thumbnail_exact(width.div_ceil(side), height.div_ceil(side));
+    *canvas = Canvas::of(&small.resize_exact(width, height, FilterType::Nearest).into_rgba8());
 }
