@@ -20,7 +20,7 @@ use crate::{
     runtime::clock::Clock,
     snapshot::{self, RestoreError, Snapshot},
     state::AppState,
-    tasks::{Counts, TaskView},
+    tasks::{Counts, Task, TaskView},
     webhooks::{self, WebhookDelivery},
 };
 
@@ -113,17 +113,18 @@ impl Simulator {
     /// What is known about a task, at either base URL.
     pub fn task(&self, id: &str) -> Option<TaskView> {
         let records = self.state.records();
-        records
-            .tasks
-            .get(id)
-            .map(|task| task.view(&self.state.clock, &self.state.config.in_progress))
+        records.tasks.get(id).map(|task| self.view(task))
     }
 
     /// All tasks that are kept, in the order of their acceptance; see [`Config::max_kept_bytes`].
     pub fn tasks(&self) -> Vec<TaskView> {
-        let (clock, in_progress) = (&self.state.clock, &self.state.config.in_progress);
         let records = self.state.records();
-        records.tasks.iter().map(|task| task.view(clock, in_progress)).collect()
+        records.tasks.iter().map(|task| self.view(task)).collect()
+    }
+
+    fn view(&self, task: &Task) -> TaskView {
+        let AppState { clock, config, .. } = &*self.state;
+        task.view(clock.unix_now(), clock, &config.in_progress)
     }
 
     /// The requests that are kept, oldest first: all that were sent to the service, refused ones

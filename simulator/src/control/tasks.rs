@@ -149,7 +149,7 @@ async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) 
     for task in older.by_ref().take(MAX_EXAMINED) {
         last = Some(task.id.clone());
         if wanted.includes(&state, task, now) {
-            let view = task.summary(&state.clock, &state.config.in_progress);
+            let view = task.summary(now, &state.clock, &state.config.in_progress);
             tasks.push(TaskShown::of(task, view, now));
             if tasks.len() == limit {
                 break;

@@ -73,9 +73,8 @@ pub struct TaskView {
 }
 
 impl Task {
-    /// The task without its request, which takes longer than everything else.
-    pub(crate) fn summary(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
-        let now = clock.unix_now();
+    /// The task at the Unix time `now`, without its request, which takes longer than the rest.
+    pub(crate) fn summary(&self, now: Duration, clock: &Clock, in_progress: &[String]) -> TaskView {
         let failed = self.outcome(now).is_some_and(|outcome| outcome != Outcome::Ready);
         TaskView {
             id: self.id.clone(),
@@ -104,8 +103,8 @@ impl Task {
     }
 
     /// The task with its request.
-    pub(crate) fn view(&self, clock: &Clock, in_progress: &[String]) -> TaskView {
-        TaskView { request: self.request.body(), ..self.summary(clock, in_progress) }
+    pub(crate) fn view(&self, now: Duration, clock: &Clock, in_progress: &[String]) -> TaskView {
+        TaskView { request: self.request.body(), ..self.summary(now, clock, in_progress) }
     }
 }
 

@@ -227,11 +227,9 @@ impl Accounts {
                 && self.has_project(&key.project)
         };
         if self.keys_made > MAX_COUNT || !self.keys.values().all(is_valid) {
-            return Err(
-                "a key has no project, is not masked, or its number is not a unique one up \
-                        to `keys_made`"
-                    .to_owned(),
-            );
+            let problem = "a key has no project, is not masked, or its number is not a unique one \
+                           up to `keys_made`";
+            return Err(problem.to_owned());
         }
         if !self.audit.is_in_order(|entry| entry.number) {
             return Err("the numbers of the audit log's entries do not ascend".to_owned());

@@ -84,9 +84,9 @@ impl Accounts {
         unix: Duration,
         active: impl Fn(&ProjectRef) -> usize,
     ) -> Vec<OrganizationView> {
-        let seen =
-            self.organizations.keys().filter(|id| self.may(actor, id, None, Permission::View));
-        seen.filter_map(|id| self.organization(id, unix, &active)).collect()
+        let may_see = |id: &str| self.may(actor, id, None, Permission::View);
+        let seen = self.organizations.iter().filter(|(id, _)| may_see(id));
+        seen.map(|(id, record)| self.organization_view(id, record, unix, &active)).collect()
     }
 
     /// The ledger entries of the organizations whose credits an actor manages, newest first.
@@ -105,20 +105,20 @@ impl Accounts {
         self.ledger.balances()
     }
 
-    fn organization(
+    fn organization_view(
         &self,
         id: &Arc<str>,
+        record: &OrganizationRecord,
         unix: Duration,
         active: &impl Fn(&ProjectRef) -> usize,
-    ) -> Option<OrganizationView> {
-        let OrganizationRecord { name, owner, members, projects, finetunes } =
-            self.organizations.get(id)?;
+    ) -> OrganizationView {
+        let OrganizationRecord { name, owner, members, projects, finetunes } = record;
         let projects = projects.iter().map(|(project_id, project)| {
             let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
             self.project_view(here, project, unix, active)
         });
         let usable = finetunes.iter().filter(|(_, stored)| stored.is_usable(unix));
-        Some(OrganizationView {
+        OrganizationView {
             id: Arc::clone(id),
             name: name.clone(),
             owner: owner.clone(),
@@ -126,7 +126,7 @@ impl Accounts {
             members: members.values().cloned().collect(),
             projects: projects.collect(),
             finetunes: usable.map(|(_, stored)| stored.finetune.clone()).collect(),
-        })
+        }
     }
 
     fn project_view(

@@ -43,7 +43,7 @@ fn in_full(state: &AppState, id: &str) -> ControlResult {
     let task = records.tasks.get(id).ok_or_else(|| Problem::not_found("task"))?;
     let inputs = task.picture.inputs.iter().enumerate();
     let full = TaskInFull {
-        task: TaskShown::of(task, task.view(&state.clock, &state.config.in_progress), now),
+        task: TaskShown::of(task, task.view(now, &state.clock, &state.config.in_progress), now),
         images: inputs.filter_map(|(number, input)| shown(&task.id, number, input)).collect(),
         timeline: timeline::of(state, task, now),
     };
