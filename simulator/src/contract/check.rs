@@ -1,6 +1,6 @@
 //! Checks a value against a schema, and words the violations as the service does.
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::{cmp::Ordering, collections::BTreeSet, fmt::Display};
 
 use regress::Regex;
 use serde_json::{Map, Value};
@@ -8,9 +8,12 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use url::Url;
 
 use super::{
-    integer::{self, Wording},
+    integer,
     violation::{MAX_VIOLATIONS, Step, Violation},
 };
+
+/// The type of a violation, and its message, which is that of Pydantic.
+type Wording = (&'static str, String);
 
 /// How deep schemas may refer to each other for one value. Only a schema that refers to itself
 /// exceeds it.
@@ -30,6 +33,11 @@ pub(super) fn resolve<'a>(document: &'a Value, mut value: &'a Value) -> &'a Valu
 
 pub(super) fn list<'a>(schema: &'a Value, keyword: &str) -> impl Iterator<Item = &'a Value> {
     schema[keyword].as_array().into_iter().flatten()
+}
+
+/// The violations of a schema without references, by the value at `loc`.
+pub(crate) fn violations(schema: &Value, loc: &[Step], value: &Value) -> Vec<Violation> {
+    Check::new(&Value::Null, loc).run(schema, value)
 }
 
 /// Walks through a value with its schemas.
@@ -131,14 +139,14 @@ impl<'a> Check<'a> {
         let against = |limit: &Value| limit.is_number().then(|| compare(value, limit)).flatten();
         let [minimum, maximum] = [&schema["minimum"], &schema["maximum"]];
         match (against(minimum), schema["exclusiveMinimum"] == true) {
-            (Some(Ordering::Less), false) => self.report(integer::too_small(minimum)),
+            (Some(Ordering::Less), false) => self.report(too_small(minimum)),
             (Some(Ordering::Less | Ordering::Equal), true) => {
                 self.report(("greater_than", format!("Input should be greater than {minimum}")));
             }
             _ => {}
         }
         match (against(maximum), schema["exclusiveMaximum"] == true) {
-            (Some(Ordering::Greater), false) => self.report(integer::too_large(maximum)),
+            (Some(Ordering::Greater), false) => self.report(too_large(maximum)),
             (Some(Ordering::Greater | Ordering::Equal), true) => {
                 self.report(("less_than", format!("Input should be less than {maximum}")));
             }
@@ -165,11 +173,7 @@ impl<'a> Check<'a> {
         if value.is_i64() || number.abs() < i64::MAX as f64 {
             return;
         }
-        self.report(if number < 0.0 {
-            integer::too_small(i64::MIN)
-        } else {
-            integer::too_large(i64::MAX)
-        });
+        self.report(if number < 0.0 { too_small(i64::MIN) } else { too_large(i64::MAX) });
     }
 
     fn text(&mut self, schema: &Value, text: &str) {
@@ -252,6 +256,14 @@ impl<'a> Check<'a> {
     }
 }
 
+fn too_small(limit: impl Display) -> Wording {
+    ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
+}
+
+fn too_large(limit: impl Display) -> Wording {
+    ("less_than_equal", format!("Input should be less than or equal to {limit}"))
+}
+
 fn is_of_type(value: &Value, expected: &str) -> bool {
     match value {
         Value::Null => false,
@@ -304,9 +316,14 @@ fn counted(limit: u64, unit: &str) -> String {
 /// `is_whole` is whether the value is the body.
 fn wrong_type(expected: &str, value: &Value, is_whole: bool) -> Wording {
     let (kind, msg) = match (expected, value) {
-        ("integer", Value::String(_)) => integer::UNPARSED,
-        ("integer", Value::Number(_)) => integer::FRACTIONAL,
-        ("integer", _) => integer::WRONG_TYPE,
+        ("integer", Value::String(_)) => {
+            ("int_parsing", "Input should be a valid integer, unable to parse string as an integer")
+        }
+        ("integer", Value::Number(_)) => (
+            "int_from_float",
+            "Input should be a valid integer, got a number with a fractional part",
+        ),
+        ("integer", _) => ("int_type", "Input should be a valid integer"),
         ("number", Value::String(_)) => {
             ("float_parsing", "Input should be a valid number, unable to parse string as a number")
         }

@@ -1,45 +1,6 @@
-//! Integers in requests: reads them, and words the violations. The wording is that of Pydantic.
-
-use std::{fmt::Display, ops::RangeInclusive};
+//! Integers in requests.
 
 use serde_json::Value;
-
-/// The type of a violation, and its message.
-pub(crate) type Wording = (&'static str, String);
-
-pub(super) const UNPARSED: (&str, &str) =
-    ("int_parsing", "Input should be a valid integer, unable to parse string as an integer");
-pub(super) const FRACTIONAL: (&str, &str) =
-    ("int_from_float", "Input should be a valid integer, got a number with a fractional part");
-pub(super) const WRONG_TYPE: (&str, &str) = ("int_type", "Input should be a valid integer");
-
-pub(crate) fn too_small(limit: impl Display) -> Wording {
-    ("greater_than_equal", format!("Input should be greater than or equal to {limit}"))
-}
-
-pub(crate) fn too_large(limit: impl Display) -> Wording {
-    ("less_than_equal", format!("Input should be less than or equal to {limit}"))
-}
-
-/// What is wrong with a value that should be an integer within bounds. `null` counts as absent.
-pub(crate) fn violation(value: &Value, bounds: &RangeInclusive<i64>) -> Option<Wording> {
-    let owned = |(kind, message): (&'static str, &str)| Some((kind, message.to_owned()));
-    let number = match value {
-        Value::Null => return None,
-        Value::Number(number) => number.as_f64().unwrap_or(f64::INFINITY),
-        Value::String(_) => return owned(UNPARSED),
-        _ => return owned(WRONG_TYPE),
-    };
-    if number.fract() != 0.0 {
-        owned(FRACTIONAL)
-    } else if number < *bounds.start() as f64 {
-        Some(too_small(bounds.start()))
-    } else if number > *bounds.end() as f64 {
-        Some(too_large(bounds.end()))
-    } else {
-        None
-    }
-}
 
 /// An integer in any JSON notation: `7` and `7.0` are the same. Anything else counts as absent.
 pub(crate) fn read(value: &Value) -> Option<i128> {

@@ -18,6 +18,7 @@ use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::check::violations;
 pub(crate) use self::fields::{AspectRatio, Field, Fields};
 use self::paths::Template;
 pub(crate) use self::paths::{Found, neutral_path, prefixed_path};

@@ -3,11 +3,15 @@
 
 use std::ops::RangeInclusive;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
-    contract::{Need, OperationKind, Submission, Violation, integer},
-    media::images::{self, Image, Input},
+    billing::accounts::MAX_FINETUNE_NAME,
+    contract::{self, Need, OperationKind, Submission, Violation},
+    media::{
+        images::{self, Image, Input},
+        video,
+    },
     values::{names, texts},
 };
 
@@ -166,33 +170,44 @@ fn urls(body: &Map<String, Value>, inputs: &[Input]) -> usize {
 /// The maximum side of a webp, in pixels.
 const MAX_SIDE: i64 = 16383;
 
-/// The range of pixels by which a mask may be dilated.
-const DILATION: RangeInclusive<i64> = 0..=256;
+/// The maximum number of keyframes of a video, according to the interface.
+pub(super) const MAX_KEYFRAMES: usize = 10;
 
-/// The integer fields of this kind of operation whose type the contract leaves open. Their bounds
-/// are the simulator's own.
-fn integers(kind: OperationKind) -> &'static [(&'static str, RangeInclusive<i64>)] {
-    match kind {
-        OperationKind::Erase => const { &[("dilation", DILATION)] },
-        OperationKind::Outpaint => {
-            const {
-                &[
-                    ("width", 1..=MAX_SIDE),
-                    ("height", 1..=MAX_SIDE),
-                    ("reference_offset_x", -MAX_SIDE..=MAX_SIDE),
-                    ("reference_offset_y", -MAX_SIDE..=MAX_SIDE),
-                ]
+/// The violations of fields whose type the contract leaves open. Their names and bounds are the
+/// simulator's own.
+pub(super) fn open(kind: OperationKind, body: &Value) -> Vec<Violation> {
+    let integer = |bounds: RangeInclusive<i64>| {
+        let (minimum, maximum) = bounds.into_inner();
+        json!({ "type": "integer", "nullable": true, "minimum": minimum, "maximum": maximum })
+    };
+    let text = json!({ "type": "string", "nullable": true });
+    let schemas = match kind {
+        OperationKind::Erase => json!({ "dilation": integer(0..=256) }),
+        OperationKind::Outpaint => json!({
+            "width": integer(1..=MAX_SIDE),
+            "height": integer(1..=MAX_SIDE),
+            "reference_offset_x": integer(-MAX_SIDE..=MAX_SIDE),
+            "reference_offset_y": integer(-MAX_SIDE..=MAX_SIDE),
+        }),
+        OperationKind::Video => {
+            let (duration, fps) = (integer(video::DURATIONS), integer(video::RATES));
+            if body["mode"] == "v2v" {
+                json!({ "duration": duration, "fps": fps, "video": text, "start_video": text })
+            } else {
+                let keyframes = json!({
+                    "type": "array",
+                    "nullable": true,
+                    "minItems": 1,
+                    "maxItems": MAX_KEYFRAMES,
+                });
+                json!({ "duration": duration, "fps": fps, "keyframes": keyframes })
             }
         }
-        _ => &[],
-    }
-}
-
-/// The violations of the integer fields whose type the contract leaves open.
-pub(super) fn open_integers(kind: OperationKind, body: &Value) -> Vec<Violation> {
-    let wrong = |(name, bounds): &(&str, RangeInclusive<i64>)| {
-        let (kind, msg) = integer::violation(body.get(*name)?, bounds)?;
-        Some(Violation::new(["body", *name], kind, msg))
+        OperationKind::Finetune => {
+            let most = MAX_FINETUNE_NAME;
+            json!({ "name": { "type": "string", "nullable": true, "maxLength": most } })
+        }
+        _ => return Vec::new(),
     };
-    integers(kind).iter().filter_map(wrong).collect()
+    contract::violations(&json!({ "properties": schemas }), &["body".into()], body)
 }

@@ -4,9 +4,12 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::validation::{Checked, NO_URL, is_url};
+use super::{
+    fields::MAX_KEYFRAMES,
+    validation::{Checked, NO_URL, is_url},
+};
 use crate::{
-    contract::{Step, Violation},
+    contract::{self, Step, Violation},
     media::{
         images::{Image, Input, host},
         paint::CLIP,
@@ -19,19 +22,12 @@ const KEYFRAMES: &str = "keyframes";
 /// The first is the simulator's own, and published clients send the second.
 const VIDEOS: [&str; 2] = ["video", "start_video"];
 
-/// According to the interface.
-const MAX_KEYFRAMES: usize = 10;
-
 /// What a video is made from.
 pub(crate) struct Material {
     /// The duration in seconds if the request sets none.
     duration: u32,
     /// The times of a given video's frames.
     clip: Option<Vec<f32>>,
-}
-
-fn at(steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-    [Step::from("body")].into_iter().chain(steps).collect()
 }
 
 fn missing(name: &str, why: &str) -> Vec<Violation> {
@@ -41,20 +37,15 @@ fn missing(name: &str, why: &str) -> Vec<Violation> {
 impl Material {
     /// Reads a given video. Its frames become inputs, and its text in the body a summary.
     pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Result<Self, Vec<Violation>> {
-        let plain = Self { duration: DEFAULT_DURATION, clip: None };
-        let mode = checked.body.get("mode").and_then(Value::as_str);
-        if mode != Some("v2v") {
-            return Ok(plain);
+        if checked.body["mode"] != "v2v" {
+            return Ok(Self { duration: DEFAULT_DURATION, clip: None });
         }
-        let given = |name: &&str| checked.body.get(name).is_some_and(|value| !value.is_null());
-        let Some(name) = VIDEOS.into_iter().find(given) else {
+        let given = VIDEOS.into_iter().find_map(|name| Some((name, checked.body[name].as_str()?)));
+        let Some((name, text)) = given else {
             return Err(missing("video", "`v2v` needs a video"));
         };
-        let wrong = |problem: String| vec![Violation::value(at([name.into()]), problem)];
-        let Some(text) = checked.body.get(name).and_then(Value::as_str) else {
-            let msg = "Input should be a valid string";
-            return Err(vec![Violation::new(["body", name], "string_type", msg)]);
-        };
+        let wrong =
+            |problem: String| vec![Violation::value(vec!["body".into(), name.into()], problem)];
         if is_url(text) {
             return Err(wrong(NO_URL.to_owned()));
         }
@@ -90,14 +81,10 @@ impl Material {
         size: (u32, u32),
     ) -> Result<(VideoSpec, Vec<Option<f32>>), Vec<Violation>> {
         let spec = VideoSpec::read(body, size, self.duration)?;
-        let times = match (self.clip, body.get(KEYFRAMES)) {
+        let times = match (self.clip, body[KEYFRAMES].as_array()) {
             (Some(clip), _) => clip.into_iter().map(Some).collect(),
-            (None, None | Some(Value::Null)) => unlisted(body, inputs, spec.duration)?,
-            (None, Some(Value::Array(items))) => listed(items, inputs, spec.duration)?,
-            (None, Some(_)) => {
-                let msg = "Input should be a valid list";
-                return Err(vec![Violation::new(["body", KEYFRAMES], "list_type", msg)]);
-            }
+            (None, None) => unlisted(body, inputs, spec.duration)?,
+            (None, Some(items)) => listed(items, inputs, spec.duration)?,
         };
         Ok((spec, times))
     }
@@ -112,17 +99,11 @@ fn unlisted(
     if body["mode"] == "i2v" && inputs.is_empty() {
         return Err(missing(KEYFRAMES, "`i2v` needs 1 to 10 keyframes"));
     }
-    check_count(inputs.len().max(1))?;
+    if inputs.len() > MAX_KEYFRAMES {
+        let msg = format!("List should have at most {MAX_KEYFRAMES} items");
+        return Err(vec![Violation::new(["body", KEYFRAMES], "too_long", msg)]);
+    }
     Ok((0..inputs.len()).map(|index| Some(even(index, inputs.len(), duration))).collect())
-}
-
-fn check_count(keyframes: usize) -> Result<(), Vec<Violation>> {
-    let (kind, msg) = match keyframes {
-        0 => ("too_short", "List should have at least 1 item".to_owned()),
-        1..=MAX_KEYFRAMES => return Ok(()),
-        _ => ("too_long", format!("List should have at most {MAX_KEYFRAMES} items")),
-    };
-    Err(vec![Violation::new(["body", KEYFRAMES], kind, msg)])
 }
 
 /// From the start to the end.
@@ -145,31 +126,36 @@ fn listed(
     inputs: &[Input],
     duration: u32,
 ) -> Result<Vec<Option<f32>>, Vec<Violation>> {
-    check_count(items.len())?;
     let mut violations = Vec::new();
     let mut times: Vec<f32> = Vec::new();
+    // If one keyframe has a time, all must.
     let timed = items.iter().any(|item| time_of(item).is_number());
+    let schema = json!({ "type": "number", "minimum": 0, "maximum": duration });
     for (index, item) in items.iter().enumerate() {
-        let deeper = |name: Option<&str>| {
-            let steps = [Step::from(KEYFRAMES), Step::Index(index)].into_iter();
-            at(steps.chain(name.map(Step::from)))
-        };
+        let keyframe = vec!["body".into(), KEYFRAMES.into(), Step::Index(index)];
+        let at_time = [&*keyframe, &["time".into()]].concat();
         if !is_image(item, index, inputs) {
-            violations.push(Violation::value(deeper(None), "the keyframe has no image"));
+            violations.push(Violation::value(keyframe, "the keyframe has no image"));
         }
-        match time(time_of(item), timed, duration) {
-            Ok(time) => {
-                let time = time.unwrap_or(even(index, items.len(), duration));
-                if times.last().is_some_and(|last| *last >= time) {
-                    let problem = "the times of keyframes should be ascending";
-                    violations.push(Violation::value(deeper(Some("time")), problem));
-                }
-                times.push(time);
+        let given = time_of(item);
+        let wrong = match given {
+            Value::Null if timed => {
+                let msg = "Field required: another keyframe has a time";
+                vec![Violation::new(at_time.clone(), "missing", msg)]
             }
-            Err((kind, msg)) => {
-                violations.push(Violation { loc: deeper(Some("time")), msg, kind });
+            Value::Null => Vec::new(),
+            _ => contract::violations(&schema, &at_time, given),
+        };
+        if wrong.is_empty() {
+            let even = even(index, items.len(), duration);
+            let time = given.as_f64().map_or(even, |time| time as f32);
+            if times.last().is_some_and(|last| *last >= time) {
+                let problem = "the times of keyframes should be ascending";
+                violations.push(Violation::value(at_time, problem));
             }
+            times.push(time);
         }
+        violations.extend(wrong);
     }
     if !violations.is_empty() {
         return Err(violations);
@@ -193,28 +179,4 @@ fn is_image(item: &Value, index: usize, inputs: &[Input]) -> bool {
     let texts = |value: &Value| value.as_str().is_some_and(|text| host(text).is_some());
     let in_fields = item.as_object().is_some_and(|fields| fields.values().any(texts));
     read || texts(item) || texts(&item[1]) || in_fields
-}
-
-/// The time of a keyframe, if it has one. If one keyframe has a time, all must.
-fn time(
-    value: &Value,
-    required: bool,
-    duration: u32,
-) -> Result<Option<f32>, (&'static str, String)> {
-    let wrong = |kind, msg: &str| Err((kind, msg.to_owned()));
-    match value {
-        Value::Null if required => wrong("missing", "Field required: another keyframe has a time"),
-        Value::Null => Ok(None),
-        Value::Number(number) => match number.as_f64().unwrap_or(f64::NAN) {
-            time if time < 0.0 => {
-                wrong("greater_than_equal", "Input should be greater than or equal to 0")
-            }
-            time if time <= f64::from(duration) => Ok(Some(time as f32)),
-            _ => {
-                let msg = format!("Input should be less than or equal to {duration}");
-                wrong("less_than_equal", &msg)
-            }
-        },
-        _ => wrong("float_type", "Input should be a valid number"),
-    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::{
-    billing::accounts::{Accounts, MAX_FINETUNE_NAME, ProjectRef, is_finetune_name},
+    billing::accounts::{Accounts, ProjectRef, is_finetune_name},
     contract::{OperationKind, Submission, Violation},
 };
 
@@ -40,22 +40,14 @@ pub(crate) fn read(
     if submission.rules.kind != OperationKind::Finetune {
         return Ok(Trains::Nothing);
     }
-    match body.get(NEW) {
-        None | Some(Value::Null) => Ok(Trains::Finetune(None)),
-        Some(Value::String(name)) if !is_finetune_name(name) => {
-            wrong(NEW, "a finetune name must not be empty or contain a slash")
-        }
-        Some(Value::String(name)) if name.chars().count() > MAX_FINETUNE_NAME => {
-            let msg = format!("String should have at most {MAX_FINETUNE_NAME} characters");
-            Err(vec![Violation::new(["body", NEW], "string_too_long", msg)])
-        }
-        Some(Value::String(name)) if accounts.has_finetune(project, name) => {
-            wrong(NEW, "the organization already has a finetune of this name")
-        }
-        Some(Value::String(name)) => Ok(Trains::Finetune(Some(name.clone()))),
-        Some(_) => {
-            let msg = "Input should be a valid string";
-            Err(vec![Violation::new(["body", NEW], "string_type", msg)])
-        }
+    let Some(name) = body.get(NEW).and_then(Value::as_str) else {
+        return Ok(Trains::Finetune(None));
+    };
+    if !is_finetune_name(name) {
+        return wrong(NEW, "a finetune name must not be empty or contain a slash");
     }
+    if accounts.has_finetune(project, name) {
+        return wrong(NEW, "the organization already has a finetune of this name");
+    }
+    Ok(Trains::Finetune(Some(name.to_owned())))
 }

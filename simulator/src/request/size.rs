@@ -1,11 +1,10 @@
 //! The size of the picture that a request asks for.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::fields;
 use crate::{
     config::Config,
-    contract::{AspectRatio, OperationKind, Step, Submission, Violation, integer},
+    contract::{self, AspectRatio, OperationKind, Step, Submission, Violation, integer},
     media::{
         images::{Image, Inline, Input},
         paint::person,
@@ -33,8 +32,7 @@ pub(crate) fn of_request(
 ) -> Result<(u32, u32), Vec<Violation>> {
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
-    let mut violations = fields::open_integers(kind, body);
-    violations.extend(query.oversized_inputs());
+    let violations = query.oversized_inputs();
     if !violations.is_empty() {
         return Err(violations);
     }
@@ -75,27 +73,21 @@ fn scaled_down((width, height): (u64, u64), pixels: u64) -> (u64, u64) {
 }
 
 fn check(config: &Config, (width, height): (u64, u64)) -> Result<(u32, u32), Vec<Violation>> {
-    let max_side = config.max_output_side;
-    let mut violations = Vec::new();
-    for (name, side) in [("width", width), ("height", height)] {
-        if side > u64::from(max_side) {
-            let (kind, msg) = integer::too_large(max_side);
-            violations.push(Violation::new(["body", name], kind, msg));
-        }
+    let side = json!({ "maximum": config.max_output_side });
+    let schema = json!({ "properties": { "width": side, "height": side } });
+    let size = json!({ "width": width, "height": height });
+    let violations = contract::violations(&schema, &["body".into()], &size);
+    let (Ok(w), Ok(h), true) = (u32::try_from(width), u32::try_from(height), violations.is_empty())
+    else {
+        return Err(violations);
+    };
+    if width * height > config.max_output_pixels {
+        let max = config.max_output_pixels;
+        let problem =
+            format!("a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels");
+        return Err(vec![Violation::value(vec!["body".into()], problem)]);
     }
-    match (u32::try_from(width), u32::try_from(height)) {
-        (Ok(w), Ok(h)) if violations.is_empty() => {
-            if width * height <= config.max_output_pixels {
-                return Ok((w, h));
-            }
-            let max = config.max_output_pixels;
-            let problem = format!(
-                "a picture of {w} x {h} pixels exceeds the simulator's limit of {max} pixels"
-            );
-            Err(vec![Violation::value(vec!["body".into()], problem)])
-        }
-        _ => Err(violations),
-    }
+    Ok((w, h))
 }
 
 struct SizeQuery<'a> {

@@ -43,6 +43,7 @@ pub(crate) fn check(
     let mut body = parse(bytes)?;
     let mut check = Check { config, fetched, found: Checked::default() };
     check.found.violations = submission.schema.violations(&body);
+    check.found.violations.extend(fields::open(submission.rules.kind, &body));
     if let Value::Object(body) = &mut body {
         check.found.violations.extend(fields::refused(submission, body));
         if config.strict {

@@ -141,10 +141,8 @@ async fn unsupported_videos_are_rejected() {
             vec![("body.duration", "greater_than_equal"), ("body.fps", "less_than_equal")],
         ),
         (json!({ "fps": 25 }), vec![("body.fps", "less_than_equal")]),
-        (
-            json!({ "fps": [24], "width": 1920, "height": 1089 }),
-            vec![("body", "value_error"), ("body.fps", "int_type")],
-        ),
+        (json!({ "fps": [24] }), vec![("body.fps", "int_type")]),
+        (json!({ "width": 1920, "height": 1089 }), vec![("body", "value_error")]),
     ] {
         let found = bench.post(PATH, &body).await.violations();
         let found: Vec<_> = found.iter().map(|(loc, kind)| (loc.as_str(), kind.as_str())).collect();

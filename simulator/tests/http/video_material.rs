@@ -131,7 +131,7 @@ async fn invalid_material_is_rejected() {
                 "body.keyframes.3.time missing",
             ],
         ),
-        (two(json!(1), json!("2")), vec!["body.keyframes.1.time float_type"]),
+        (two(json!(1), json!("2")), vec!["body.keyframes.1.time float_parsing"]),
         (json!({ "mode": "v2v" }), vec!["body.video missing"]),
         (json!({ "mode": "v2v", "video": 7 }), vec!["body.video string_type"]),
         (json!({ "mode": "v2v", "video": "?" }), vec!["body.video value_error"]),

@@ -16,7 +16,7 @@ use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_conf
 
 pub(crate) use self::{
     read::clip,
-    spec::{DEFAULT_DURATION, DURATIONS, VideoSpec},
+    spec::{DEFAULT_DURATION, DURATIONS, RATES, VideoSpec},
 };
 
 /// The media type for players.

@@ -14,7 +14,7 @@ pub(crate) const DURATIONS: RangeInclusive<i64> = 1..=20;
 pub(crate) const DEFAULT_DURATION: u32 = 5;
 
 /// In frames per second; the maximum is that of the contract.
-const RATES: RangeInclusive<i64> = 1..=24;
+pub(crate) const RATES: RangeInclusive<i64> = 1..=24;
 const DEFAULT_RATE: u32 = 24;
 
 /// The maximum frame size of the contract.
@@ -68,32 +68,25 @@ impl VideoSpec {
         times
     }
 
-    /// Reads the settings of a video with frames of `size` pixels, or returns all violations.
-    /// `duration` is the default.
+    /// Reads the settings of a video with frames of `size` pixels from a body whose fields are
+    /// valid. `duration` is the default.
     pub(crate) fn read(
         body: &Value,
         (width, height): (u32, u32),
         duration: u32,
     ) -> Result<Self, Vec<Violation>> {
-        let mut violations = Vec::new();
-        let mut take = |name, bounds: &RangeInclusive<i64>, default| {
-            let wrong = body.get(name).and_then(|value| integer::violation(value, bounds));
-            violations.extend(wrong.map(|(kind, msg)| Violation::new(["body", name], kind, msg)));
-            let given = integer::field(body, name).filter(|number| bounds.contains(number));
-            given.and_then(|number| u32::try_from(number).ok()).unwrap_or(default)
-        };
-        let spec = Self {
-            duration: take("duration", &DURATIONS, duration),
-            fps: take("fps", &RATES, DEFAULT_RATE),
-        };
         if !fits((width, height)) {
             let (max_width, max_height) = MAX_FRAME;
             let problem = format!(
                 "a video of {width} x {height} pixels exceeds the maximum of \
                  {max_width} x {max_height} pixels"
             );
-            violations.push(Violation::value(vec!["body".into()], problem));
+            return Err(vec![Violation::value(vec!["body".into()], problem)]);
         }
-        if violations.is_empty() { Ok(spec) } else { Err(violations) }
+        let field = |name| integer::field(body, name).and_then(|number| number.try_into().ok());
+        Ok(Self {
+            duration: field("duration").unwrap_or(duration),
+            fps: field("fps").unwrap_or(DEFAULT_RATE),
+        })
     }
 }
