@@ -22,6 +22,7 @@ mod finetunes;
 mod limits;
 mod mutations;
 mod operations;
+mod outgoing;
 mod page;
 mod pictures;
 mod pictures_edit;

@@ -1,7 +1,11 @@
 //! Requests to other servers: webhooks, and images that are given by their URLs.
 
 mod target;
-mod tls;
+
+use std::{
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{
     body::Bytes,
@@ -10,15 +14,20 @@ use axum::{
 use http_body_util::Full;
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
+use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     task::JoinSet,
 };
-use url::Url;
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream,
+    rustls::{self, ClientConfig, pki_types::ServerName},
+};
+use url::{Host, Url};
 
 pub(crate) use self::target::{Allowed, Target};
-use self::tls::Tls;
 
 /// The user agent, which a request cannot change. The control interface refuses it.
 pub(crate) const USER_AGENT: &str = concat!("imagekiln-simulator/", env!("CARGO_PKG_VERSION"));
@@ -89,80 +98,37 @@ async fn exchange(
     Ok(Response { status: head.status, headers: head.headers, body, _connection: running })
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
+/// TLS with the certificates that this machine trusts, which are loaded on first use.
+#[derive(Default)]
+struct Tls {
+    trusted: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
 
-    use axum::http::Method;
-    use rcgen::{CertifiedKey, generate_simple_self_signed};
-    use tokio::{
-        io::{AsyncReadExt as _, AsyncWriteExt as _},
-        net::TcpListener,
-    };
-    use tokio_rustls::{
-        TlsAcceptor,
-        rustls::{self, ClientConfig, RootCertStore, ServerConfig},
-    };
-
-    use super::*;
-
-    /// A receiver over TLS, and client settings that trust it.
-    async fn receiver() -> (u16, ClientConfig) {
-        let CertifiedKey { cert, signing_key } =
-            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let key = signing_key.serialize_der().try_into().unwrap();
-        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], key)
-            .unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(cert.der().clone()).unwrap();
-        let client = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let acceptor = TlsAcceptor::from(Arc::new(server));
-        tokio::spawn(async move {
-            loop {
-                let (connection, _) = listener.accept().await.unwrap();
-                let Ok(mut connection) = acceptor.accept(connection).await else { continue };
-                let mut read = Vec::new();
-                while !read.ends_with(b"the body") {
-                    assert!(connection.read_buf(&mut read).await.unwrap() > 0);
-                }
-                connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
-            }
+impl Tls {
+    /// Encrypts a connection to `host`.
+    async fn wrap(
+        &self,
+        host: &Host,
+        connection: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, String> {
+        let trusted = self.trusted.get_or_init(|| {
+            let trusted = trusted().map_err(|error| format!("no trusted certificates: {error}"))?;
+            Ok(Arc::new(trusted))
         });
-        (port, client)
+        let name = match host {
+            Host::Domain(name) => ServerName::try_from(name.clone())
+                .map_err(|_| "the host is not a valid TLS server name")?,
+            Host::Ipv4(ip) => ServerName::from(IpAddr::from(*ip)),
+            Host::Ipv6(ip) => ServerName::from(IpAddr::from(*ip)),
+        };
+        let connector = TlsConnector::from(trusted.clone()?);
+        connector.connect(name, connection).await.map_err(|error| format!("TLS failed: {error}"))
     }
+}
 
-    async fn send(host: &str, port: u16, tls: Tls) -> Result<StatusCode, String> {
-        let allowed = Allowed { only_loopback: Some("elsewhere"), own_ports: Vec::new() };
-        let client = Client { allowed, tls };
-        let url = Url::parse(&format!("https://{host}:{port}/")).unwrap();
-        let target = client.target(url).unwrap();
-        let request = request::Builder::new().method(Method::POST);
-        client.send(&target, request, "the body".into()).await.map(|response| response.status)
-    }
-
-    #[tokio::test]
-    async fn https_requires_a_trusted_certificate_for_the_host() {
-        let (port, trusting) = receiver().await;
-        let trusting = || Tls::with(trusting.clone());
-        assert_eq!(send("localhost", port, trusting()).await, Ok(StatusCode::NO_CONTENT));
-        let other_name = send("127.0.0.1", port, trusting()).await.unwrap_err();
-        assert!(other_name.starts_with("TLS failed"), "{other_name}");
-        // This uses the machine's certificates, of which there may be none.
-        let unknown = send("localhost", port, Tls::default()).await.unwrap_err();
-        assert!(
-            unknown.starts_with("TLS failed") || unknown.starts_with("no trusted certificates"),
-            "{unknown}"
-        );
-    }
+fn trusted() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(builder.with_platform_verifier()?.with_no_client_auth())
 }

@@ -109,62 +109,11 @@ fn is_local(ip: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    const OWN: u16 = 4321;
     const ELSEWHERE: &str = "the host is elsewhere";
-    const NO_MACHINE: &str = "the host is not an address of a machine";
     const ITSELF: &str = "the simulator does not send requests to itself";
-    const SCHEME: &str = "the URL is neither http nor https";
-
-    /// What is refused if only this machine is allowed, and if every host is.
-    #[rustfmt::skip]
-    const CASES: [(&str, Option<&str>, Option<&str>); 33] = [
-        ("http://127.0.0.1:1/a", None, None),
-        ("http://127.9.9.9/", None, None),
-        ("http://127.1/", None, None),
-        ("http://2130706433/", None, None),
-        ("https://[::1]:2/", None, None),
-        ("https://LOCALHOST/x", None, None),
-        ("http://[::ffff:127.0.0.1]:7/", None, None),
-        ("http://10.0.0.1/", Some(ELSEWHERE), None),
-        ("http://169.254.169.254/", Some(ELSEWHERE), None),
-        ("http://192.0.2.1/", Some(ELSEWHERE), None),
-        ("http://[fe80::1]/", Some(ELSEWHERE), None),
-        ("http://[2001:db8::1]/", Some(ELSEWHERE), None),
-        ("http://[::ffff:192.0.2.1]/", Some(ELSEWHERE), None),
-        ("http://127.0.0.1@192.0.2.1/", Some(ELSEWHERE), None),
-        ("http://localhost./", Some(ELSEWHERE), None),
-        ("http://localhost.example/", Some(ELSEWHERE), None),
-        ("http://127.0.0.1.example/", Some(ELSEWHERE), None),
-        ("https://example.com/", Some(ELSEWHERE), None),
-        ("http://0.0.0.0/", Some(NO_MACHINE), Some(NO_MACHINE)),
-        ("http://0/", Some(NO_MACHINE), Some(NO_MACHINE)),
-        ("http://[::]/", Some(NO_MACHINE), Some(NO_MACHINE)),
-        ("http://[::ffff:0.0.0.0]/", Some(NO_MACHINE), Some(NO_MACHINE)),
-        ("http://127.0.0.1:4321/", Some(ITSELF), Some(ITSELF)),
-        ("https://127.0.0.2:4321/", Some(ITSELF), Some(ITSELF)),
-        ("http://localhost:4321/", Some(ITSELF), Some(ITSELF)),
-        ("http://[::1]:4321/", Some(ITSELF), Some(ITSELF)),
-        ("http://[::ffff:127.0.0.1]:4321/", Some(ITSELF), Some(ITSELF)),
-        ("http://2130706433:4321/", Some(ITSELF), Some(ITSELF)),
-        ("http://0.0.0.0:4321/", Some(NO_MACHINE), Some(NO_MACHINE)),
-        ("http://192.0.2.1:4321/", Some(ELSEWHERE), None),
-        ("ftp://127.0.0.1/", Some(SCHEME), Some(SCHEME)),
-        ("mailto:a@localhost", Some(SCHEME), Some(SCHEME)),
-        ("file:///etc/passwd", Some(SCHEME), Some(SCHEME)),
-    ];
 
     fn allowed(only_loopback: Option<&'static str>) -> Allowed {
-        Allowed { only_loopback, own_ports: vec![OWN] }
-    }
-
-    #[test]
-    fn only_allowed_hosts_are_targets() {
-        for (url, loopback, any) in CASES {
-            for (only_loopback, refusal) in [(Some(ELSEWHERE), loopback), (None, any)] {
-                let target = allowed(only_loopback).target(Url::parse(url).unwrap());
-                assert_eq!(target.err(), refusal, "{url}, {only_loopback:?}");
-            }
-        }
+        Allowed { only_loopback, own_ports: vec![4321] }
     }
 
     #[tokio::test]
@@ -180,18 +129,5 @@ mod tests {
         let mapped = target("http://[::ffff:127.0.0.1]:7/");
         let found = allowed(Some(ELSEWHERE)).resolve(&mapped).await;
         assert_eq!(found, Ok(vec!["127.0.0.1:7".parse().unwrap()]));
-    }
-
-    #[test]
-    fn the_parts_of_a_request_are_those_of_the_url() {
-        for (url, authority, path_and_query) in [
-            ("http://me:word@127.0.0.1:8080/a?token=b#c", "127.0.0.1:8080", "/a?token=b"),
-            ("https://[::1]", "[::1]", "/"),
-            ("http://localhost:80/?", "localhost", "/?"),
-            ("https://localhost:80/a", "localhost:80", "/a"),
-        ] {
-            let target = allowed(None).target(Url::parse(url).unwrap()).unwrap();
-            assert_eq!((target.authority(), target.path_and_query()), (authority, path_and_query));
-        }
     }
 }
