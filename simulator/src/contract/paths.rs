@@ -1,7 +1,5 @@
 //! Paths: the model name prefix, and templates such as `/v1/{base_model}-finetuned`.
 
-use std::fmt;
-
 use super::{Operation, Schema};
 
 /// The prefix of model names in the contract.
@@ -40,14 +38,16 @@ pub(crate) fn prefixed_path(path: &str, prefix: &str) -> String {
     }
 }
 
-/// A path of the document, with at most one parameter per segment.
+/// A path of the document, with at most one parameter.
 pub(super) struct Template {
-    segments: Vec<Segment>,
+    pub(super) path: String,
+    parameter: Option<Parameter>,
 }
 
-enum Segment {
-    Written(String),
-    Parameter { name: String, before: String, after: String, schema: Schema },
+struct Parameter {
+    before: String,
+    after: String,
+    schema: Schema,
 }
 
 impl Template {
@@ -56,69 +56,36 @@ impl Template {
         path: &str,
         schema: impl Fn(&str) -> Result<Schema, String>,
     ) -> Result<Self, String> {
-        let path = path.strip_prefix('/').ok_or("the path does not start with a slash")?;
-        let segments = path.split('/').map(|segment| Segment::parse(segment, &schema));
-        Ok(Self { segments: segments.collect::<Result<_, _>>()? })
+        let mut parameter = None;
+        if let Some((before, rest)) = path.split_once('{') {
+            let (name, after) = rest.split_once('}').ok_or("a brace is not closed")?;
+            if after.contains('{') {
+                return Err("the path has two parameters".to_owned());
+            }
+            let (before, after) = (before.to_owned(), after.to_owned());
+            parameter = Some(Parameter { before, after, schema: schema(name)? });
+        }
+        Ok(Self { path: path.to_owned(), parameter })
     }
 
-    pub(super) fn parameters(&self) -> usize {
-        self.segments.iter().filter(|segment| matches!(segment, Segment::Parameter { .. })).count()
+    pub(super) fn has_parameter(&self) -> bool {
+        self.parameter.is_some()
     }
 
     /// Whether a path that starts with `beginning` can match.
     pub(super) fn can_start_with(&self, beginning: &str) -> bool {
-        let completed = |segment: &Segment| match segment {
-            Segment::Written(_) => false,
-            Segment::Parameter { after, .. } => self.matches(&format!("{beginning}x{after}")),
-        };
-        self.to_string().starts_with(beginning) || self.segments.iter().any(completed)
+        let completed =
+            |Parameter { after, .. }: &Parameter| self.matches(&format!("{beginning}x{after}"));
+        self.path.starts_with(beginning) || self.parameter.as_ref().is_some_and(completed)
     }
 
     pub(super) fn matches(&self, path: &str) -> bool {
-        let Some(path) = path.strip_prefix('/') else {
-            return false;
+        let Some(Parameter { before, after, schema }) = &self.parameter else {
+            return self.path == path;
         };
-        let mut given = path.split('/');
-        self.segments.iter().all(|segment| given.next().is_some_and(|text| segment.matches(text)))
-            && given.next().is_none()
-    }
-}
-
-impl Segment {
-    fn parse(text: &str, schema: impl Fn(&str) -> Result<Schema, String>) -> Result<Self, String> {
-        let Some((before, rest)) = text.split_once('{') else {
-            return Ok(Self::Written(text.to_owned()));
-        };
-        let (name, after) = rest.split_once('}').ok_or("a brace is not closed")?;
-        if after.contains('{') {
-            return Err("a segment has two parameters".to_owned());
-        }
-        Ok(Self::Parameter {
-            schema: schema(name)?,
-            name: name.to_owned(),
-            before: before.to_owned(),
-            after: after.to_owned(),
-        })
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        match self {
-            Self::Written(written) => written == text,
-            Self::Parameter { before, after, schema, .. } => text
-                .strip_prefix(before.as_str())
-                .and_then(|rest| rest.strip_suffix(after.as_str()))
-                .is_some_and(|value| !value.is_empty() && schema.is_valid(&value.into())),
-        }
-    }
-}
-
-impl fmt::Display for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.segments.iter().try_for_each(|segment| match segment {
-            Segment::Written(text) => write!(f, "/{text}"),
-            Segment::Parameter { name, before, after, .. } => {
-                write!(f, "/{before}{{{name}}}{after}")
-            }
+        let value = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        value.is_some_and(|value| {
+            !value.is_empty() && !value.contains('/') && schema.is_valid(&value.into())
         })
     }
 }
