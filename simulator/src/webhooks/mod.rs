@@ -7,10 +7,11 @@ mod signing;
 mod view;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use axum::body::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
@@ -18,7 +19,7 @@ use url::Url;
 
 pub(crate) use self::sender::run;
 use self::{
-    log::{Delivery, DeliveryLog, Message},
+    log::{Delivery, DeliveryLog},
     signing::{Headers, SigningKey},
 };
 pub use self::{
@@ -26,7 +27,7 @@ pub use self::{
     view::{WebhookAttempt, WebhookCause, WebhookDelivery, WebhookState},
 };
 use crate::{
-    http::outgoing::{Allowed, Client},
+    http::outgoing::{Allowed, Client, Target},
     runtime::{
         chance::{Chance, hex},
         clock::Clock,
@@ -121,33 +122,34 @@ impl Webhooks {
     }
 
     /// Queues a webhook to be sent when its task ends. A refused receiver is recorded too.
-    pub(crate) fn enqueue(&self, webhook: Webhook) {
-        let Webhook { task, url, secret, final_at, result, faults } = webhook;
-        let key = SigningKey::new(
-            self.settings.scheme,
-            secret.as_ref().map(|secret| secret.expose().as_str()),
-        );
-        let message = Arc::new(self.message(&task, &url, key, final_at, &result));
-        if let Err(refusal) = message.sendable {
-            info!(task, url = message.url, refusal, "webhook refused");
-        }
-        let due_at = final_at.saturating_add(faults.late);
-        let delivery = |cause| {
-            let delivery = Delivery::new(Arc::clone(&message), cause, due_at);
-            if faults.out_of_order { delivery.held(HELD_AT_MOST) } else { delivery }
-        };
+    pub(crate) fn enqueue(&self, webhook: &Webhook) {
+        let Webhook { task, url, secret, result, faults, .. } = webhook;
+        let secret = secret.as_ref().map(|secret| secret.expose().as_str());
         let mut deliveries = Vec::new();
         if faults.forged {
-            let other =
-                secret.map(|_| format!("forged-{}", hex(&self.chance.bytes("forged secret", 0))));
-            let key = SigningKey::new(self.settings.scheme, other.as_deref());
-            let message = self.message(&task, &url, key, final_at, &another(&result));
-            deliveries.push(Delivery::new(Arc::new(message), WebhookCause::Forgery, due_at));
+            let other = hex(&self.chance.bytes("forged secret", 0));
+            let other = secret.map(|_| format!("forged-{other}"));
+            let forged = another(result);
+            deliveries.push(self.delivery(
+                webhook,
+                WebhookCause::Forgery,
+                other.as_deref(),
+                &forged,
+            ));
         }
-        deliveries.push(delivery(WebhookCause::Final));
-        if faults.duplicate {
-            deliveries.push(delivery(WebhookCause::Duplicate));
+        let mut delivery = self.delivery(webhook, WebhookCause::Final, secret, result);
+        if let Some(refusal) = delivery.shown.refusal {
+            info!(task, url = shown(url), refusal, "webhook refused");
         }
+        if faults.out_of_order {
+            let due_at = &mut delivery.shown.due_at;
+            delivery.held_from = Some(*due_at);
+            *due_at = due_at.saturating_add(HELD_AT_MOST);
+        }
+        let mut duplicate = delivery.clone();
+        duplicate.shown.cause = WebhookCause::Duplicate;
+        deliveries.push(delivery);
+        deliveries.extend(faults.duplicate.then_some(duplicate));
         let mut log = self.log();
         for delivery in deliveries {
             if log.insert(&self.settings, delivery).is_none() {
@@ -161,30 +163,44 @@ impl Webhooks {
     /// Makes the webhooks of a task due that ends at `final_at` instead of later, with this result.
     pub(crate) fn bring_forward(&self, task: &str, final_at: Duration, result: &Value) {
         self.log().bring_forward(task, final_at, |cause| match cause {
-            WebhookCause::Forgery => another(result).to_string().into(),
-            _ => result.to_string().into(),
+            WebhookCause::Forgery => another(result).to_string(),
+            _ => result.to_string(),
         });
         self.changes.send_replace(());
     }
 
-    fn message(
+    fn delivery(
         &self,
-        task: &str,
-        url: &str,
-        key: Result<SigningKey, &'static str>,
-        final_at: Duration,
+        webhook: &Webhook,
+        cause: WebhookCause,
+        secret: Option<&str>,
         result: &Value,
-    ) -> Message {
-        let parsed = Url::parse(url).map_err(|_| "could not parse the URL");
-        let receiver = parsed.and_then(|url| self.client.target(url));
-        let drawn = self.chance.bytes(&format!("webhook id of {task}"), 0);
-        Message {
-            task: task.to_owned(),
-            final_at,
-            url: shown(url),
-            sendable: receiver.and_then(|receiver| Ok((receiver, key?))),
-            webhook_id: format!("msg_{}", hex(&drawn)),
-            body: result.to_string().into(),
+    ) -> Delivery {
+        let parsed = Url::parse(&webhook.url).map_err(|_| "could not parse the URL");
+        let target = parsed.and_then(|url| self.client.target(url));
+        let receiver =
+            target.and_then(|target| Ok((target, SigningKey::new(self.settings.scheme, secret)?)));
+        let drawn = self.chance.bytes(&format!("webhook id of {}", webhook.task), 0);
+        Delivery {
+            shown: WebhookDelivery {
+                id: 0,
+                task: webhook.task.clone(),
+                url: shown(&webhook.url),
+                webhook_id: format!("msg_{}", hex(&drawn)),
+                cause,
+                state: match receiver {
+                    Ok(_) => WebhookState::Waiting,
+                    Err(_) => WebhookState::Refused,
+                },
+                refusal: receiver.as_ref().err().copied(),
+                due_at: webhook.final_at.saturating_add(webhook.faults.late),
+                body: result.to_string().into(),
+                headers: Vec::new(),
+                attempts: Vec::new(),
+            },
+            receiver: receiver.ok(),
+            final_at: webhook.final_at,
+            held_from: None,
         }
     }
 
@@ -192,13 +208,23 @@ impl Webhooks {
     /// the new delivery, or `None` if there is no such delivery or no room.
     pub(crate) fn redeliver(&self, number: u64) -> Option<u64> {
         let mut log = self.log();
-        let original = log.get(number)?;
-        let message = Arc::clone(&original.message);
-        let cause = match original.cause {
-            WebhookCause::Forgery => WebhookCause::Forgery,
-            _ => WebhookCause::Redelivery,
+        let mut again = log.get(number)?.clone();
+        again.held_from = None;
+        again.shown = WebhookDelivery {
+            cause: match again.shown.cause {
+                WebhookCause::Forgery => WebhookCause::Forgery,
+                _ => WebhookCause::Redelivery,
+            },
+            state: match again.shown.refusal {
+                None => WebhookState::Waiting,
+                Some(_) => WebhookState::Refused,
+            },
+            due_at: self.clock.now(),
+            headers: Vec::new(),
+            attempts: Vec::new(),
+            ..again.shown
         };
-        let again = log.insert(&self.settings, Delivery::new(message, cause, self.clock.now()));
+        let again = log.insert(&self.settings, again);
         drop(log);
         self.changes.send_replace(());
         again
@@ -219,17 +245,18 @@ impl Webhooks {
     /// The numbers of kept deliveries by the names of their states.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 4] {
         let log = self.log();
-        WebhookState::ALL.map(|state| (state.name(), log.count(state)))
+        let count = |state| log.views().filter(|delivery| delivery.state == state).count() as u64;
+        WebhookState::ALL.map(|state| (state.name(), count(state)))
     }
 
     /// The kept deliveries in the order of their numbers.
     pub(crate) fn views(&self) -> Vec<WebhookDelivery> {
-        self.log().views()
+        self.log().views().cloned().collect()
     }
 
     /// The kept deliveries of a task, in the order of their numbers.
     pub(crate) fn views_of(&self, task: &str) -> Vec<WebhookDelivery> {
-        self.log().views_of(task)
+        self.log().views().filter(|delivery| delivery.task == task).cloned().collect()
     }
 
     /// Waits until `holds` returns true for the deliveries.
@@ -250,17 +277,18 @@ impl Webhooks {
     }
 
     /// Records the start of an attempt and returns what to send.
-    fn begin(&self, number: u64) -> Option<(Arc<Message>, Headers)> {
+    fn begin(&self, number: u64) -> Option<(Target, Headers, Bytes)> {
         let mut log = self.log();
-        let message = Arc::clone(&log.get(number)?.message);
-        let (_, key) = message.sendable.as_ref().ok()?;
+        let Delivery { shown, receiver, .. } = log.get(number)?;
+        let (target, key) = receiver.clone()?;
+        let body = Bytes::from(shown.body.expose().clone());
         let now = self.clock.now();
         let timestamp = self.clock.unix_at(now).as_secs();
-        let headers = key.headers(&self.settings, &message.webhook_id, timestamp, &message.body);
-        log.attempt(number, now, headers.clone());
+        let headers = key.headers(&self.settings, &shown.webhook_id, timestamp, &body);
+        log.attempt(number, now, &headers);
         drop(log);
         self.changes.send_replace(());
-        Some((message, headers))
+        Some((target, headers, body))
     }
 
     /// Records the outcome of an attempt.
@@ -272,10 +300,9 @@ impl Webhooks {
         let ended =
             self.log().attempted(number, response, &self.settings.retry_after, self.clock.now());
         self.changes.send_replace(());
-        let Some(ended) = ended else { return };
-        let (message, attempt) = (&ended.message, ended.attempt);
-        let (task, url) = (&message.task, &message.url);
-        match ended.state {
+        let Some(WebhookDelivery { task, url, state, attempts, .. }) = ended else { return };
+        let attempt = attempts.len();
+        match state {
             WebhookState::Delivered => {
                 info!(task, url, delivery = number, attempt, outcome, "webhook delivered")
             }

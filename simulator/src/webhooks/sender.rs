@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use axum::http::{Request, header};
+use axum::{
+    body::Bytes,
+    http::{Request, header},
+};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::{
     sync::watch,
@@ -16,7 +19,8 @@ use tokio::{
 };
 use url::Origin;
 
-use super::{Webhooks, log::Message, signing::Headers};
+use super::{Webhooks, signing::Headers};
+use crate::http::outgoing::Target;
 
 /// The maximum number of concurrent attempts, each to a different receiver.
 const MAX_ATTEMPTS: usize = 256;
@@ -32,15 +36,17 @@ const MAX_ATTEMPTS_WITH_SEVERAL: usize = 64;
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Returns the status code of the response, or what went wrong without any part of the URL.
-async fn send(webhooks: &Webhooks, message: &Message, headers: Headers) -> Result<u16, String> {
-    let (receiver, _) = message.sendable.as_ref().map_err(|refusal| *refusal)?;
+async fn send(
+    webhooks: &Webhooks,
+    (target, headers, body): (Target, Headers, Bytes),
+) -> Result<u16, String> {
     let mut request = Request::post("/").header(header::CONTENT_TYPE, "application/json");
     for (name, value) in headers {
         request = request.header(name, value);
     }
     let limit = webhooks.settings.timeout;
     let deadline = Instant::now() + limit;
-    let response = webhooks.client.send(receiver, request, message.body.clone());
+    let response = webhooks.client.send(&target, request, body);
     let response = timeout_at(deadline, response)
         .await
         .map_err(|_| format!("no response within {} s", limit.as_secs_f64()))??;
@@ -135,10 +141,10 @@ impl Sender {
             return false;
         };
         queue.waiting.pop_front();
-        if let Some((message, headers)) = self.webhooks.begin(number) {
+        if let Some(message) = self.webhooks.begin(number) {
             queue.in_progress += 1;
             let webhooks = Arc::clone(&self.webhooks);
-            let attempt = async move { send(&webhooks, &message, headers).await };
+            let attempt = async move { send(&webhooks, message).await };
             let id = self.attempts.spawn(attempt).id();
             self.in_progress.insert(id, (number, origin.clone()));
         }

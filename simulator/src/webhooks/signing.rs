@@ -36,9 +36,13 @@ impl SigningKey {
         };
         match scheme {
             WebhookScheme::HmacSha256 => keyed(secret.as_bytes()),
-            WebhookScheme::Secret => HeaderValue::from_str(secret)
-                .map(Self::Verbatim)
-                .map_err(|_| "the secret contains characters that are not allowed in a header"),
+            WebhookScheme::Secret => {
+                let mut value = HeaderValue::from_str(secret).map_err(
+                    |_| "the secret contains characters that are not allowed in a header",
+                )?;
+                value.set_sensitive(true);
+                Ok(Self::Verbatim(value))
+            }
             WebhookScheme::Standard => {
                 let decoded = secret
                     .strip_prefix(STANDARD_PREFIX)
@@ -57,33 +61,26 @@ impl SigningKey {
         timestamp: u64,
         body: &[u8],
     ) -> Headers {
+        let value = |text: String| HeaderValue::try_from(text).ok();
+        let named = |name| Some(HeaderName::from_static(name));
         let mut headers = Vec::new();
         if settings.scheme == WebhookScheme::Standard {
-            let id = HeaderValue::try_from(webhook_id).ok();
-            headers.extend(id.map(|id| (HeaderName::from_static("webhook-id"), id)));
-            headers.push((HeaderName::from_static("webhook-timestamp"), timestamp.into()));
+            headers.push((named("webhook-id"), value(webhook_id.to_owned())));
+            headers.push((named("webhook-timestamp"), Some(timestamp.into())));
         }
-        let (name, value) = match (self, settings.scheme) {
+        headers.push(match (self, settings.scheme) {
             (Self::None, _) => (None, None),
             (Self::Verbatim(secret), _) => (settings.header_name(), Some(secret.clone())),
             (Self::Keyed(key), WebhookScheme::Standard) => {
                 let signed = [format!("{webhook_id}.{timestamp}.").as_bytes(), body].concat();
                 let signature = format!("v1,{}", STANDARD.encode(mac(key, &signed)));
-                (
-                    Some(HeaderName::from_static("webhook-signature")),
-                    HeaderValue::try_from(signature).ok(),
-                )
+                (named("webhook-signature"), value(signature))
             }
             (Self::Keyed(key), _) => {
-                let signature = format!("sha256={}", hex(&mac(key, body)));
-                (settings.header_name(), HeaderValue::try_from(signature).ok())
+                (settings.header_name(), value(format!("sha256={}", hex(&mac(key, body)))))
             }
-        };
-        headers.extend(name.zip(value).map(|(name, mut value)| {
-            value.set_sensitive(matches!(self, Self::Verbatim(_)));
-            (name, value)
-        }));
-        headers
+        });
+        headers.into_iter().filter_map(|(name, value)| name.zip(value)).collect()
     }
 }
 

@@ -128,7 +128,7 @@ fn create(
     let Task { id, operation, region, cost, .. } = &task;
     debug!(task = id, operation, %region, %cost, "accepted");
     if let Some((url, secret)) = &webhook {
-        state.webhooks.enqueue(Webhook {
+        state.webhooks.enqueue(&Webhook {
             task: task.id.clone(),
             url: url.clone(),
             secret: secret.clone(),
