@@ -41,7 +41,7 @@ pub fn video(bytes: &[u8], max_pixels: u64) -> Result<(Vec<f32>, f32), String> {
 
 /// Whether a document exceeds the limits of bodies.
 pub fn is_excessive(body: &[u8]) -> bool {
-    json::excess(body).is_some()
+    json::check_limits(body).is_err()
 }
 
 /// Requests to search.

@@ -196,23 +196,3 @@ pub(crate) async fn discard_arrived(head: &Parts, body: &mut Body) -> bool {
     }
     body.is_end_stream()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_leaves_as_much_free_and_is_given_back() {
-        let budget = Arc::new(Semaphore::new(100));
-        let mut first = share(&budget).unwrap();
-        assert!(take(&mut first, 30).is_some() && take(&mut first, 20).is_some());
-        assert!(take(&mut first, 1).is_none());
-        let mut second = share(&budget).unwrap();
-        assert!(take(&mut second, 26).is_none());
-        assert!(take(&mut second, 25).is_some());
-        drop(first);
-        assert!(take(&mut second, 12).is_some());
-        drop(second);
-        assert!(take(&mut share(&budget).unwrap(), 50).is_some());
-    }
-}

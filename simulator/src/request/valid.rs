@@ -11,7 +11,7 @@ use crate::{
     faults::RequestedFaults,
     media::{
         images::Input,
-        paint::{Format, Settings},
+        paint::{Format, Picture, Settings},
     },
     tasks::{
         logged_request::{LoggedRequest, redact},
@@ -22,15 +22,9 @@ use crate::{
 
 /// A valid request.
 pub(crate) struct ValidRequest {
-    pub(crate) prompt: String,
-    pub(crate) seed: Option<i128>,
-    pub(crate) format: Format,
-    pub(crate) settings: Settings,
-    /// Of the picture, in pixels.
-    pub(crate) size: (u32, u32),
-    pub(crate) inputs: Vec<Input>,
-    /// When a video shows each input, in seconds.
-    pub(crate) moments: Vec<Option<f32>>,
+    pub(crate) picture: Picture,
+    /// Whether the request sets the seed of the picture.
+    pub(crate) has_seed: bool,
     pub(crate) directives: Directives,
     /// The URL and the secret.
     pub(crate) webhook: Option<(String, Option<Secret<String>>)>,
@@ -61,14 +55,21 @@ impl ValidRequest {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
             config.moderation.check(&texts, tolerance, &mut directives);
         }
-        Self {
-            prompt: text("prompt").unwrap_or_default(),
-            seed: body.get("seed").and_then(integer::read),
+        let seed = body.get("seed").and_then(integer::read);
+        let picture = Picture {
+            operation: operation.to_owned(),
+            kind: submission.rules.kind,
+            prompt: text("prompt").unwrap_or_default().into(),
+            seed: seed.unwrap_or_default(),
             format: format(config, operation, &submission.fields, &body),
             settings: Settings::read(&submission.fields, &body),
             size,
             inputs,
             moments: Vec::new(),
+        };
+        Self {
+            picture,
+            has_seed: seed.is_some(),
             directives,
             webhook: text("webhook_url").map(|url| (url, secret)),
             trains: Trains::Nothing,

@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     fetch::Fetched,
     fields::{self, Ignored},
-    json::{self, Excess},
+    json,
 };
 use crate::{
     config::Config,
@@ -65,9 +65,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
     if bytes.is_empty() {
         return Err(Violation::new(["body"], "missing", "Field required"));
     }
-    if let Some(excess) = json::excess(bytes) {
-        return Err(too_complex(excess));
-    }
+    json::check_limits(bytes).map_err(|problem| Violation::value(vec!["body".into()], problem))?;
     serde_json::from_slice(bytes).map_err(|error| {
         let lines =
             bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
@@ -84,14 +82,6 @@ struct Check<'a> {
     config: &'a Config,
     fetched: &'a Fetched,
     found: Checked,
-}
-
-fn too_complex(excess: Excess) -> Violation {
-    let problem = match excess {
-        Excess::Values => format!("the body has more than {} values and names", json::MAX_VALUES),
-        Excess::Name => format!("a name in the body is longer than {} bytes", json::MAX_NAME_BYTES),
-    };
-    Violation::value(vec!["body".into()], problem)
 }
 
 impl Check<'_> {

@@ -109,7 +109,7 @@ fn check_task(state: &AppState, document: &Document, task: &Task) -> Checked {
     if !document.records.accounts.has_project(&task.project) {
         return Err("the organization has no project of this id".to_owned());
     }
-    if json::excess(task.request.json().as_bytes()).is_some() {
+    if json::check_limits(task.request.json().as_bytes()).is_err() {
         return Err("its request has too many values, or too long a name".to_owned());
     }
     task.check(TAKEN_AT)?;

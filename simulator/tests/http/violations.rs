@@ -243,7 +243,7 @@ async fn invalid_json_is_reported_with_its_position() {
         let violation = &response.json()["detail"][0];
         assert_eq!((&violation["type"], &violation["loc"]), (&json!(kind), &place), "{body:?}");
     }
-    let deep = "[".repeat(100_000);
+    let deep = "[".repeat(10_000);
     assert_eq!(bench.post_bytes("/v1/gen-2-pro", deep).await.violations()[0].1, "json_invalid");
 }
 

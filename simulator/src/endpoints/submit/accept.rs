@@ -21,7 +21,7 @@ use crate::{
     journal::RequestRecord,
     media::{
         images::{Image, Input},
-        paint::{CLIP, Picture},
+        paint::CLIP,
     },
     request::{finetunes::Trains, valid::ValidRequest},
     state::{AppState, Records},
@@ -166,9 +166,9 @@ struct Bill {
 
 impl Bill {
     fn of(state: &AppState, call: &Call, valid: &ValidRequest) -> Self {
-        let (width, height) = valid.size;
+        let (width, height) = valid.picture.size;
         let megapixel = state.config.pixels_per_megapixel;
-        let input_mp = input_megapixels(&valid.inputs, megapixel);
+        let input_mp = input_megapixels(&valid.picture.inputs, megapixel);
         let output_mp = Megapixels::of_pixels(u64::from(width) * u64::from(height), megapixel);
         let price = state.config.prices.for_operation(&call.operation);
         let cost = price.of(input_mp.unwrap_or_default(), output_mp);
@@ -192,27 +192,19 @@ fn input_megapixels(inputs: &[Input], megapixel: u64) -> Option<Megapixels> {
 fn new_task(
     endpoint: &Endpoint,
     call: &Call,
-    valid: ValidRequest,
+    mut valid: ValidRequest,
     (number, id): (u64, String),
     now: Duration,
     bill: Bill,
 ) -> Task {
     let state = &endpoint.state;
-    let seed = valid.seed.unwrap_or_else(|| state.chance.picture_seed(number).into());
+    if !valid.has_seed {
+        valid.picture.seed = state.chance.picture_seed(number).into();
+    }
     Task {
         id,
         project: call.project.clone(),
-        picture: Picture {
-            operation: call.operation.clone(),
-            kind: call.submission.rules.kind,
-            prompt: valid.prompt.into(),
-            seed,
-            settings: valid.settings,
-            size: valid.size,
-            format: valid.format,
-            inputs: valid.inputs,
-            moments: valid.moments,
-        },
+        picture: valid.picture,
         images_dropped: false,
         painted: None,
         final_at: now.saturating_add(state.config.time_of(&call.operation)),

@@ -111,7 +111,7 @@ impl Examined {
         };
         let logged = match &request {
             Ok(valid) => valid.shown.json().to_owned(),
-            Err(_) if json::excess(body).is_some() => String::new(),
+            Err(_) if json::check_limits(body).is_err() => String::new(),
             Err(_) => LoggedRequest::of_refused(body, &state.contract.secret_fields)
                 .map(|request| request.json().to_owned())
                 .unwrap_or_default(),
@@ -145,8 +145,8 @@ fn interpret(
     let operation = (&*call.operation, submission);
     let mut valid = ValidRequest::read(&state.config, operation, secret_fields, checked, size);
     if let Some((spec, moments)) = video {
-        valid.format = Format::Video(spec);
-        valid.moments = moments;
+        valid.picture.format = Format::Video(spec);
+        valid.picture.moments = moments;
     }
     valid.trains = trains;
     Ok(valid)
