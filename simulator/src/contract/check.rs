@@ -1,6 +1,6 @@
 //! Checks a value against a schema, and words the violations as the service does.
 
-use std::{cmp::Ordering, collections::BTreeSet, fmt::Display};
+use std::{cmp::Ordering, fmt::Display};
 
 use regress::Regex;
 use serde_json::{Map, Value};
@@ -212,10 +212,6 @@ impl<'a> Check<'a> {
             let msg = format!("List should have at most {}", counted(most, "item"));
             self.report(("too_long", msg));
         }
-        let distinct = || items.iter().map(Value::to_string).collect::<BTreeSet<_>>().len();
-        if schema["uniqueItems"] == true && distinct() < items.len() {
-            self.unsatisfied("uniqueItems");
-        }
         if let Some(schema) = schema.get("items") {
             for (index, item) in items.iter().enumerate() {
                 self.at(Step::Index(index), |check| check.value(schema, item, depth));
@@ -229,14 +225,6 @@ impl<'a> Check<'a> {
                 let missing = ("missing", "Field required".to_owned());
                 self.at(name, |check| check.report(missing));
             }
-        }
-        let count = members.len() as u64;
-        let bound = |keyword: &str| schema[keyword].as_u64();
-        if bound("minProperties").is_some_and(|least| count < least) {
-            self.unsatisfied("minProperties");
-        }
-        if bound("maxProperties").is_some_and(|most| count > most) {
-            self.unsatisfied("maxProperties");
         }
         for (name, member) in members {
             match (schema["properties"].get(name), &schema["additionalProperties"]) {

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Keywords whose rules the simulator enforces.
-const CHECKED: [&str; 26] = [
+const CHECKED: [&str; 23] = [
     "$ref",
     "additionalProperties",
     "allOf",
@@ -24,11 +24,9 @@ const CHECKED: [&str; 26] = [
     "items",
     "maxItems",
     "maxLength",
-    "maxProperties",
     "maximum",
     "minItems",
     "minLength",
-    "minProperties",
     "minimum",
     "multipleOf",
     "not",
@@ -38,7 +36,6 @@ const CHECKED: [&str; 26] = [
     "properties",
     "required",
     "type",
-    "uniqueItems",
 ];
 
 /// Keywords without a rule for the shape of a value: notes, and the rules that

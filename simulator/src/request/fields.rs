@@ -21,56 +21,33 @@ const REFERENCE: &str = "input_image";
 const MAX_NAMES: usize = 16;
 const MAX_NAME: usize = 64;
 
-/// The fields without an effect, because the contract lists all fields of the operation.
-#[derive(Default)]
-pub(crate) struct Ignored {
-    /// Their names, which are printable and sorted.
-    pub(crate) names: Vec<String>,
-    /// Their values for the log. Images are summarized.
-    pub(crate) values: Map<String, Value>,
-}
-
-/// Returns the fields that the interface says the operation does not accept, and the reference
-/// images above its limit.
-pub(super) fn refused(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
-    let given = body.iter().filter(|(_, value)| !value.is_null());
-    let refuse = |(name, _): (&String, &Value)| {
-        let problem = match submission.rules.max_reference_images {
-            _ if submission.rules.not_accepted.contains(name) => {
-                "the operation does not accept this field".to_owned()
+/// Returns the fields that the operation does not accept: those that the interface names, reference
+/// images above its limit, and in strict mode all that it does not have. An operation whose fields
+/// the contract leaves open may have any.
+pub(super) fn refused(
+    Submission { rules, fields, is_complete, .. }: &Submission,
+    body: &Map<String, Value>,
+    strict: bool,
+) -> Vec<Violation> {
+    let refuse = |(name, value): (&String, &Value)| {
+        let given = !value.is_null();
+        let hint = match rules.max_reference_images {
+            _ if rules.not_accepted.contains(name) => {
+                given.then(|| ": the operation does not accept this field".to_owned())?
             }
-            Some(most) if reference_number(name)? > most => {
-                format!("the operation takes at most {most} reference images")
+            Some(most) if given && reference_number(name) > Some(most) => {
+                format!(": the operation takes at most {most} reference images")
+            }
+            _ if strict && *is_complete && fields.get(name).is_none() => {
+                let meant = names::similar(name, fields.iter().map(|(name, _)| name));
+                meant.map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default()
             }
             _ => return None,
         };
-        let msg = format!("Extra inputs are not permitted: {problem}");
+        let msg = format!("Extra inputs are not permitted{hint}");
         Some(Violation::new(["body", name.as_str()], "extra_forbidden", msg))
     };
-    given.filter_map(refuse).collect()
-}
-
-/// Returns all fields that the operation does not have, with the name that was probably meant. An
-/// operation whose fields the contract leaves open may have any.
-pub(super) fn unknown(submission: &Submission, body: &Map<String, Value>) -> Vec<Violation> {
-    if !submission.is_complete {
-        return Vec::new();
-    }
-    let is_known = |name: &String| {
-        submission.fields.get(name).is_some() || submission.rules.not_accepted.contains(name)
-    };
-    let mut unknown: Vec<_> = body.keys().filter(|name| !is_known(name)).collect();
-    unknown.sort_unstable();
-    unknown.truncate(MAX_NAMES);
-    let refuse = |name: &String| {
-        let name = printable(name);
-        let mut msg = "Extra inputs are not permitted".to_owned();
-        if let Some(meant) = names::similar(&name, submission.fields.iter().map(|(name, _)| name)) {
-            msg = format!("{msg}: did you mean `{meant}`?");
-        }
-        Violation::new(["body", name.as_str()], "extra_forbidden", msg)
-    };
-    unknown.into_iter().map(refuse).collect()
+    body.iter().filter_map(refuse).collect()
 }
 
 /// Returns the number of a reference image: 1 for `input_image`, 2 for `input_image_2`.
@@ -86,28 +63,33 @@ fn reference_number(name: &str) -> Option<usize> {
     }
 }
 
-/// Removes the fields without an effect.
-pub(super) fn take(submission: &Submission, body: &mut Map<String, Value>) -> Ignored {
-    let mut ignored = Ignored::default();
+/// Removes the fields without an effect, because the contract lists all fields of the operation.
+/// Returns them for the log. Images are summarized.
+pub(super) fn take_ignored(
+    submission: &Submission,
+    body: &mut Map<String, Value>,
+) -> Map<String, Value> {
     if !submission.is_complete {
-        return ignored;
+        return Map::new();
     }
     let (listed, unlisted): (Map<_, _>, Map<_, _>) = std::mem::take(body)
         .into_iter()
         .partition(|(name, _)| submission.fields.get(name).is_some());
     *body = listed;
-    // Other crates of a program decide whether a map keeps its order.
-    let mut names: Vec<_> = unlisted.keys().map(|name| printable(name)).collect();
-    names.sort_unstable();
-    names.truncate(MAX_NAMES);
-    ignored.names = names;
-    ignored.values = unlisted.into_iter().map(|(name, value)| (name, summarized(value))).collect();
-    ignored
+    unlisted.into_iter().map(|(name, value)| (name, summarized(value))).collect()
 }
 
-fn printable(name: &str) -> String {
+/// The names of the first fields, which are printable and sorted.
+pub(super) fn first_names(fields: &Map<String, Value>) -> Vec<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-    name.chars().take(MAX_NAME).map(|c| if is_plain(c) { c } else { '?' }).collect()
+    let printable = |name: &String| {
+        name.chars().take(MAX_NAME).map(|c| if is_plain(c) { c } else { '?' }).collect()
+    };
+    // Other crates of a program decide whether a map keeps its order.
+    let mut names: Vec<_> = fields.keys().map(printable).collect();
+    names.sort_unstable();
+    names.truncate(MAX_NAMES);
+    names
 }
 
 fn summarized(value: Value) -> Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, OperationKind, Step, Submission, Violation, integer},
+    contract::{self, AspectRatio, OperationKind, Submission, Violation, integer},
     media::{
         images::{Image, Inline, Input},
         paint::person,
@@ -32,10 +32,6 @@ pub(crate) fn of_request(
 ) -> Result<(u32, u32), Vec<Violation>> {
     let kind = submission.rules.kind;
     let query = SizeQuery { config, submission, body, inputs };
-    let violations = query.oversized_inputs();
-    if !violations.is_empty() {
-        return Err(violations);
-    }
     let size = match kind {
         // These follow their image; without one, the size can be set.
         OperationKind::Fill | OperationKind::Deblur | OperationKind::Erase => {
@@ -140,34 +136,12 @@ impl SizeQuery<'_> {
         if violations.is_empty() { Ok(size) } else { Err(violations) }
     }
 
-    /// The maximum area of an image, in pixels.
-    fn max_input(&self) -> u64 {
-        let most = self.submission.rules.max_input_megapixels;
-        self.config.pixels(most.unwrap_or(f64::INFINITY))
-    }
-
-    /// The violations of images over the maximum. None if they are scaled down.
-    fn oversized_inputs(&self) -> Vec<Violation> {
-        let most = self.max_input();
-        let is_scaled = self.submission.rules.scaled_to_megapixels.is_some();
-        let violation = |input: &Input| {
-            let Image::Inline(image) = &input.image else { return None };
-            let problem = format!(
-                "the image of {} x {} pixels exceeds the limit of {most} pixels",
-                image.width, image.height
-            );
-            let step = |name: &str| name.parse().map_or_else(|_| Step::from(name), Step::Index);
-            let loc = ["body"].into_iter().chain(input.place.split('.')).map(step).collect();
-            (!is_scaled && image.pixels() > most).then(|| Violation::value(loc, problem))
-        };
-        self.inputs.iter().filter_map(violation).collect()
-    }
-
     /// The size of the person's image for a try-on, scaled down if it is over the maximum.
     fn person(&self) -> Option<(u64, u64)> {
         let size = person(self.inputs).and_then(size_of)?;
-        Some(match self.submission.rules.scaled_to_megapixels {
-            Some(to) if size.0.saturating_mul(size.1) > self.max_input() => {
+        let rules = &self.submission.rules;
+        Some(match rules.max_input_megapixels.zip(rules.scaled_to_megapixels) {
+            Some((most, to)) if size.0.saturating_mul(size.1) > self.config.pixels(most) => {
                 scaled_down(size, self.config.pixels(to))
             }
             _ => size,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{finetunes::Trains, validation::Checked};
+use super::{fields, finetunes::Trains, validation::Checked};
 use crate::{
     config::{Config, OutputFormat},
     contract::{Fields, Submission, integer},
@@ -43,7 +43,8 @@ impl ValidRequest {
         Checked { mut body, inputs, ignored, .. }: Checked,
         size: (u32, u32),
     ) -> Self {
-        let mut unlisted = Value::Object(ignored.values);
+        let ignored_names = fields::first_names(&ignored);
+        let mut unlisted = Value::Object(ignored);
         let secret = body.get("webhook_secret").and_then(Value::as_str).map(Secret::from);
         redact(secret_fields, &mut body);
         redact(secret_fields, &mut unlisted);
@@ -74,7 +75,7 @@ impl ValidRequest {
             webhook: text("webhook_url").map(|url| (url, secret)),
             trains: Trains::Nothing,
             shown: LoggedRequest::new(body, unlisted),
-            ignored: ignored.names,
+            ignored: ignored_names,
         }
     }
 }

@@ -5,11 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{
-    fetch::Fetched,
-    fields::{self, Ignored},
-    json,
-};
+use super::{fetch::Fetched, fields, json};
 use crate::{
     config::Config,
     contract::{AspectRatio, Field, Fields, Step, Submission, Violation},
@@ -26,7 +22,8 @@ pub(crate) struct Checked {
     pub(crate) inputs: Vec<Input>,
     /// Those of the inputs that are to be decoded, and where they are.
     pub(crate) images: Vec<(Vec<Step>, Inline)>,
-    pub(crate) ignored: Ignored,
+    /// The fields without an effect.
+    pub(crate) ignored: Map<String, Value>,
     /// The URLs of images that were not fetched.
     pub(crate) addresses: BTreeSet<String>,
     /// The violations that were found without decoding images.
@@ -41,15 +38,12 @@ pub(crate) fn check(
     fetched: &Fetched,
 ) -> Result<Checked, Violation> {
     let mut body = parse(bytes)?;
-    let mut check = Check { config, fetched, found: Checked::default() };
+    let mut check = Check { config, submission, fetched, found: Checked::default() };
     check.found.violations = submission.schema.violations(&body);
     check.found.violations.extend(fields::open(submission.rules.kind, &body));
     if let Value::Object(body) = &mut body {
-        check.found.violations.extend(fields::refused(submission, body));
-        if config.strict {
-            check.found.violations.extend(fields::unknown(submission, body));
-        }
-        check.found.ignored = fields::take(submission, body);
+        check.found.violations.extend(fields::refused(submission, body, config.strict));
+        check.found.ignored = fields::take_ignored(submission, body);
         check.object(&submission.fields, body, &["body".into()]);
         if config.strict {
             let needs = submission.rules.needs.iter();
@@ -80,6 +74,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Violation> {
 
 struct Check<'a> {
     config: &'a Config,
+    submission: &'a Submission,
     fetched: &'a Fetched,
     found: Checked,
 }
@@ -202,7 +197,7 @@ impl Check<'_> {
                 if images::seems_image(text)
                     && self.found.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
             {
-                let image = images::read(text, false, self.config.max_input_pixels);
+                let image = images::read(text, false, self.max_pixels(None));
                 self.take(value, &loc, image, loc.last() == Some(&"mask".into()));
             }
             _ => {}
@@ -229,10 +224,14 @@ impl Check<'_> {
         }
     }
 
-    /// The maximum area of an image: that of its field, or that of every image.
-    fn max_pixels(&self, megapixels: Option<f64>) -> u64 {
-        let most = self.config.max_input_pixels;
-        megapixels.map_or(most, |limit| self.config.pixels(limit).min(most))
+    /// The maximum area of an image: that of its field, of the operation, or of every image.
+    fn max_pixels(&self, of_field: Option<f64>) -> u64 {
+        let rules = &self.submission.rules;
+        // Operations that scale larger images down accept them.
+        let of_operation =
+            rules.max_input_megapixels.filter(|_| rules.scaled_to_megapixels.is_none());
+        let limits = [of_field, of_operation].into_iter().flatten();
+        limits.map(|limit| self.config.pixels(limit)).fold(self.config.max_input_pixels, u64::min)
     }
 
     fn inline(&self, loc: &[Step]) -> Option<&Inline> {
