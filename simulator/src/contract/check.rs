@@ -7,10 +7,7 @@ use serde_json::{Map, Value};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use url::Url;
 
-use super::{
-    integer,
-    violation::{MAX_VIOLATIONS, Step, Violation},
-};
+use super::violation::{MAX_VIOLATIONS, Step, Violation};
 
 /// The type of a violation, and its message, which is that of Pydantic.
 type Wording = (&'static str, String);
@@ -38,6 +35,19 @@ pub(super) fn list<'a>(schema: &'a Value, keyword: &str) -> impl Iterator<Item =
 /// The violations of a schema without references, by the value at `loc`.
 pub(crate) fn violations(schema: &Value, loc: &[Step], value: &Value) -> Vec<Violation> {
     Check::new(&Value::Null, loc).run(schema, value)
+}
+
+/// An integer in any JSON notation: `7` and `7.0` are the same. Anything else counts as absent.
+pub(crate) fn integer(value: &Value) -> Option<i128> {
+    let float =
+        || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i128);
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from)).or_else(float)
+}
+
+/// The integer in a field, or the nearest that fits.
+pub(crate) fn integer_field(body: &Value, name: &str) -> Option<i64> {
+    let integer = integer(body.get(name)?)?;
+    i64::try_from(integer).ok().or(Some(if integer < 0 { i64::MIN } else { i64::MAX }))
 }
 
 /// Walks through a value with its schemas.
@@ -158,9 +168,9 @@ impl<'a> Check<'a> {
         let multiple_of = &schema["multipleOf"];
         let divides = |of: i128| match value.as_f64().filter(|_| value.is_f64()) {
             Some(float) => float % of as f64 == 0.0,
-            None => integer::read(value).is_some_and(|integer| integer % of == 0),
+            None => integer(value).is_some_and(|number| number % of == 0),
         };
-        if integer::read(multiple_of).is_some_and(|of| !divides(of)) {
+        if integer(multiple_of).is_some_and(|of| !divides(of)) {
             let msg = format!("Input should be a multiple of {multiple_of}");
             self.report(("multiple_of", msg));
         }
@@ -257,7 +267,7 @@ fn is_of_type(value: &Value, expected: &str) -> bool {
         Value::Null => false,
         Value::Bool(_) => expected == "boolean",
         Value::Number(_) => {
-            expected == "number" || expected == "integer" && integer::read(value).is_some()
+            expected == "number" || expected == "integer" && integer(value).is_some()
         }
         Value::String(_) => expected == "string",
         Value::Array(_) => expected == "array",
@@ -267,7 +277,7 @@ fn is_of_type(value: &Value, expected: &str) -> bool {
 
 /// Compares numbers: `7` and `7.0` are equal, and integers are compared exactly.
 fn compare(a: &Value, b: &Value) -> Option<Ordering> {
-    match (integer::read(a), integer::read(b)) {
+    match (integer(a), integer(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
     }

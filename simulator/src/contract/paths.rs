@@ -1,17 +1,9 @@
 //! Paths: the model name prefix, and templates such as `/v1/{base_model}-finetuned`.
 
-use super::{Operation, Schema};
+use super::Schema;
 
 /// The prefix of model names in the contract.
 const NEUTRAL: &str = "gen";
-
-/// The result of looking up a method and a path.
-pub(crate) enum Found<'a> {
-    Operation(&'a Operation),
-    /// The path exists, but only with these methods.
-    OtherMethods(String),
-    Nothing,
-}
 
 /// Replaces this service's `prefix` of model names by `gen`, as in the contract. Returns `None` for
 /// a model name with the wrong prefix.

@@ -6,8 +6,7 @@ use regress::Regex;
 use serde_json::{Map, Value};
 
 use super::{
-    check::{Check, list},
-    integer,
+    check::{Check, integer, list},
     violation::{self, Violation},
 };
 
@@ -121,7 +120,7 @@ fn check_supported(schema: &Value) -> Result<(), String> {
             "type" if !TYPES.contains(&text) => return unsupported("type", text),
             "format" if !FORMATS.contains(&text) => return unsupported("format", text),
             "pattern" if Regex::new(text).is_err() => return unsupported("pattern", text),
-            "multipleOf" if integer::read(value).is_none_or(|of| of < 1) => {
+            "multipleOf" if integer(value).is_none_or(|of| of < 1) => {
                 return unsupported("multipleOf", &value.to_string());
             }
             known if CHECKED.contains(&known) || UNCHECKED.contains(&known) => {}

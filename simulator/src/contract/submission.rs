@@ -87,30 +87,13 @@ impl Submission {
             .get("application/json")
             .and_then(|media| media.get("schema"))
             .ok_or("the operation has no application/json request body")?;
-        let submission = Self {
+        Ok(Self {
             schema: Schema::new(document, body)?,
             fields: Fields::of(document, body),
             is_complete: check::resolve(document, body)["additionalProperties"] != true,
             rules: serde_path_to_error::deserialize(operation)
                 .map_err(|error| error.to_string())?,
-        };
-        submission.check_needs()?;
-        Ok(submission)
-    }
-
-    /// Checks that requests can have what they need.
-    fn check_needs(&self) -> Result<(), String> {
-        for need in &self.rules.needs {
-            let Need::Fields { any_of, unless_alpha_in, .. } = need else { continue };
-            if any_of.is_empty() {
-                return Err("x-needs: `any-of` is empty".to_owned());
-            }
-            let is_unknown = |name: &&String| self.is_complete && self.fields.get(name).is_none();
-            if let Some(name) = any_of.iter().chain(unless_alpha_in).find(is_unknown) {
-                return Err(format!("x-needs: `{name}` is not a field"));
-            }
-        }
-        Ok(())
+        })
     }
 
     /// Whether the field `finetune_id` names a finetune.

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Endpoint, Rejection, delivery, poll, submit};
 use crate::{
-    contract::{Action, Found, neutral_path},
+    contract::{Action, neutral_path},
     http::{body, response},
     journal::RequestRecord,
 };
@@ -71,11 +71,13 @@ async fn dispatch(
     }
     let path =
         neutral_path(head.uri.path(), &state.config.model_prefix).ok_or(Rejection::NotFound)?;
-    let operation = match state.contract.find(&head.method, &path) {
-        Found::Operation(operation) => operation,
-        Found::OtherMethods(allow) => return Err(Rejection::OtherMethods(allow)),
-        Found::Nothing => return Err(Rejection::NotFound),
-    };
+    let operation = state.contract.find(&head.method, &path).map_err(|allowed| {
+        if allowed.is_empty() {
+            Rejection::NotFound
+        } else {
+            Rejection::OtherMethods(allowed.join(", "))
+        }
+    })?;
     record.operation = Some(path.trim_start_matches("/v1/").to_owned());
     let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
     record.set_project(&project);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     config::Config,
-    contract::{self, AspectRatio, OperationKind, Submission, Violation, integer},
+    contract::{self, AspectRatio, OperationKind, Submission, Violation},
     media::{
         images::{Image, Inline, Input},
         paint::person,
@@ -123,7 +123,7 @@ impl SizeQuery<'_> {
             ("reference_offset_y", height, reference.1),
         ];
         let unseen = axes.into_iter().filter(|(name, picture, reference)| {
-            let offset = integer::field(self.body, name).unwrap_or(0);
+            let offset = contract::integer_field(self.body, name).unwrap_or(0);
             let (picture, reference) = (i128::from(*picture), i128::from(*reference));
             i128::from(offset) >= picture || i128::from(offset) + reference <= 0
         });
@@ -183,22 +183,16 @@ impl SizeQuery<'_> {
 
     /// The requested aspect ratio, as width divided by height.
     fn ratio(&self) -> Option<f64> {
-        let text = self.submission.fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
+        let fields = &self.submission.fields;
+        let given = fields.value(self.body, "aspect_ratio").and_then(Value::as_str);
+        let given = given.and_then(AspectRatio::parse);
+        let is_listed = fields.get("aspect_ratio").is_some();
+        let (min, max) = (AspectRatio { width: 1, height: 8 }, AspectRatio { width: 8, height: 1 });
+        // If the contract leaves the field open, its value may be anything.
+        let usable = given.filter(|ratio| is_listed || ratio.lies_between(min, max));
         let square = AspectRatio { width: 1, height: 1 };
-        let ratio = match text.and_then(AspectRatio::parse) {
-            Some(ratio) if self.submission.fields.get("aspect_ratio").is_some() => ratio,
-            // The contract leaves the field open, so its value may be anything.
-            Some(ratio) => {
-                let min = AspectRatio { width: 1, height: 8 };
-                let max = AspectRatio { width: 8, height: 1 };
-                if ratio.lies_between(min, max) { ratio } else { square }
-            }
-            None => {
-                self.submission.fields.get("aspect_ratio")?;
-                square
-            }
-        };
-        Some(f64::from(ratio.width) / f64::from(ratio.height))
+        let ratio = usable.unwrap_or(square);
+        (is_listed || given.is_some()).then(|| f64::from(ratio.width) / f64::from(ratio.height))
     }
 
     /// The size of the image that determines the size of the picture: the one that is edited, or
@@ -212,7 +206,7 @@ impl SizeQuery<'_> {
 
     /// A field as a positive integer. Zero is not a size, and counts as absent.
     fn integer(&self, name: &str) -> Option<u64> {
-        u64::try_from(integer::field(self.body, name)?).ok().filter(|integer| *integer > 0)
+        u64::try_from(contract::integer_field(self.body, name)?).ok().filter(|integer| *integer > 0)
     }
 }
 

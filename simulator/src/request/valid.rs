@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{fields, finetunes::Trains, validation::Checked};
 use crate::{
     config::{Config, OutputFormat},
-    contract::{Fields, Submission, integer},
+    contract::{self, Fields, Submission},
     faults::RequestedFaults,
     media::{
         images::Input,
@@ -56,7 +56,7 @@ impl ValidRequest {
             let tolerance = submission.fields.value(&body, "safety_tolerance");
             config.moderation.check(&texts, tolerance, &mut directives);
         }
-        let seed = body.get("seed").and_then(integer::read);
+        let seed = body.get("seed").and_then(contract::integer);
         let picture = Picture {
             operation: operation.to_owned(),
             kind: submission.rules.kind,

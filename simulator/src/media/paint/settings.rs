@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contract::{Fields, OperationKind, integer::field as integer};
+use crate::contract::{Fields, OperationKind, integer_field as integer};
 
 /// Longer names are truncated to this many characters.
 const MAX_NAME: usize = 64;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Milliseconds;
-use crate::contract::{Violation, integer};
+use crate::contract::{Violation, integer_field};
 
 /// In seconds; the maximum is that of the contract.
 pub(crate) const DURATIONS: RangeInclusive<i64> = 1..=20;
@@ -83,7 +83,7 @@ impl VideoSpec {
             );
             return Err(vec![Violation::value(vec!["body".into()], problem)]);
         }
-        let field = |name| integer::field(body, name).and_then(|number| number.try_into().ok());
+        let field = |name| integer_field(body, name).and_then(|number| number.try_into().ok());
         Ok(Self {
             duration: field("duration").unwrap_or(duration),
             fps: field("fps").unwrap_or(DEFAULT_RATE),
