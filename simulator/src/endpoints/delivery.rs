@@ -18,7 +18,7 @@ use crate::{
     journal::RequestRecord,
     media::paint::{self, Picture},
     runtime::workers::JobSize,
-    state::{AppState, Records},
+    state::AppState,
     tasks::{outcome::Outcome, timeline::HappeningKind},
 };
 
@@ -96,8 +96,8 @@ fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The picture of a task that is ready, with its media type. It is rendered once, even for
-/// concurrent requests.
+/// The picture of a task that is ready, with its media type. Concurrent requests wait for the same
+/// rendering.
 pub(crate) async fn picture(
     state: &Arc<AppState>,
     id: &str,
@@ -128,18 +128,12 @@ pub(crate) async fn picture(
     Ok((kind, painted.ok_or(Rejection::Internal)?))
 }
 
-/// Renders a picture and keeps it, unless an earlier request did.
+/// Renders a picture and keeps it.
 fn render(state: &AppState, id: &str, picture: &Picture, resets: u64) -> Option<Bytes> {
-    let same = |records: &Records| records.resets == resets;
-    let kept = |records: &Records| records.tasks.get(id)?.painted.clone();
-    let records = state.records();
-    if let Some(painted) = kept(&records).filter(|_| same(&records)) {
-        return Some(painted);
-    }
-    drop(records);
     let bytes = Bytes::from(paint::render(picture).ok()?);
     let mut records = state.records();
-    if same(&records) {
+    // After a reset, the id may be that of another task.
+    if records.resets == resets {
         records.tasks.keep_picture(id, bytes.clone(), state.clock.unix_now(), state.retention());
     }
     Some(bytes)

@@ -140,7 +140,16 @@ fn create(
     let webhook_url =
         webhook.map(|(url, _)| url).filter(|_| state.config.webhooks.omit_polling_url);
     let base = foreign_base.as_ref().unwrap_or(&call.base);
-    let accepted = Accepted::new(state, &task, webhook_url, base);
+    let status = || task.status(now, &state.config.in_progress).to_owned();
+    let accepted = Accepted {
+        id: task.id.clone(),
+        polling_url: webhook_url.is_none().then(|| format!("{base}/v1/get_result?id={}", task.id)),
+        status: webhook_url.is_some().then(status),
+        webhook_url,
+        cost: task.cost,
+        input_mp: task.input_mp,
+        output_mp: task.output_mp,
+    };
     train(records, &task, trains, now);
     records.tasks.insert(task);
     Ok(accepted)
@@ -222,27 +231,5 @@ fn new_task(
         polls: 0,
         deliveries: 0,
         timeline: Timeline::default(),
-    }
-}
-
-impl Accepted {
-    /// The response for a new task. With `webhook_url` it has the status instead of a polling URL.
-    fn new(state: &AppState, task: &Task, webhook_url: Option<String>, base: &str) -> Self {
-        let (polling_url, status) = match webhook_url {
-            None => (Some(format!("{base}/v1/get_result?id={}", task.id)), None),
-            Some(_) => {
-                let status = task.status(task.accepted_at, &state.config.in_progress);
-                (None, Some(status.to_owned()))
-            }
-        };
-        Self {
-            id: task.id.clone(),
-            polling_url,
-            status,
-            webhook_url,
-            cost: task.cost,
-            input_mp: task.input_mp,
-            output_mp: task.output_mp,
-        }
     }
 }
