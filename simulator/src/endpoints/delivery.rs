@@ -9,9 +9,8 @@ use axum::{
 };
 use futures_util::stream;
 use tracing::debug;
-use url::form_urlencoded;
 
-use super::Rejection;
+use super::{Rejection, parameter};
 use crate::{
     faults::{AppliedFaults, FaultPlace, RequestedFaults, cut_short},
     http::{range::Part, signed_url::EXPIRED},
@@ -78,13 +77,7 @@ pub(super) async fn deliver(
 
 /// Checks the signature of a delivery URL, and that it has not expired.
 fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
-    let parameter = |name: &str| {
-        let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-        parameters
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.into_owned())
-            .unwrap_or_default()
-    };
+    let parameter = |name: &str| parameter(uri, name).unwrap_or_default();
     let expires = parameter("expires");
     if !state.signer.verify(file, &expires, &parameter("signature")) {
         return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));

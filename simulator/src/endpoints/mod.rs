@@ -9,7 +9,8 @@ mod submit;
 
 use std::sync::Arc;
 
-use axum::http::{header, request::Parts, uri::Authority};
+use axum::http::{Uri, header, request::Parts, uri::Authority};
+use url::form_urlencoded;
 
 pub(crate) use self::rejection::Rejection;
 use crate::{contract::Region, state::AppState};
@@ -47,4 +48,10 @@ fn host(head: &Parts) -> Option<Authority> {
     let named = || head.headers.get(header::HOST)?.to_str().ok()?.parse().ok();
     // A user and a password would be sent to the host.
     head.uri.authority().cloned().or_else(named).filter(|host| !host.as_str().contains('@'))
+}
+
+/// A parameter in the query of a URL.
+fn parameter(uri: &Uri, name: &str) -> Option<String> {
+    let mut parameters = form_urlencoded::parse(uri.query()?.as_bytes());
+    parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }

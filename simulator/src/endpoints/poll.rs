@@ -8,9 +8,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 use tracing::debug;
-use url::form_urlencoded;
 
-use super::{Endpoint, Rejection};
+use super::{Endpoint, Rejection, parameter};
 use crate::{
     billing::accounts::ProjectRef,
     contract::Violation,
@@ -33,8 +32,7 @@ pub(super) async fn poll(
     head: &Parts,
     record: &mut RequestRecord,
 ) -> Result<Response, Rejection> {
-    let mut parameters = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
-    let Some((_, id)) = parameters.find(|(name, _)| name == "id") else {
+    let Some(id) = parameter(&head.uri, "id") else {
         let missing = Violation::new(["query", "id"], "missing", "Field required");
         return Err(Rejection::Invalid(vec![missing]));
     };

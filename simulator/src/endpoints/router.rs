@@ -78,13 +78,13 @@ async fn dispatch(
             Rejection::OtherMethods(allowed.join(", "))
         }
     })?;
-    record.operation = Some(path.trim_start_matches("/v1/").to_owned());
+    let name = path.trim_start_matches("/v1/");
+    record.operation = Some(name.to_owned());
     let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
     record.set_project(&project);
     match &operation.action {
         Action::Poll => poll::poll(endpoint, &project, head, record).await,
         Action::Submit(submission) => {
-            let name = path.trim_start_matches("/v1/");
             if !state.records().accounts.admits(&project, name) {
                 return Err(Rejection::Forbidden("The project has no access to this endpoint"));
             }

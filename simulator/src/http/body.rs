@@ -161,12 +161,8 @@ pub(crate) async fn read(
         }
         Ok(())
     };
-    match head.extensions.get() {
-        Some(ClientTimeout(time)) => {
-            timeout(*time, all).await.map_err(|_| BodyError::TooSlow)??
-        }
-        None => all.await?,
-    }
+    let limit = head.extensions.get().map_or(Duration::MAX, |ClientTimeout(time)| *time);
+    timeout(limit, all).await.map_err(|_| BodyError::TooSlow)??;
     Ok(read)
 }
 

@@ -15,6 +15,7 @@ use crate::{
         paint::CLIP,
         video::{self, DEFAULT_DURATION, DURATIONS, VideoSpec},
     },
+    values::texts,
 };
 
 const KEYFRAMES: &str = "keyframes";
@@ -169,14 +170,7 @@ fn listed(
 
 /// Whether a keyframe has an image, which may be given by its URL.
 fn is_image(item: &Value, index: usize, inputs: &[Input]) -> bool {
-    let place = format!("{KEYFRAMES}.{index}");
-    let read = inputs.iter().any(|input| {
-        input
-            .place
-            .strip_prefix(&place)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    });
-    let texts = |value: &Value| value.as_str().is_some_and(|text| host(text).is_some());
-    let in_fields = item.as_object().is_some_and(|fields| fields.values().any(texts));
-    read || texts(item) || texts(&item[1]) || in_fields
+    let place = format!("{KEYFRAMES}.{index}.");
+    let is_read = inputs.iter().any(|input| format!("{}.", input.place).starts_with(&place));
+    is_read || texts::any(item, &mut |text| host(text).is_some())
 }

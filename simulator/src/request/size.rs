@@ -122,17 +122,13 @@ impl SizeQuery<'_> {
             ("reference_offset_x", width, reference.0),
             ("reference_offset_y", height, reference.1),
         ];
-        let unseen = axes.into_iter().filter(|(name, picture, reference)| {
-            let offset = contract::integer_field(self.body, name).unwrap_or(0);
-            let (picture, reference) = (i128::from(*picture), i128::from(*reference));
-            i128::from(offset) >= picture || i128::from(offset) + reference <= 0
-        });
-        let violations: Vec<_> = unseen
-            .map(|(name, ..)| {
-                let problem = "the reference is outside the picture";
-                Violation::value(vec!["body".into(), name.into()], problem)
-            })
-            .collect();
+        let unseen = |(name, picture, reference): (&str, u64, u64)| {
+            let offset = i128::from(contract::integer_field(self.body, name).unwrap_or(0));
+            let is_seen = offset < picture.into() && offset + i128::from(reference) > 0;
+            let problem = "the reference is outside the picture";
+            (!is_seen).then(|| Violation::value(vec!["body".into(), name.into()], problem))
+        };
+        let violations: Vec<_> = axes.into_iter().filter_map(unseen).collect();
         if violations.is_empty() { Ok(size) } else { Err(violations) }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn check(
     if let Value::Object(body) = &mut body {
         check.found.violations.extend(fields::refused(submission, body, config.strict));
         check.found.ignored = fields::take_ignored(submission, body);
-        check.object(&submission.fields, body, &["body".into()]);
+        check.object(Some(&submission.fields), body, &["body".into()]);
         if config.strict {
             let needs = submission.rules.needs.iter();
             let lacking = needs.filter_map(|need| fields::lacking(need, body, &check.found.inputs));
@@ -80,43 +80,50 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks the values of `fields` in the object at `loc`.
-    fn object(&mut self, fields: &Fields, object: &mut Map<String, Value>, loc: &[Step]) {
-        let deeper = |name: &str| [loc, &[name.into()]].concat();
-        for (name, field) in fields.iter() {
-            if let Some(value) = object.get_mut(name) {
-                self.value(field, value, &deeper(name));
-            }
+    /// Checks the values in the object at `loc`. The contract may leave its fields open.
+    fn object(&mut self, fields: Option<&Fields>, object: &mut Map<String, Value>, loc: &[Step]) {
+        let field = |name: &str| fields.and_then(|fields| fields.get(name));
+        let mut members: Vec<_> = object.iter_mut().collect();
+        // The order of the images must not depend on that of the map.
+        members.sort_by_key(|(name, _)| (field(name).is_none(), *name));
+        for (name, value) in members {
+            self.value(field(name), value, &[loc, &[name.as_str().into()]].concat());
         }
-        self.mask_sizes(fields, loc);
-        for (name, value) in by_name(object) {
-            if fields.get(name).is_none() {
-                self.undescribed_images(deeper(name), value);
-            }
+        if let Some(fields) = fields {
+            self.mask_sizes(fields, loc);
         }
     }
 
-    fn value(&mut self, field: &Field, value: &mut Value, loc: &[Step]) {
+    /// Checks a value, and finds the images in it. In fields that the contract leaves open, texts
+    /// that start like an image are images.
+    fn value(&mut self, field: Option<&Field>, value: &mut Value, loc: &[Step]) {
         match value {
             Value::String(text) => {
-                if let Some((min, max)) = field.aspect_ratio {
+                if let Some((min, max)) = field.and_then(|field| field.aspect_ratio) {
                     self.aspect_ratio(text, min, max, loc);
                 }
-                let Some(rule) = &field.image else { return };
-                let max_pixels = self.max_pixels(rule.max_megapixels);
-                let image = self.image(text, rule.takes_address, max_pixels);
-                self.take(value, loc, image, rule.mask_of.is_some());
+                let (takes_address, max_megapixels, is_mask) = match field {
+                    Some(Field { image: Some(rule), .. }) => {
+                        (rule.takes_address, rule.max_megapixels, rule.mask_of.is_some())
+                    }
+                    None if images::seems_image(text)
+                        && self.found.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
+                    {
+                        (false, None, loc.last() == Some(&"mask".into()))
+                    }
+                    _ => return,
+                };
+                let image = self.image(text, takes_address, self.max_pixels(max_megapixels));
+                self.take(value, loc, image, is_mask);
             }
             Value::Array(values) => {
-                let Some(item) = &field.items else { return };
+                let item = field.and_then(|field| field.items.as_deref());
                 for (index, value) in values.iter_mut().enumerate() {
                     self.value(item, value, &[loc, &[Step::Index(index)]].concat());
                 }
             }
             Value::Object(members) => {
-                if let Some(fields) = &field.fields {
-                    self.object(fields, members, loc);
-                }
+                self.object(field.and_then(|field| field.fields.as_ref()), members, loc);
             }
             _ => {}
         }
@@ -127,16 +134,13 @@ impl Check<'_> {
         if let Some(fetched) = self.fetched.get(text).filter(|_| takes_address) {
             return images::inline(Vec::from(fetched.clone()?), max_pixels).map(Image::Inline);
         }
-        let unreadable = |problem| {
-            if !is_url(text) {
-                problem
-            } else if takes_address {
-                "the URL is neither http nor https".to_owned()
-            } else {
-                NO_URL.to_owned()
+        let image = images::read(text, takes_address, max_pixels).map_err(|problem| {
+            match (is_url(text), takes_address) {
+                (false, _) => problem,
+                (true, false) => NO_URL.to_owned(),
+                (true, true) => "the URL is neither http nor https".to_owned(),
             }
-        };
-        let image = images::read(text, takes_address, max_pixels).map_err(unreadable)?;
+        })?;
         if matches!(image, Image::Elsewhere(_)) {
             self.found.addresses.insert(text.to_owned());
         }
@@ -176,31 +180,6 @@ impl Check<'_> {
                 );
                 self.value_error(loc, problem);
             }
-        }
-    }
-
-    /// Finds images in fields that the contract leaves open, at any depth.
-    fn undescribed_images(&mut self, loc: Vec<Step>, value: &mut Value) {
-        let deeper = |step: Step| loc.iter().cloned().chain([step]).collect();
-        match value {
-            Value::Array(items) => {
-                for (index, item) in items.iter_mut().enumerate() {
-                    self.undescribed_images(deeper(Step::Index(index)), item);
-                }
-            }
-            Value::Object(fields) => {
-                for (name, field) in by_name(fields) {
-                    self.undescribed_images(deeper(name.as_str().into()), field);
-                }
-            }
-            Value::String(text)
-                if images::seems_image(text)
-                    && self.found.inputs.len() < MAX_UNDESCRIBED_IMAGES =>
-            {
-                let image = images::read(text, false, self.max_pixels(None));
-                self.take(value, &loc, image, loc.last() == Some(&"mask".into()));
-            }
-            _ => {}
         }
     }
 
@@ -254,13 +233,6 @@ pub(super) const NO_URL: &str = "the field accepts base64 data, not a URL";
 /// Whether a text is a URL without data. Base64 has no colon.
 pub(super) fn is_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| url.scheme() != "data")
-}
-
-/// The fields sorted by name, so that the order of images does not depend on the map.
-fn by_name(fields: &mut Map<String, Value>) -> Vec<(&String, &mut Value)> {
-    let mut fields: Vec<_> = fields.iter_mut().collect();
-    fields.sort_by_key(|(name, _)| *name);
-    fields
 }
 
 fn place(loc: &[Step]) -> String {
