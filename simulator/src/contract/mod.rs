@@ -231,16 +231,6 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_take_a_finetune_are_found_by_their_fields_and_needs() {
-        let contract = Contract::built_in().unwrap();
-        for Operation { id, action, .. } in &contract.operations {
-            if let Action::Submit(submission) = action {
-                assert_eq!(submission.takes_finetune(), id.ends_with("_finetuned"), "{id}");
-            }
-        }
-    }
-
-    #[test]
     fn a_contract_with_an_unsupported_keyword_is_not_served() {
         let mut document = document();
         let schemas = document["components"]["schemas"].as_object_mut().unwrap();

@@ -136,15 +136,3 @@ fn check_named(schemas: &Map<String, Value>) -> Result<(), String> {
         check_supported(schema).map_err(|problem| format!("`{name}`: {problem}"))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_extension_in_the_list_is_in_the_document() {
-        for keyword in UNCHECKED.iter().filter(|keyword| keyword.starts_with("x-")) {
-            assert!(crate::contract::DOCUMENT.contains(&format!("\"{keyword}\":")), "{keyword}");
-        }
-    }
-}

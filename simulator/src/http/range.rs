@@ -21,16 +21,10 @@ impl Part {
     /// Parses the header. Only single byte ranges are supported. With `If-Range` the complete file
     /// is sent, because files have no tag to compare.
     pub(crate) fn requested(headers: &HeaderMap, length: usize) -> Self {
-        let requested = headers
-            .get(header::RANGE)
-            .and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
-        match requested
-            .filter(|_| !headers.contains_key(header::IF_RANGE))
-            .and_then(|range| range.split_once('-'))
-        {
-            Some(range) => Self::between(range, length),
-            None => Self::Whole,
-        }
+        let header = headers.get(header::RANGE).filter(|_| !headers.contains_key(header::IF_RANGE));
+        let text = header.and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
+        let range = text.and_then(|range| range.split_once('-'));
+        range.map_or(Self::Whole, |range| Self::between(range, length))
     }
 
     /// The response with this part of a file; `body` converts the bytes to a body.

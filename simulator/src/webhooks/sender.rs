@@ -99,17 +99,11 @@ pub(crate) async fn run(webhooks: Arc<Webhooks>, mut stop: watch::Receiver<bool>
         while sender.start_one() {}
         let next = sender.webhooks.log().next_due();
         let clock = &sender.webhooks.clock;
-        let due = async {
-            match next {
-                Some(moment) => clock.sleep_until(moment).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             // An error means that the simulator was dropped, which also stops it.
             _ = stop.wait_for(|stop| *stop) => return,
             _ = changes.changed() => {}
-            () = due => {}
+            () = clock.sleep_until(next.unwrap_or_default()), if next.is_some() => {}
             Some(ended) = sender.attempts.join_next_with_id() => match ended {
                 Ok((id, response)) => sender.ended(id, response),
                 Err(error) => {

@@ -83,18 +83,3 @@ pub enum WebhookState {
     /// The receiver is not allowed; nothing is sent.
     Refused,
 }
-
-impl WebhookState {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Waiting, Self::Delivered, Self::GivenUp, Self::Refused];
-
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Delivered => "delivered",
-            Self::GivenUp => "given-up",
-            Self::Refused => "refused",
-        }
-    }
-}

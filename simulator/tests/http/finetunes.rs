@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::bench::Bench;
+use super::{bench::Bench, contract::submissions};
 
 const PATH: &str = "/v1/finetune";
 
@@ -80,6 +80,22 @@ async fn a_finetune_that_is_shared_during_its_training_is_usable_only_after_it()
     assert_eq!(training, (&json!(true), &task["id"]), "{finetune}");
     bench.sample(&task).await;
     assert_eq!(use_of(&bench, "my-style").await, 200);
+}
+
+#[tokio::test]
+async fn operations_for_finetunes_need_one_that_the_project_has() {
+    let bench = Bench::new().await;
+    for submission in submissions() {
+        let mut body = submission.minimal();
+        body["finetune_id"] = json!("unheard-of");
+        let response = bench.post(&submission.path, &body).await;
+        if submission.operation_id.ends_with("_finetuned") {
+            let expected = ("body.finetune_id".to_owned(), "value_error".to_owned());
+            assert_eq!(response.violations(), [expected], "{}", submission.path);
+        } else {
+            assert_eq!(response.status, 200, "{}", submission.path);
+        }
+    }
 }
 
 #[tokio::test]
