@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 
 use super::{
     effect::{Effect, FalseResponse, FalseStatus},
-    faulty_body::Late,
     grammar::FaultSpec,
     responses,
     table::FaultPlace,
@@ -98,8 +97,7 @@ impl AppliedFaults {
             match effect {
                 Effect::SlowHeaders(time) => pause(clock.clone(), *time).await,
                 Effect::SlowBody(time) => {
-                    let pause = pause(clock.clone(), *time);
-                    response = response.map(|body| Body::new(Late::new(pause, body)));
+                    response = responses::with_late_body(response, pause(clock.clone(), *time));
                 }
                 _ => {}
             }

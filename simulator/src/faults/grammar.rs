@@ -18,7 +18,7 @@ pub(super) enum Often {
 }
 
 impl Often {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let chance = || {
             let chance: f64 = text.parse().ok()?;
             (text.contains('.') && (0.0..=1.0).contains(&chance)).then_some(Self::Chance(chance))
@@ -29,24 +29,6 @@ impl Often {
             "once" => Some(Self::Times(1)),
             "always" => Some(Self::Always),
             _ => times().or_else(chance),
-        }
-    }
-
-    /// Whether it applies after it has been applied this often; `draw` returns a random number from
-    /// 0 to 1.
-    pub(super) fn is_due(self, applied: u64, draw: impl FnOnce() -> f64) -> bool {
-        match self {
-            Self::Times(times) => applied < times,
-            Self::Always => true,
-            Self::Chance(chance) => draw() < chance,
-        }
-    }
-
-    /// How often it will still apply, if that is known.
-    pub(super) fn left(self, applied: u64) -> Option<u64> {
-        match self {
-            Self::Times(times) => Some(times.saturating_sub(applied)),
-            Self::Always | Self::Chance(_) => None,
         }
     }
 }
@@ -155,12 +137,19 @@ impl FaultSpec {
 
     /// Whether it applies now; `draw` returns a random number from 0 to 1.
     pub(super) fn is_due(&self, draw: impl FnOnce() -> f64) -> bool {
-        self.often.is_due(self.applied, draw)
+        match self.often {
+            Often::Times(times) => self.applied < times,
+            Often::Always => true,
+            Often::Chance(chance) => draw() < chance,
+        }
     }
 
     /// How often it will still apply, if that is known.
     pub(super) fn left(&self) -> Option<u64> {
-        self.often.left(self.applied)
+        match self.often {
+            Often::Times(times) => Some(times.saturating_sub(self.applied)),
+            Often::Always | Often::Chance(_) => None,
+        }
     }
 
     /// Whether the two cannot apply to the same request.
@@ -189,55 +178,4 @@ fn places(
     };
     let allowed = wanted.filter(|place| possible.contains(place));
     allowed.map(FaultPlace::alone).ok_or("this fault does not apply there")
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::StatusCode;
-
-    use super::{super::effect::FalseResponse, *};
-    use FaultPlace::{Delivery, Poll, Submission};
-
-    #[test]
-    fn the_notation_has_four_parts() {
-        let parse = |text| FaultSpec::parse(text, FaultSource::Submission).unwrap();
-        let spec = parse("error-before@poll=503:3x");
-        let unavailable = FalseResponse::Error(StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(spec.effect, Effect::Instead(unavailable));
-        assert_eq!((spec.places, spec.often), (Poll.alone(), Often::Times(3)));
-        let spec = parse("foreign-polling-host=127.0.0.3:8080");
-        assert_eq!(spec.effect, Effect::PollingHost("127.0.0.3:8080".to_owned()));
-        assert_eq!((spec.places, spec.often), (Submission.alone(), Often::Times(1)));
-        assert_eq!(parse("foreign-polling-host=127.0.0.3:80:0.5").often, Often::Chance(0.5));
-        assert_eq!(parse("html").places, Delivery.alone());
-        assert_eq!(parse("html:always").often, Often::Always);
-    }
-
-    #[test]
-    fn the_source_decides_the_defaults() {
-        let places =
-            |text, source| FaultSpec::parse(text, source).map(|spec| (spec.places, spec.often));
-        let once = Often::Times(1);
-        assert_eq!(places("html-502", FaultSource::Submission), Ok((Submission.alone(), once)));
-        assert_eq!(places("html-502", FaultSource::Request(Poll)), Ok((Poll.alone(), once)));
-        let everywhere: &[_] = &[Submission, Poll, Delivery];
-        assert_eq!(places("html-502", FaultSource::Rule), Ok((everywhere, Often::Always)));
-        assert_eq!(places("html-502@poll", FaultSource::Rule), Ok((Poll.alone(), Often::Always)));
-        assert_eq!(
-            places("reset=after", FaultSource::Rule),
-            Ok((Submission.alone(), Often::Always))
-        );
-    }
-
-    #[test]
-    fn a_place_must_be_one_of_the_source() {
-        for (text, source) in [
-            ("truncated@poll", FaultSource::Submission),
-            ("truncated", FaultSource::Request(Poll)),
-            ("html-502@delivery", FaultSource::Request(Poll)),
-        ] {
-            let error = FaultSpec::parse(text, source).unwrap_err();
-            assert!(error.problem.contains("does not apply there"), "{text}: {error}");
-        }
-    }
 }

@@ -7,11 +7,9 @@
 
 mod applied;
 mod effect;
-mod faulty_body;
 #[cfg(feature = "__fuzzing")]
 pub(crate) mod fuzzing;
 mod grammar;
-mod repeats;
 mod requested;
 mod responses;
 mod table;
@@ -26,12 +24,12 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use tracing::{debug, info};
 
 pub(crate) use self::{
-    applied::AppliedFaults, effect::FalseStatus, faulty_body::cut_short, requested::RequestedFaults,
+    applied::AppliedFaults, effect::FalseStatus, requested::RequestedFaults, responses::cut_short,
 };
 use self::{
     effect::Effect,
     grammar::{FaultSource, FaultSpec},
-    repeats::Repeats,
+    requested::Repeats,
 };
 pub use self::{
     grammar::FaultError,
@@ -138,17 +136,13 @@ fn by_known_name<'de, D: Deserializer<'de>>(
 impl Faults {
     /// Creates the faults with the rules of the configuration.
     pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
-        let faults = Self::new(chance);
+        let faults = Self { chance, state: Arc::default() };
         for text in rules {
             faults.add(text).map_err(|error| {
                 StartError::setting("faults", format!("contains an invalid rule: {error}"))
             })?;
         }
         Ok(faults)
-    }
-
-    fn new(chance: Chance) -> Self {
-        Self { chance, state: Arc::default() }
     }
 
     /// The rules and counters now.
@@ -307,35 +301,5 @@ fn fraction(drawn: [u8; 32]) -> f64 {
 impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Faults").field("rules", &self.rules()).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn all_faults_of_a_webhook_can_apply_at_once() {
-        let faults = Faults::new(Chance::new(0));
-        let words =
-            "[[webhook-duplicate]] [[webhook-late=90:2x]] [[webhook-forged]] [[html-502@poll]]";
-        let mut task = RequestedFaults::in_words(&json!(words));
-        faults.add("webhook-out-of-order:once").unwrap();
-        let late = Duration::from_secs(90);
-        let applied = faults.webhook_faults(&mut task);
-        assert_eq!(
-            applied,
-            WebhookFaults { duplicate: true, late, out_of_order: true, forged: true }
-        );
-        assert_eq!(
-            faults.webhook_faults(&mut task),
-            WebhookFaults { late, ..WebhookFaults::default() }
-        );
-        assert_eq!(faults.webhook_faults(&mut task), WebhookFaults::default());
-        assert_eq!(faults.applied()["webhook-late"], 2);
     }
 }

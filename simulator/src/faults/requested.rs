@@ -1,5 +1,7 @@
 //! The faults that a request asks for, in a header and in words in its texts.
 
+use std::collections::VecDeque;
+
 use axum::http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +18,7 @@ use crate::values::texts;
 const HEADER: &str = "x-simulator-fault";
 
 /// The maximum number of faults in a request.
-pub(super) const MAX_FAULTS: usize = 16;
+const MAX_FAULTS: usize = 16;
 
 /// A word that looks like a fault but selects a status.
 const STATUS_WORD: &str = "unknown-status";
@@ -28,8 +30,11 @@ pub(crate) struct RequestedFaults {
     pub(super) list: Vec<FaultSpec>,
     /// Identifies a repeated submission, if it requests faults of submissions.
     #[serde(skip)]
-    pub(super) repeat: Option<[u8; 32]>,
+    pub(super) repeat: Option<Identity>,
 }
+
+/// A digest of a submission.
+pub(super) type Identity = [u8; 32];
 
 impl RequestedFaults {
     /// Whether a request can ask for so many: in its header, and in its words.
@@ -103,26 +108,36 @@ impl RequestedFaults {
     }
 }
 
-fn invalid_header(problem: impl ToString) -> String {
-    format!("Invalid {HEADER} header: {}", problem.to_string())
+/// The maximum number of submissions to remember; the oldest is dropped.
+const MAX_REPEATS: usize = 1024;
+
+/// How often each fault of a submission has been applied, by the identity of the submission, so
+/// that a client that repeats it eventually succeeds. In the order of their first attempt.
+#[derive(Clone, Default)]
+pub(super) struct Repeats(VecDeque<(Identity, Vec<u64>)>);
+
+impl Repeats {
+    pub(super) fn recall(&self, repeat: &Identity, requested: &mut [FaultSpec]) {
+        let known = self.0.iter().find(|(known, _)| known == repeat);
+        let known = known.into_iter().flat_map(|(_, applied)| applied);
+        for (spec, applied) in requested.iter_mut().zip(known) {
+            spec.applied = *applied;
+        }
+    }
+
+    pub(super) fn keep(&mut self, repeat: Identity, requested: &[FaultSpec]) {
+        let applied = requested.iter().map(|spec| spec.applied).collect();
+        if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| *known == repeat) {
+            *known = applied;
+            return;
+        }
+        self.0.push_back((repeat, applied));
+        if self.0.len() > MAX_REPEATS {
+            self.0.pop_front();
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn words_are_found_at_any_depth_and_others_ignored() {
-        let request = json!({
-            "a": ["[[html:2x]] and [[reset]]", { "b": "[[empty@poll]] [[no-fault]] [[html" }],
-            "c": "[[unknown-status]] [[unknown-status@poll]] [[error]] [[ html ]]",
-        });
-        let texts: Vec<_> =
-            RequestedFaults::in_words(&request).list.into_iter().map(|spec| spec.text).collect();
-        assert_eq!(texts, ["html:2x", "reset", "unknown-status@poll"]);
-        let many = json!("[[html]]".repeat(1000));
-        assert_eq!(RequestedFaults::in_words(&many).list.len(), MAX_FAULTS);
-    }
+fn invalid_header(problem: impl ToString) -> String {
+    format!("Invalid {HEADER} header: {}", problem.to_string())
 }

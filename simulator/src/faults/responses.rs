@@ -3,14 +3,16 @@
 use std::io::Cursor;
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
+use futures_util::{StreamExt as _, stream};
+use http_body::Body as _;
 use image::{ImageFormat, RgbImage};
 
 use super::effect::{FalseFile, FalseResponse};
-use crate::http::{response, signed_url::EXPIRED};
+use crate::http::{Cut, response, signed_url::EXPIRED};
 
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n\
     <body><h1>502 Bad Gateway</h1><p>This page is a simulated fault.</p></body></html>\n";
@@ -48,6 +50,35 @@ pub(super) fn of_delivery(file: FalseFile, media_type: &'static str) -> Response
         FalseFile::OtherFormat => bytes(media_type, other_format(media_type)),
         FalseFile::Expired => response::detail(StatusCode::FORBIDDEN, EXPIRED),
     }
+}
+
+/// The first half of some bytes, followed by the end of the connection.
+pub(crate) fn cut_short(bytes: &Bytes, cut: Cut) -> Body {
+    let half = bytes.slice(..bytes.len() / 2);
+    let end = async move {
+        // The server flushes what it has while no more data is available.
+        tokio::task::yield_now().await;
+        Err(cut)
+    };
+    Body::from_stream(stream::iter([Ok(half)]).chain(stream::once(end)))
+}
+
+/// The same response, whose body starts after a pause.
+pub(super) fn with_late_body(
+    mut response: Response,
+    pause: impl Future<Output = ()> + Send + 'static,
+) -> Response {
+    // A stream does not say how long it is.
+    if let Some(length) = response.body().size_hint().exact() {
+        response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+    }
+    response.map(|body| {
+        let late = async {
+            pause.await;
+            body.into_data_stream()
+        };
+        Body::from_stream(stream::once(late).flatten())
+    })
 }
 
 fn page() -> Response {

@@ -308,6 +308,10 @@ async fn rules_are_checked() {
     ] {
         assert!(problem(invalid).is_some_and(|text| text.contains(part)), "{invalid}");
     }
+    // A value may contain colons.
+    let left = |rule: &str| bench.sim.faults().add(rule).unwrap().left;
+    assert_eq!(left("foreign-polling-host=127.0.0.3:80"), None);
+    assert_eq!(left("foreign-polling-host=127.0.0.3:80:3x"), Some(3));
     let error = |rule: &str| bench.sim.faults().add(rule).unwrap_err();
     assert!(error(&"x".repeat(1000)).to_string().len() < 200);
     assert_eq!(error("\u{1b}[2J\u{7f}error").text, "?[2J?error");

@@ -74,6 +74,39 @@ async fn a_repeated_submission_has_the_same_body_key_and_header() {
 }
 
 #[tokio::test]
+async fn a_thousand_repeated_submissions_are_remembered() {
+    let bench = Bench::new().await;
+    for number in 0..=1024 {
+        assert_eq!(statuses(&bench, &format!("[[html-502:2x]] {number}"), 1).await, [502]);
+    }
+    assert_eq!(statuses(&bench, "[[html-502:2x]] 1", 2).await, [502, 200]);
+    assert_eq!(statuses(&bench, "[[html-502:2x]] 1024", 2).await, [502, 200]);
+    assert_eq!(statuses(&bench, "[[html-502:2x]] 0", 3).await, [502, 502, 200], "the oldest");
+}
+
+#[tokio::test]
+async fn a_request_has_at_most_sixteen_faults() {
+    let bench = Bench::new().await;
+    let faults = statuses(&bench, &"[[html-502]] [[ html ]] [[no-fault]]".repeat(20), 17).await;
+    assert_eq!(faults, [[502; 16].as_slice(), &[200]].concat());
+}
+
+#[tokio::test]
+async fn without_a_place_a_fault_of_a_submission_applies_at_the_first_of_its_places() {
+    let bench = Bench::new().await;
+    let prompt = "[[foreign-polling-host=127.0.0.3:80]] [[spurious-not-found]] [[html]]";
+    let task = bench.submit("/v1/gen-2-pro", &small(prompt)).await;
+    let url = task["polling_url"].as_str().unwrap();
+    let here = url.replace("http://127.0.0.3:80", bench.sim.base_url());
+    assert_ne!(url, here);
+    assert_eq!(bench.get(&here).await.json()["status"], "Task not found");
+    bench.sim.clock().advance(Duration::from_secs(1));
+    let sample = bench.get(&here).await.json()["result"]["sample"].as_str().unwrap().to_owned();
+    assert!(bench.fetch(&sample).await.body.starts_with(b"<!DOCTYPE html>"));
+    assert_eq!(bench.fetch(&sample).await.headers["content-type"], "image/jpeg");
+}
+
+#[tokio::test]
 async fn random_faults_follow_the_seed() {
     async fn drawn(seed: u64) -> Vec<u16> {
         let faults =

@@ -103,16 +103,21 @@ async fn a_webhook_is_not_held_back_forever() {
 #[tokio::test]
 async fn a_late_webhook_that_is_held_back_is_not_sent_early() {
     let (bench, mut receiver) = (bench().await, Receiver::start().await);
-    let faults = "[[webhook-out-of-order]] [[webhook-late=10]]";
+    bench.sim.faults().add("webhook-out-of-order:once").unwrap();
+    let faults = "[[webhook-late=10:2x]] [[webhook-duplicate]] [[html-502@poll]]";
     let held = submit(&bench, &receiver, 1, faults).await;
     submit(&bench, &receiver, 2, "a fox").await;
     bench.sim.clock().advance_to(2 * SECOND);
     receiver.respond_with(200).await;
     bench.sim.webhooks_when(|all| all[0].due_at == 11 * SECOND).await;
     bench.sim.clock().advance_to(11 * SECOND);
-    assert_eq!(receiver.respond_with(200).await.json()["id"], held);
+    for _ in 0..2 {
+        assert_eq!(receiver.respond_with(200).await.json()["id"], held);
+    }
     let log = settled(&bench.sim).await;
     assert_eq!(causes_and_times(&log)[0], (WebhookCause::Final, 11 * SECOND));
+    let applied = ["webhook-duplicate", "webhook-late", "webhook-out-of-order"];
+    assert_eq!(bench.sim.counts().faults, applied.map(|fault| (fault, 1)).into());
 }
 
 #[tokio::test]
