@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::watch;
 use tracing::debug;
 
-use super::workers::{JobSize, WorkerPermit, WorkerPool};
+use super::workers::{JobSize, WorkerPool};
 
 /// The jobs in progress, by their key.
 pub(crate) struct SingleFlight<T> {
@@ -29,8 +29,8 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     }
 
     /// Does the work, or waits for the same work if it is in progress. It starts only if somebody
-    /// still waits for it then, and continues to the end even if nobody does. `None` means that it
-    /// panicked.
+    /// still waits for it when its turn comes, and continues to the end even if nobody does. `None`
+    /// means that it panicked.
     pub(crate) async fn run(
         self: &Arc<Self>,
         key: &str,
@@ -60,32 +60,20 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         size: JobSize,
         work: impl FnOnce() -> T + Send + 'static,
     ) {
-        if let Some(permit) = self.permit(&key, &job, size).await {
-            debug!(key, "a job starts");
-            let done = permit.run(work).await.ok();
-            self.jobs().remove(&key);
-            // If it panicked, those who wait learn it when the sender is dropped.
-            job.send_replace(done);
-        }
-    }
-
-    /// A permit for the job; `None` if nobody waits for it any more.
-    async fn permit(&self, key: &str, job: &Job<T>, size: JobSize) -> Option<WorkerPermit> {
-        let permit = self.pool.permit(size);
-        tokio::pin!(permit);
-        loop {
-            tokio::select! {
-                permit = &mut permit => return permit.ok(),
-                () = job.closed() => {
-                    // Under the lock, nobody can start to wait.
-                    let mut jobs = self.jobs();
-                    if job.receiver_count() == 0 {
-                        jobs.remove(key);
-                        return None;
-                    }
-                }
+        let Ok(permit) = self.pool.permit(size).await else { return };
+        {
+            // Under the lock, nobody can start to wait.
+            let mut jobs = self.jobs();
+            if job.receiver_count() == 0 {
+                jobs.remove(&key);
+                return;
             }
         }
+        debug!(key, "a job starts");
+        let done = permit.run(work).await.ok();
+        self.jobs().remove(&key);
+        // If it panicked, those who wait learn it when the sender is dropped.
+        job.send_replace(done);
     }
 }
 
@@ -121,10 +109,10 @@ mod tests {
             permits.push(permit.unwrap());
         }
         assert_eq!(jobs.run("a", SIZE, || panic!("it started")).now_or_never(), None);
+        drop(permits);
         while !jobs.jobs().is_empty() {
             yield_now().await;
         }
-        drop(permits);
         assert_eq!(jobs.run("a", SIZE, || 7).await, Some(7));
     }
 
