@@ -54,33 +54,12 @@ impl Expectation {
     }
 
     /// Expects exactly this number of requests. With 0, none may match.
-    ///
-    /// ```
-    /// # use imagekiln_simulator::{Config, Simulator, StartError};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), StartError> {
-    /// let simulator = Simulator::start(Config::default()).await?;
-    /// let _no_rejections = simulator.expect("?status=4xx").times(0);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn times(mut self, requests: usize) -> Self {
         self.wanted = requests..=requests;
         self
     }
 
     /// Expects this number of requests or more.
-    ///
-    /// ```should_panic
-    /// # use imagekiln_simulator::{Config, Simulator, StartError};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), StartError> {
-    /// let simulator = Simulator::start(Config::default()).await?;
-    /// let polls = simulator.expect("GET get_result").at_least(2);
-    /// drop(polls); // panics, because nobody has polled
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn at_least(mut self, requests: usize) -> Self {
         self.wanted = requests..=usize::MAX;
         self
@@ -88,17 +67,6 @@ impl Expectation {
 
     /// Expects this part of the body: an object with some of its fields, at any depth. Lists must
     /// be equal item by item. A body of more than 8 KiB without its images does not match.
-    ///
-    /// ```
-    /// # use imagekiln_simulator::{Config, Simulator, StartError};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), StartError> {
-    /// let simulator = Simulator::start(Config::default()).await?;
-    /// let seed = serde_json::json!({ "seed": 7 });
-    /// let _no_seed = simulator.expect("POST gen-2-pro").request(seed).times(0);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn request(mut self, part: Value) -> Self {
         if let Ok(pattern) = &mut self.pattern {
             pattern.set_request(part);

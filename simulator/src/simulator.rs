@@ -149,6 +149,8 @@ impl Simulator {
     /// {
     ///     let _no_picture = simulator.expect("GET /delivery/*").times(0);
     ///     let _no_retry = simulator.expect("POST gen-2-*?fault=html-502").times(0);
+    ///     let seed = serde_json::json!({ "seed": 7 });
+    ///     let _no_seed = simulator.expect("POST gen-2-pro").request(seed).times(0);
     ///     // Run what is tested here.
     /// } // The requests are counted here.
     /// # Ok(())
