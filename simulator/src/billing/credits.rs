@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, iter::Sum, ops::Add};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::values::pattern;
+use crate::values::names;
 
 /// An amount of credits, exact to the hundredth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,7 +134,7 @@ impl Price {
 
 impl Prices {
     pub(crate) fn for_operation(&self, operation: &str) -> Price {
-        pattern::best(&self.of, operation).copied().unwrap_or(self.each)
+        names::best(&self.of, operation).copied().unwrap_or(self.each)
     }
 }
 

@@ -10,7 +10,7 @@ use url::Url;
 use crate::{
     billing::{accounts::Organization, credits::Prices},
     tasks::moderation::Moderation,
-    values::{pattern, seconds, secret::Secret},
+    values::{names, seconds, secret::Secret},
     webhooks::WebhookSettings,
 };
 
@@ -246,7 +246,7 @@ impl Config {
 
     /// The time from acceptance to the final status, for an operation named without `/v1/`.
     pub(crate) fn time_of(&self, operation: &str) -> Duration {
-        pattern::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
+        names::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
     }
 
     /// The number of pixels in an area.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::RequestRecord;
-use crate::values::pattern;
+use crate::values::names;
 
 /// The default and the maximum number of requests to return.
 const LIMIT: usize = 100;
@@ -101,9 +101,9 @@ const CHECKS: [(&str, Check); 14] = [
     ("method", |pattern, record| {
         is(&pattern.method, Some(&record.method), str::eq_ignore_ascii_case)
     }),
-    ("path", |pattern, record| is(&pattern.path, Some(&record.path), pattern::matches)),
+    ("path", |pattern, record| is(&pattern.path, Some(&record.path), names::matches)),
     ("operation", |pattern, record| {
-        is(&pattern.operation, record.operation.as_deref(), pattern::matches)
+        is(&pattern.operation, record.operation.as_deref(), names::matches)
     }),
     ("region", |pattern, record| is(&pattern.region, Some(&record.region.to_string()), str::eq)),
     ("organization", |pattern, record| {
@@ -161,46 +161,18 @@ fn contains(whole: &Value, part: &Value) -> bool {
 
 /// `422`, or `4xx` for all status codes from 400 to 499.
 #[derive(Deserialize)]
-#[serde(try_from = "StatusText")]
+#[serde(try_from = "Value")]
 struct StatusPattern(RangeInclusive<u16>);
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum StatusText {
-    Number(u16),
-    Text(String),
-}
-
-impl TryFrom<StatusText> for StatusPattern {
+impl TryFrom<Value> for StatusPattern {
     type Error = &'static str;
 
-    fn try_from(text: StatusText) -> Result<Self, &'static str> {
-        let codes = match text {
-            StatusText::Number(code) => Some(code..=code),
-            StatusText::Text(text) => match (text.parse(), text.strip_suffix("xx")) {
-                (Ok(code), _) => Some(code..=code),
-                (_, Some(digit)) => match digit.parse::<u16>() {
-                    Ok(digit @ 1..=5) => Some(digit * 100..=digit * 100 + 99),
-                    _ => None,
-                },
-                _ => None,
-            },
-        };
-        codes.map(Self).ok_or("`status` must be a status code such as 422, or 4xx")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_number_of_requests_in_a_response_is_limited() {
-        let limit = |pattern| serde_json::from_value::<RequestPattern>(pattern).unwrap().limit();
-        assert_eq!(limit(json!({})), LIMIT);
-        assert_eq!(limit(json!({ "limit": 5 })), 5);
-        assert_eq!(limit(json!({ "limit": u64::MAX })), MAX_LIMIT);
+    fn try_from(value: Value) -> Result<Self, &'static str> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match (text.parse::<u16>(), text.strip_suffix("xx").map(str::parse::<u16>)) {
+            (Ok(code), _) => Ok(Self(code..=code)),
+            (_, Some(Ok(digit @ 1..=5))) => Ok(Self(digit * 100..=digit * 100 + 99)),
+            _ => Err("`status` must be a status code such as 422, or 4xx"),
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         logged_request::{LoggedRequest, redact},
         outcome::{Directives, Outcome},
     },
-    values::{pattern, secret::Secret, texts},
+    values::{names, secret::Secret, texts},
 };
 
 /// A valid request.
@@ -82,7 +82,7 @@ impl ValidRequest {
 
 /// The requested format, or else the configured one, or else the contract's default.
 fn format(config: &Config, operation: &str, fields: &Fields, body: &Value) -> Format {
-    let configured = || match pattern::best(&config.output_format_of, operation)? {
+    let configured = || match names::best(&config.output_format_of, operation)? {
         OutputFormat::Jpeg => Some(Format::Jpeg),
         OutputFormat::Png => Some(Format::Png),
         OutputFormat::Webp => Some(Format::Webp),

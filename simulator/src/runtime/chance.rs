@@ -44,24 +44,3 @@ impl Chance {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn ids_are_version_4_uuids_and_do_not_repeat() {
-        let chance = Chance::new(5);
-        let ids: HashSet<_> = (0..1000).map(|number| chance.task_id(number)).collect();
-        assert_eq!(ids.len(), 1000);
-        for id in ids {
-            assert_eq!(id.len(), 36);
-            assert_eq!(&id[14..15], "4");
-            assert!(["8", "9", "a", "b"].contains(&&id[19..20]));
-        }
-        assert_eq!(chance.task_id(3), Chance::new(5).task_id(3));
-        assert_ne!(chance.task_id(3), Chance::new(6).task_id(3));
-    }
-}

@@ -76,23 +76,3 @@ impl Timeline {
         &self.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_happenings_are_counted_and_the_number_of_others_is_limited() {
-        let mut timeline = Timeline::default();
-        let second = Duration::from_secs(1);
-        for now in 0..100 {
-            timeline.record(now * second, HappeningKind::Polled, "Pending");
-        }
-        let [polls] = timeline.happenings() else { panic!("not merged") };
-        assert_eq!((polls.count, polls.first, polls.last), (100, Duration::ZERO, 99 * second));
-        for status in 0..100 {
-            timeline.record(second, HappeningKind::Polled, &status.to_string());
-        }
-        assert_eq!(timeline.happenings().len(), MAX_HAPPENINGS);
-    }
-}

@@ -66,18 +66,3 @@ impl<T> NumberedLog<T> {
         self.entries.iter().rev()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_entries_are_dropped() {
-        let mut log = NumberedLog::default();
-        for _ in 0..5 {
-            log.write(3, |number| number);
-        }
-        assert_eq!(log.newest().copied().collect::<Vec<_>>(), [5, 4, 3]);
-        assert_eq!((log.written(), log.dropped()), (5, 2));
-    }
-}

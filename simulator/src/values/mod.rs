@@ -3,7 +3,6 @@
 pub(crate) mod formats;
 pub(crate) mod log;
 pub(crate) mod names;
-pub(crate) mod pattern;
 pub(crate) mod seconds;
 pub(crate) mod secret;
 pub(crate) mod texts;

@@ -1,4 +1,8 @@
 //! Names that clients choose: made fit to be shown, and suggestions for misspelled ones.
+//!
+//! Settings also have patterns of operations: `gen-2-pro`, or `gen-2-*` for all with that prefix.
+
+use std::collections::BTreeMap;
 
 /// The maximum number of characters to show.
 const MAX_SHOWN: usize = 128;
@@ -36,30 +40,19 @@ pub(crate) fn similar<'a>(
         .filter(|candidate| strsim::osa_distance(name, candidate) * 3 <= longest(candidate))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_and_format_characters_are_replaced() {
-        assert_eq!(printable("wïdth_2 \"宽\""), "wïdth_2 \"宽\"");
-        assert_eq!(printable("a\r\n\t\0\u{1b}\u{202e}\u{feff}b"), "a???????b");
-        assert_eq!(printable(&"é".repeat(1000)).chars().count(), MAX_SHOWN);
+/// Whether `pattern` is the operation's name, or a prefix of it followed by `*`.
+pub(crate) fn matches(pattern: &str, operation: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => operation.starts_with(beginning),
+        None => pattern == operation,
     }
+}
 
-    #[test]
-    fn only_similar_names_are_suggested() {
-        let names = ["aspect_ratio", "seed", "prompt"];
-        for (name, suggested) in [
-            ("aspect_ration", Some("aspect_ratio")),
-            ("aspectRatio", Some("aspect_ratio")),
-            ("promt", Some("prompt")),
-            ("sede", Some("seed")),
-            ("width", None),
-        ] {
-            assert_eq!(similar(name, names), suggested, "{name}");
-        }
-        assert_eq!(nearest("promotion", names), Some("prompt"));
-        assert_eq!(nearest("x", []), None);
-    }
+/// The value for an operation. A full name takes precedence over a pattern, and a longer pattern
+/// over a shorter one.
+pub(crate) fn best<'a, T>(table: &'a BTreeMap<String, T>, operation: &str) -> Option<&'a T> {
+    let matching = table.iter().filter(|(pattern, _)| matches(pattern, operation));
+    matching
+        .max_by_key(|(pattern, _)| (!pattern.ends_with('*'), pattern.len()))
+        .map(|(_, value)| value)
 }

@@ -27,24 +27,3 @@ pub(crate) fn replace(value: &mut Value, replacement: &impl Fn(&str) -> Option<V
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn texts_are_found_and_replaced_at_any_depth_but_names_are_not() {
-        let mut value = json!({ "b": [1, { "c": "x" }, "y"], "y": null });
-        let mut found = Vec::new();
-        assert!(!any(&value, &mut |text| {
-            found.push(text.to_owned());
-            false
-        }));
-        assert_eq!(found, ["x", "y"]);
-        assert!(any(&value, &mut |text| text == "y"));
-        replace(&mut value, &|text| (text == "y").then(|| json!(7)));
-        assert_eq!(value, json!({ "b": [1, { "c": "x" }, 7], "y": null }));
-    }
-}

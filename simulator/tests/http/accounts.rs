@@ -74,6 +74,24 @@ async fn keys_belong_to_projects_and_legacy_keys_to_default() {
 }
 
 #[tokio::test]
+async fn a_masked_key_shows_at_most_a_third_and_four_characters() {
+    let shown = [
+        ("ab", "…"),
+        ("abc", "…c"),
+        ("team-a", "…-a"),
+        ("team-b", "…-b"),
+        ("0123456789a", "…89a"),
+        ("0123456789ab", "…89ab"),
+        ("imagekiln-simulator-key", "…-key"),
+    ];
+    let api_keys = shown.iter().map(|(key, _)| (*key).into()).collect();
+    let bench = Bench::with(Config { api_keys, ..Config::default() }).await;
+    let keys = &bench.sim.organizations()[0].projects[0].keys;
+    let masked: Vec<_> = keys.iter().map(|key| key.masked.as_str()).collect();
+    assert_eq!(masked, shown.map(|(_, masked)| masked));
+}
+
+#[tokio::test]
 async fn a_task_is_known_only_to_its_project() {
     let bench = Bench::with(acme()).await;
     let task = post(&bench, "web-key", "/v1/gen-2-pro", small()).await.json();

@@ -136,6 +136,42 @@ async fn limits_are_not_exceeded_and_reset_with_each_period() {
 }
 
 #[tokio::test]
+async fn limits_can_be_reached_in_each_calendar_day_week_and_month() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let bench = project("", "limits = { daily = 6, monthly = 9 }").await;
+    let clock = bench.sim.clock();
+    clock.set_speed(0.0);
+    let to = |unix: Duration| clock.advance(unix - clock.unix_now());
+    let spent = || {
+        let spent = bench.sim.organizations()[0].projects[0].spent;
+        [spent.daily, spent.weekly, spent.monthly].map(|credits| credits.hundredths())
+    };
+    let refused = async |limit: &str| {
+        let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
+        assert!(detail.ends_with(&format!("the project's {limit}")), "{detail}");
+    };
+    // 2150-01-29.
+    let thursday = 65_772 * DAY;
+    to(thursday);
+    for _ in 0..2 {
+        bench.submit("/v1/gen-2-pro", &small()).await;
+    }
+    to(thursday + DAY - Duration::from_secs(1));
+    assert_eq!(spent(), [600, 600, 600]);
+    refused("daily limit of 6.00").await;
+    to(thursday + DAY);
+    assert_eq!(spent(), [0, 600, 600], "Friday");
+    bench.submit("/v1/gen-2-pro", &small()).await;
+    refused("monthly limit of 9.00").await;
+    to(thursday + 2 * DAY);
+    assert_eq!(spent(), [0, 900, 900]);
+    to(thursday + 3 * DAY);
+    assert_eq!(spent(), [0, 900, 0], "Sunday, 1 February");
+    to(thursday + 4 * DAY);
+    assert_eq!(spent(), [0, 0, 0], "Monday");
+}
+
+#[tokio::test]
 async fn a_failed_task_is_charged_once() {
     let bench = project("credits = 100", "").await;
     let task = bench

@@ -79,11 +79,12 @@ async fn the_severity_of_a_word_is_compared_with_the_tolerance() {
 #[tokio::test]
 async fn the_time_can_be_set_per_model() {
     let config = Config::from_toml(
-        "ready_after = 10\nready_after_of = { 'gen-2-*' = 20, 'gen-2-flex' = 0.5 }",
+        "ready_after = 10\n[ready_after_of]\n\
+         'gen-2-*' = 20\n'gen-2-flex' = 0.5\n'gen-2-flex*' = 30\n'gen-2-klein-*' = 40\n",
     );
     let bench = Bench::with(config.unwrap()).await;
     for (path, millis) in
-        [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 20_000)]
+        [("/v1/gen-2-flex", 500), ("/v1/gen-2-pro", 20_000), ("/v1/gen-2-klein-4b", 40_000)]
     {
         let task = bench.submit(path, &small("x")).await;
         let view = bench.sim.task(task["id"].as_str().unwrap()).unwrap();

@@ -172,6 +172,19 @@ async fn programs_count_requests_by_a_pattern() {
 }
 
 #[tokio::test]
+async fn the_number_of_requests_in_a_response_is_limited() {
+    let bench = bench().await;
+    for _ in 0..=1000 {
+        bench.fetch(bench.sim.base_url()).await;
+    }
+    for (limit, shown) in [("", 100), ("?limit=5", 5), ("?limit=18446744073709551615", 1000)] {
+        let found = bench.show(&format!("/api/requests{limit}")).await;
+        let requests = found["requests"].as_array().unwrap().len();
+        assert_eq!((found["count"].as_u64(), requests), (Some(1001), shown), "{limit}");
+    }
+}
+
+#[tokio::test]
 async fn the_oldest_requests_are_dropped() {
     let bench = Bench::with(Config { max_kept_requests: 2, ..Config::default() }).await;
     for path in ["/a", "/b", "/c"] {

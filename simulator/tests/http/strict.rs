@@ -109,10 +109,13 @@ async fn an_alpha_channel_replaces_the_mask() {
 #[tokio::test]
 async fn strict_requests_have_no_unknown_fields() {
     let bench = strict().await;
-    let body = json!({ "prompt": "x", "aspectratio": "16:9", "width": 64, "x\ny": 1, "seed": 7 });
+    let body = json!({
+        "prompt": "x", "seed": 7,
+        "aspectRatio": 1, "aspectratio": "16:9", "promt": 1, "sede": 1, "width": 64, "x\ny": 1,
+    });
     let response = bench.post("/v1/gen-kontext-pro", &body).await;
-    let expected = ["body.aspectratio", "body.width", "body.x?y"]
-        .map(|loc| (loc.to_owned(), "extra_forbidden".to_owned()));
+    let expected = ["aspectRatio", "aspectratio", "promt", "sede", "width", "x?y"]
+        .map(|name| (format!("body.{name}"), "extra_forbidden".to_owned()));
     assert_eq!(response.violations(), expected);
     let messages: Vec<Value> = response.json()["detail"]
         .as_array()
@@ -121,10 +124,10 @@ async fn strict_requests_have_no_unknown_fields() {
         .map(|violation| violation["msg"].clone())
         .collect();
     let permitted = "Extra inputs are not permitted";
-    assert_eq!(
-        messages,
-        [&format!("{permitted}: did you mean `aspect_ratio`?"), permitted, permitted]
-    );
+    let meant = ["aspect_ratio", "aspect_ratio", "prompt", "seed"]
+        .map(|name| format!("{permitted}: did you mean `{name}`?"));
+    assert_eq!(messages[..4], meant);
+    assert_eq!(messages[4..], [permitted, permitted]);
     // Here the contract does not list all fields.
     bench.submit("/v1/gen-pro-1.0", &json!({ "prompt": "x", "aspectratio": "16:9" })).await;
     assert_eq!(bench.sim.counts().accepted, 1);

@@ -161,6 +161,12 @@ async fn ids_and_seeds_come_from_the_configured_seed() {
     let other = drawn(2).await;
     assert!(first.iter().zip(&other).all(|(a, b)| a.0 != b.0 && a.1 != b.1));
     assert!(first[0] != first[1] && first[1] != first[2]);
+    for (id, _) in first.iter().chain(&other) {
+        let groups: Vec<_> = id.split('-').map(str::len).collect();
+        assert_eq!(groups, [8, 4, 4, 4, 12], "a UUID of version 4: {id}");
+        assert!(&id[14..15] == "4" && "89ab".contains(&id[19..20]), "{id}");
+        assert!(id.chars().all(|c| c == '-' || c.is_ascii_hexdigit() && !c.is_uppercase()), "{id}");
+    }
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ use crate::{
         credits::Credits,
         ledger::{Account, Ledger, Purpose},
     },
-    values::{MAX_COUNT, log::NumberedLog, pattern, secret::Secret},
+    values::{MAX_COUNT, log::NumberedLog, names, secret::Secret},
 };
 
 /// The header that contains the key.
@@ -137,7 +137,7 @@ impl Accounts {
     pub(crate) fn admits(&self, project: &ProjectRef, operation: &str) -> bool {
         self.project(project).is_some_and(|project| match &project.endpoints {
             None => true,
-            Some(patterns) => patterns.iter().any(|pattern| pattern::matches(pattern, operation)),
+            Some(patterns) => patterns.iter().any(|pattern| names::matches(pattern, operation)),
         })
     }
 

@@ -83,6 +83,24 @@ async fn the_timeline_has_polls_deliveries_and_webhooks_in_the_order_of_time() {
 }
 
 #[tokio::test]
+async fn the_timeline_has_at_most_twenty_four_different_events_of_clients() {
+    let in_progress = (0..30).map(|status| format!("Step {status}")).collect();
+    let config = Config { in_progress, ready_after: HOUR, speed: 0.0, ..Config::default() };
+    let bench = Bench::with(config).await;
+    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    let task = bench.submit("/v1/gen-2-pro", &body).await;
+    for _ in 0..30 {
+        bench.poll(&task).await;
+        bench.poll(&task).await;
+        bench.sim.clock().advance(HOUR / 30);
+    }
+    let shown = bench.show(&path(&task)).await;
+    let events = events(&shown);
+    assert_eq!((events.len(), events[24]), (1 + 24 + 1, ("polled", "Step 23", 2)));
+    assert_eq!(events[25], ("ended", "Ready", 1));
+}
+
+#[tokio::test]
 async fn a_task_that_is_finished_ends_at_once_and_its_webhook_is_sent() {
     let (bench, mut receiver) = (slow().await, Receiver::start().await);
     let body = json!({
