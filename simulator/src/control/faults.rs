@@ -1,8 +1,7 @@
 //! The known faults and the fault rules.
 
 use axum::{
-    extract::rejection::PathRejection,
-    extract::{Path, State},
+    extract::State,
     routing::{delete, get},
 };
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::{
     Routes, Shared,
     caller::Caller,
-    response::{self, Change, ControlResult, Problem},
+    response::{self, At, Change, ControlResult, Problem},
 };
 use crate::faults::Faults;
 
@@ -42,9 +41,10 @@ async fn add(caller: Caller, Change(NewRule { rule }): Change<NewRule>) -> Contr
     response::json(&added)
 }
 
-async fn remove(caller: Caller, rule: Result<Path<u64>, PathRejection>) -> ControlResult {
-    let removed = rule.ok().filter(|Path(rule)| caller.state.faults.remove(*rule));
-    let Path(rule) = removed.ok_or_else(|| Problem::not_found("rule"))?;
+async fn remove(caller: Caller, At(rule): At<u64>) -> ControlResult {
+    if !caller.state.faults.remove(rule) {
+        return Err(Problem::not_found("rule"));
+    }
     caller.record(None, format!("remove the fault rule {rule}"));
     shown(&caller.state.faults)
 }

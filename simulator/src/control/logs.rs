@@ -1,7 +1,5 @@
 //! The audit log, the ledger, and the journal of requests.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,17 +18,12 @@ const MAX_ENTRIES: usize = 10_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Newest {
-    #[serde(default = "entries")]
-    limit: usize,
-}
-
-fn entries() -> usize {
-    ENTRIES
+    limit: Option<usize>,
 }
 
 impl Newest {
     pub(super) fn limit(&self) -> usize {
-        self.limit.min(MAX_ENTRIES)
+        self.limit.unwrap_or(ENTRIES).min(MAX_ENTRIES)
     }
 }
 
@@ -49,11 +42,7 @@ pub(super) async fn ledger(
 ) -> ControlResult {
     let records = state.records();
     let entries = records.accounts.ledger(&actor, newest.limit());
-    let balances: Option<BTreeMap<_, _>> = (actor == Actor::Operator).then(|| {
-        let balances = records.accounts.balances();
-        balances.map(|(account, sum)| (account.to_string(), sum as f64 / 100.0)).collect()
-    });
-    drop(records);
+    let balances = (actor == Actor::Operator).then(|| records.accounts.balances());
     response::json(&json!({ "entries": entries, "balances": balances }))
 }
 

@@ -1,7 +1,7 @@
 //! Requests and responses of the control interface: JSON, with errors as `{"detail": "..."}`.
 
 use axum::{
-    extract::{FromRequest, FromRequestParts, Query, Request},
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -88,6 +88,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let query = Query::from_request_parts(parts, state).await;
         let Query(values) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+        Ok(Self(values))
+    }
+}
+
+/// The values in the path of a request. If one has another form, nothing can have it.
+pub(super) struct At<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let values = Path::from_request_parts(parts, state).await;
+        let Path(values) = values.map_err(|_| Problem::not_found("resource"))?;
         Ok(Self(values))
     }
 }

@@ -89,8 +89,7 @@ impl TaskShown {
 #[serde(deny_unknown_fields)]
 struct Wanted {
     /// The maximum number of tasks.
-    #[serde(default = "page")]
-    limit: usize,
+    limit: Option<usize>,
     /// Only those accepted before the task with this id.
     before: Option<String>,
     /// Only those with this progress.
@@ -103,10 +102,6 @@ struct Wanted {
     project: Option<String>,
     /// Only those whose id, operation, status or prompt contains this text, in any case.
     search: Option<String>,
-}
-
-fn page() -> usize {
-    PAGE
 }
 
 impl Wanted {
@@ -138,7 +133,7 @@ fn path_of(project: &ProjectRef) -> String {
 /// tasks.
 async fn list(State(state): Shared, Parameters(mut wanted): Parameters<Wanted>) -> ControlResult {
     wanted.search = wanted.search.map(|text| text.to_lowercase());
-    let limit = wanted.limit.clamp(1, MAX_PAGE);
+    let limit = wanted.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let now = state.clock.unix_now();
     let records = state.records();
     let mut older = records.tasks.iter().rev();

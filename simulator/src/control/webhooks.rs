@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use axum::{
-    extract::rejection::PathRejection,
-    extract::{Path, State},
-};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,7 +10,7 @@ use super::{
     Shared,
     caller::Caller,
     logs::Newest,
-    response::{self, ControlResult, Parameters, Problem},
+    response::{self, At, ControlResult, Parameters, Problem},
 };
 use crate::webhooks::WebhookDelivery;
 
@@ -45,12 +42,8 @@ pub(super) async fn list(
 }
 
 /// Returns the new delivery.
-pub(super) async fn redeliver(
-    caller: Caller,
-    number: Result<Path<u64>, PathRejection>,
-) -> ControlResult {
+pub(super) async fn redeliver(caller: Caller, At(number): At<u64>) -> ControlResult {
     let unknown = || Problem::not_found("delivery");
-    let Path(number) = number.map_err(|_| unknown())?;
     let again = caller.state.webhooks.redeliver(number).ok_or_else(unknown)?;
     let view = caller.state.webhooks.views().into_iter().find(|delivery| delivery.id == again);
     let view = view.ok_or_else(unknown)?;

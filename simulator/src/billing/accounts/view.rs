@@ -1,6 +1,6 @@
 //! Views of the accounts.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
@@ -100,9 +100,9 @@ impl Accounts {
         entries.take(limit).cloned().collect()
     }
 
-    /// All balances in hundredths of a credit, which add up to zero.
-    pub(crate) fn balances(&self) -> impl Iterator<Item = (&Account, i128)> {
-        self.ledger.balances()
+    /// All balances in credits, which add up to zero.
+    pub(crate) fn balances(&self) -> BTreeMap<&Account, f64> {
+        self.ledger.balances().map(|(account, sum)| (account, sum as f64 / 100.0)).collect()
     }
 
     fn organization_view(

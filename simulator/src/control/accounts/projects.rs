@@ -1,10 +1,7 @@
 //! Projects and their keys.
 
-use std::sync::Arc;
-
 use axum::{
-    extract::{FromRequestParts, Path},
-    http::request::Parts,
+    extract::Path,
     routing::{delete, post, put},
 };
 use serde::Deserialize;
@@ -15,7 +12,7 @@ use crate::{
     control::{
         Routes,
         caller::Caller,
-        response::{self, Change, ControlResult, Problem},
+        response::{self, At, Change, ControlResult, Problem},
     },
 };
 
@@ -48,21 +45,11 @@ async fn create_project(
     caller.change_organization(&id, |editor| editor.create_project(&id, &name))
 }
 
-/// The project of the two ids in the path.
-struct At(ProjectRef);
-
-impl<S: Send + Sync> FromRequestParts<S> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let ids = Path::<(Arc<str>, Arc<str>)>::from_request_parts(parts, state).await;
-        let Path((organization, project)) =
-            ids.map_err(|error| Problem::malformed(error.body_text()))?;
-        Ok(Self(ProjectRef { organization, project }))
-    }
-}
-
-async fn set_limits(caller: Caller, At(at): At, Change(limits): Change<Limits>) -> ControlResult {
+async fn set_limits(
+    caller: Caller,
+    At(at): At<ProjectRef>,
+    Change(limits): Change<Limits>,
+) -> ControlResult {
     caller.change_organization(&at.organization, |editor| editor.set_limits(&at, limits))
 }
 
@@ -74,7 +61,7 @@ struct Endpoints {
 
 async fn set_endpoints(
     caller: Caller,
-    At(at): At,
+    At(at): At<ProjectRef>,
     Change(Endpoints { endpoints }): Change<Endpoints>,
 ) -> ControlResult {
     for pattern in endpoints.iter().flatten() {
@@ -91,7 +78,7 @@ struct Cap {
 
 async fn set_max_active_tasks(
     caller: Caller,
-    At(at): At,
+    At(at): At<ProjectRef>,
     Change(Cap { max_active_tasks }): Change<Cap>,
 ) -> ControlResult {
     caller.change_organization(&at.organization, |editor| {
@@ -107,7 +94,11 @@ struct NewKey {
     key: Option<String>,
 }
 
-async fn create_key(caller: Caller, At(at): At, Change(new): Change<NewKey>) -> ControlResult {
+async fn create_key(
+    caller: Caller,
+    At(at): At<ProjectRef>,
+    Change(new): Change<NewKey>,
+) -> ControlResult {
     let chance = caller.state.chance;
     let (id, key) = caller.change(|editor| editor.create_key(&at, &new.name, new.key, chance))?;
     response::json(&json!({ "id": id, "key": key }))

@@ -3,7 +3,6 @@
 
 use axum::{
     body::{Body, Bytes},
-    extract::rejection::PathRejection,
     extract::{Path, State},
     http::HeaderMap,
 };
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         Shared,
-        response::{self, Change, ControlResult, Problem},
+        response::{self, At, Change, ControlResult, Problem},
     },
     TaskShown, timeline,
 };
@@ -67,17 +66,15 @@ fn shown(task: &str, number: usize, input: &Input) -> Option<Value> {
 /// An image of the request, as it was received.
 pub(super) async fn image(
     State(state): Shared,
-    path: Result<Path<(String, usize)>, PathRejection>,
+    At((id, number)): At<(String, usize)>,
     headers: HeaderMap,
 ) -> ControlResult {
-    let missing = || Problem::not_found("image");
-    let Path((id, number)) = path.map_err(|_| missing())?;
     let image = {
         let records = state.records();
         let input = records.tasks.get(&id).and_then(|task| task.picture.inputs.get(number));
         match input.map(|input| &input.image) {
             Some(Image::Inline(image)) => image.clone(),
-            _ => return Err(missing()),
+            _ => return Err(Problem::not_found("image")),
         }
     };
     let bytes = Bytes::from_owner(image.bytes);
