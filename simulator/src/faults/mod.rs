@@ -39,9 +39,6 @@ use crate::{
     error::StartError, runtime::chance::Chance, values::MAX_COUNT, webhooks::WebhookFaults,
 };
 
-/// The maximum number of rules in a snapshot. Each request is compared with every rule.
-const MAX_RULES: usize = 10_000;
-
 /// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
 /// share the same rules.
 ///
@@ -253,9 +250,7 @@ impl FaultState {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let mut counts = self.applied.values().chain([&self.draws, &self.rules_made]);
         let ids = self.rules.iter().map(|rule| rule.id).chain([self.rules_made.saturating_add(1)]);
-        if self.rules.len() > MAX_RULES {
-            Err("there are more than 10000 rules")
-        } else if !counts.all(|count| *count <= MAX_COUNT) {
+        if !counts.all(|count| *count <= MAX_COUNT) {
             Err("a counter is larger than 2^53")
         } else if !ids.is_sorted_by(|one, next| one < next) {
             Err("the ids of the rules must ascend, at most to `rules_made`")

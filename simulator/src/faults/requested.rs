@@ -37,11 +37,6 @@ pub(crate) struct RequestedFaults {
 pub(super) type Identity = [u8; 32];
 
 impl RequestedFaults {
-    /// Whether a request can ask for so many: in its header, and in its words.
-    pub(crate) fn is_possible(&self) -> bool {
-        self.list.len() <= 2 * MAX_FAULTS
-    }
-
     /// The faults in the header of a request at `place`, or what is wrong with the header.
     pub(crate) fn in_header(headers: &HeaderMap, place: FaultPlace) -> Result<Self, String> {
         let source = match place {

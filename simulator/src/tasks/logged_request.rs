@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize, de::IgnoredAny};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
@@ -65,11 +65,6 @@ impl LoggedRequest {
     /// Whether the body is kept, and not a note in its place.
     pub(crate) fn is_kept(&self) -> bool {
         self.0.starts_with('{')
-    }
-
-    /// Whether it can have been kept of a request.
-    pub(super) fn is_possible(&self) -> bool {
-        self.0.len() <= MAX_KEPT_BYTES && serde_json::from_str::<IgnoredAny>(&self.0).is_ok()
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{runtime::clock::Shift, values::MAX_COUNT};
+use crate::runtime::clock::Shift;
 
 /// The maximum number of different happenings to remember of a task.
 const MAX_HAPPENINGS: usize = 24;
@@ -49,7 +49,7 @@ impl Timeline {
         let Self(happenings) = self;
         let is_equal = |known: &&mut Happening| known.kind == kind && *known.detail == *detail;
         if let Some(known) = happenings.iter_mut().find(is_equal) {
-            known.count += 1;
+            known.count = known.count.saturating_add(1);
             known.last = now;
         } else if happenings.len() < MAX_HAPPENINGS {
             let detail = detail.into();
@@ -63,13 +63,6 @@ impl Timeline {
             times.apply(first);
             times.apply(last);
         }
-    }
-
-    /// Whether it can have been recorded.
-    pub(super) fn is_possible(&self) -> bool {
-        let Self(happenings) = self;
-        happenings.len() <= MAX_HAPPENINGS
-            && happenings.iter().all(|happening| happening.count <= MAX_COUNT)
     }
 
     pub(crate) fn happenings(&self) -> &[Happening] {

@@ -106,8 +106,7 @@ impl Accounts {
         self.organizations.get_mut(id).ok_or_else(|| AccountError::unknown("organization", id))
     }
 
-    fn project_mut(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
-        let project = self.organization_mut(&at.organization)?.projects.get_mut(&at.project);
-        project.ok_or_else(|| AccountError::unknown("project", &at.project))
+    fn project_to_change(&mut self, at: &ProjectRef) -> ChangeResult<&mut ProjectRecord> {
+        self.project_mut(at).ok_or_else(|| AccountError::unknown("project", &at.project))
     }
 }

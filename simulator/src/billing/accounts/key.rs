@@ -38,12 +38,6 @@ pub(super) fn masked(secret: &str) -> String {
     format!("…{}", secret.get(hidden..).unwrap_or_default())
 }
 
-/// Whether a text has the form of a masked key.
-pub(super) fn is_masked(text: &str) -> bool {
-    let shown = text.strip_prefix('…');
-    shown.is_some_and(|shown| shown.is_empty() || (shown.len() <= MAX_SHOWN && is_sendable(shown)))
-}
-
 /// The masked key of a request, whether or not it is valid.
 pub(crate) fn masked_key(headers: &HeaderMap) -> Option<String> {
     headers.get(KEY_HEADER).map(|key| masked(key.to_str().unwrap_or_default()))

@@ -24,7 +24,7 @@ pub use self::audit::AuditEntry;
 pub(crate) use self::change::{AccountError, Editor};
 use self::finetunes::StoredFinetune;
 pub(crate) use self::finetunes::{MAX_NAME as MAX_FINETUNE_NAME, Training, is_finetune_name};
-use self::key::{Key, digest, is_masked};
+use self::key::{Key, digest};
 pub(crate) use self::key::{is_sendable, masked_key};
 pub use self::role::{Permission, Role};
 pub use self::settings::{Finetune, Limits, Member, Organization, Project, ProjectKey};
@@ -42,9 +42,6 @@ use crate::{
 
 /// The header that contains the key.
 pub(crate) const KEY_HEADER: &str = "x-key";
-
-/// More than the name of any operation.
-const MAX_PATTERN_BYTES: usize = 256;
 
 /// The ids of a project and its organization.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,7 +82,7 @@ pub(crate) struct Accounts {
 }
 
 /// A stored organization.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OrganizationRecord {
     name: String,
@@ -98,7 +95,7 @@ struct OrganizationRecord {
 }
 
 /// A stored project.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProjectRecord {
     name: String,
@@ -162,9 +159,7 @@ impl Accounts {
         self.ledger
             .transfer(unix, account, Account::Charged, cost, Some(purpose))
             .map_err(|_| Unpaid::OutOfCredits { cost, balance })?;
-        let organization = self.organizations.get_mut(&project.organization);
-        let record = organization.and_then(|record| record.projects.get_mut(&project.project));
-        if let Some(record) = record {
+        if let Some(record) = self.project_mut(project) {
             record.spending.add(cost, unix);
         }
         Ok(())
@@ -191,9 +186,7 @@ impl Accounts {
 
     /// Sets the spending and the usage of a project to zero. Returns whether it exists.
     pub(crate) fn forget_spending(&mut self, project: &ProjectRef) -> bool {
-        let organization = self.organizations.get_mut(&project.organization);
-        let record = organization.and_then(|record| record.projects.get_mut(&project.project));
-        record.map(|record| record.spending = Spending::default()).is_some()
+        self.project_mut(project).map(|record| record.spending = Spending::default()).is_some()
     }
 
     /// The sum of all charges.
@@ -215,20 +208,16 @@ impl Accounts {
             let projects = organization.projects.values();
             patterns.extend(projects.flat_map(|project| project.endpoints.iter().flatten()));
         }
-        if patterns.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
-            return Err("the name of an endpoint is too long".to_owned());
-        }
         patterns.into_iter().try_for_each(|pattern| check_pattern(pattern))?;
         let mut numbers = BTreeSet::new();
         let is_valid = |key: &Key| {
             (1..=self.keys_made).contains(&key.number)
                 && numbers.insert(key.number)
-                && is_masked(&key.masked)
                 && self.has_project(&key.project)
         };
         if self.keys_made > MAX_COUNT || !self.keys.values().all(is_valid) {
-            let problem = "a key has no project, is not masked, or its number is not a unique one \
-                           up to `keys_made`";
+            let problem =
+                "a key has no project, or its number is not a unique one up to `keys_made`";
             return Err(problem.to_owned());
         }
         if !self.audit.is_in_order(|entry| entry.number) {
@@ -239,5 +228,9 @@ impl Accounts {
 
     fn project(&self, project: &ProjectRef) -> Option<&ProjectRecord> {
         self.organizations.get(&project.organization)?.projects.get(&project.project)
+    }
+
+    fn project_mut(&mut self, project: &ProjectRef) -> Option<&mut ProjectRecord> {
+        self.organizations.get_mut(&project.organization)?.projects.get_mut(&project.project)
     }
 }

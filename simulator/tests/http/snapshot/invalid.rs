@@ -75,14 +75,12 @@ async fn in_the_accounts() {
         (acme("/members/bob/role"), json!("king"), "unknown variant"),
         (acme("/members/bob/user"), json!("eve"), "another name"),
         (acme("/projects/web/endpoints"), json!(["gen-nope"]), "matches no operation"),
-        (acme("/projects/web/endpoints"), json!(["x".repeat(300)]), "too long"),
         (acme("/projects/web/limits/daily"), json!(-3), "not an amount"),
         (acme("/projects/web/spending/usage/submissions"), json!(1u64 << 60), "2^53"),
         (acme("/finetunes/house/finetune/name"), json!("a/b"), "slash"),
         (accounts("/keys_made"), json!(1), "up to `keys_made`"),
         (key("/number"), json!(2), "unique"),
         (key("/project/project"), json!("none"), "no project"),
-        (key("/masked"), json!("…the-whole-key"), "not masked"),
         (accounts("/ledger/balances/issued"), json!("0"), "add up to zero"),
         (accounts("/ledger/balances/issued"), json!("none"), "not an integer"),
         (accounts("/ledger/balances/charged"), json!("-1"), "negative"),
@@ -96,7 +94,6 @@ async fn in_the_accounts() {
 
 #[tokio::test]
 async fn in_the_tasks() {
-    let values = format!("[{}0]", "0,".repeat(20_000));
     let task = |number: u8, pointer: &str| format!("/records/tasks/kept/{number}{pointer}");
     let late = json!({ "secs": 1u64 << 40, "nanos": 0 });
     let cases = [
@@ -110,9 +107,6 @@ async fn in_the_tasks() {
         (task(0, "/picture/operation"), json!("gen-3-video"), "no such operation"),
         (task(0, "/picture/kind"), json!("video"), "no such operation"),
         (task(0, "/region"), json!("mars"), "unknown variant"),
-        (task(0, "/request"), json!("{"), "not JSON"),
-        (task(0, "/request"), json!(values), "too many values"),
-        (task(0, "/request"), json!(format!("\"{}\"", "x".repeat(256 << 10))), "256 KiB"),
         (task(0, "/accepted_at"), late, "before the snapshot"),
         (task(0, "/final_at"), json!({ "secs": 0, "nanos": 0 }), "before it ends"),
         (task(0, "/polls"), json!(1u64 << 60), "2^53"),

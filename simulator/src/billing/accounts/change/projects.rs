@@ -23,7 +23,8 @@ impl Editor<'_> {
             if organization.projects.contains_key(&id) {
                 return Err(AccountError::Conflict(format!("the project `{id}` already exists")));
             }
-            organization.projects.insert(Arc::clone(&id), ProjectRecord::new(name.to_owned()));
+            let project = ProjectRecord { name: name.to_owned(), ..Default::default() };
+            organization.projects.insert(Arc::clone(&id), project);
             Ok(id)
         })
     }
@@ -80,7 +81,7 @@ impl Editor<'_> {
         }
         let action = format!("create the key `{name}` in `{}`", at.project);
         self.change_in(at, Permission::ManageKeys, action, |accounts| {
-            accounts.project_mut(at)?;
+            accounts.project_to_change(at)?;
             let key = ProjectKey { name: name.to_owned(), key: secret.clone().into() };
             let id = accounts.add_key(key, at.clone());
             let id = id.ok_or_else(|| AccountError::Conflict("the key already exists".to_owned()));
@@ -127,7 +128,7 @@ impl Editor<'_> {
         change: impl FnOnce(&mut ProjectRecord),
     ) -> ChangeResult {
         self.change_in(at, permission, action, |accounts| {
-            change(accounts.project_mut(at)?);
+            change(accounts.project_to_change(at)?);
             Ok(())
         })
     }
