@@ -180,16 +180,6 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn amounts_are_written_as_decimal_numbers() {
-        assert_eq!(Credits::from_hundredths(405).to_string(), "4.05");
-        assert_eq!(serde_json::to_string(&Credits::from_hundredths(410)).unwrap(), "4.1");
-        assert_eq!(
-            serde_json::to_string(&Megapixels::of_pixels(1920 * 1088, 1 << 20)).unwrap(),
-            "1.99"
-        );
-    }
-
     proptest! {
         #[test]
         fn a_larger_picture_never_costs_less(a in any::<u64>(), b in any::<u64>()) {

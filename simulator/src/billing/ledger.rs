@@ -215,23 +215,4 @@ mod tests {
             prop_assert_eq!(ledger.check(|_| true), Ok(()));
         }
     }
-
-    #[test]
-    fn dropping_old_entries_keeps_the_balances() {
-        let mut ledger = Ledger::default();
-        for _ in 0..MAX_KEPT + 5 {
-            ledger
-                .transfer(
-                    Duration::ZERO,
-                    Account::Issued,
-                    account(2),
-                    Credits::from_hundredths(1),
-                    None,
-                )
-                .unwrap();
-        }
-        assert_eq!(ledger.newest().count(), MAX_KEPT);
-        assert_eq!(ledger.newest().next().unwrap().number, MAX_KEPT as u64 + 5);
-        assert_eq!(ledger.balance(&account(2)).hundredths(), MAX_KEPT as u64 + 5);
-    }
 }

@@ -74,6 +74,8 @@ async fn prices_follow_the_configured_table() {
         );
         assert_eq!(response["input_mp"], 0.25);
     }
+    let large = json!({ "prompt": "x", "width": 1920, "height": 1088 });
+    assert_eq!(bench.submit("/v1/gen-2-pro", &large).await["output_mp"], 1.99);
 }
 
 #[tokio::test]
@@ -92,21 +94,21 @@ fn refusal(response: &Response, status: u16) -> String {
 
 #[tokio::test]
 async fn submissions_without_credits_are_not_accepted_or_charged() {
-    let bench = project("credits = 7.5", "").await;
+    let bench = project("credits = 7.05", "").await;
     for _ in 0..2 {
         bench.submit("/v1/gen-2-pro", &small()).await;
     }
     let detail = refusal(&bench.post("/v1/gen-2-pro", &small()).await, 402);
     assert_eq!(
         detail,
-        "Insufficient credits: the submission costs 3.00, and the organization has 1.50"
+        "Insufficient credits: the submission costs 3.00, and the organization has 1.05"
     );
     let counts = bench.sim.counts();
     assert_eq!(
         (counts.accepted, counts.charged.hundredths(), counts.refused_with(402)),
         (2, 600, 1)
     );
-    assert_eq!(balance(&bench), 150);
+    assert_eq!(balance(&bench), 105);
     assert_eq!(bench.sim.tasks().len(), 2);
 }
 

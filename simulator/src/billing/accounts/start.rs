@@ -68,14 +68,17 @@ impl Accounts {
         if self.organizations.contains_key(&id) {
             return Err(wrong(format!("the id `{id}` is already taken")));
         }
-        let mut organization = OrganizationRecord::new(settings.name, settings.owner);
-        for member in settings.members {
-            organization.members.insert(member.user.clone(), member);
-        }
-        for finetune in settings.finetunes {
-            let stored = StoredFinetune::usable(finetune.clone());
-            organization.finetunes.insert(finetune.name, stored);
-        }
+        let members = settings.members.into_iter().map(|member| (member.user.clone(), member));
+        let finetunes = settings.finetunes.into_iter();
+        let mut organization = OrganizationRecord {
+            name: settings.name,
+            owner: settings.owner,
+            members: members.collect(),
+            projects: BTreeMap::new(),
+            finetunes: finetunes
+                .map(|finetune| (finetune.name.clone(), StoredFinetune::usable(finetune)))
+                .collect(),
+        };
         for project in settings.projects {
             self.add_project(&mut organization, &id, project).map_err(wrong)?;
         }
@@ -111,7 +114,8 @@ impl Accounts {
             endpoints: project.endpoints,
             limits: project.limits,
             max_active_tasks: project.max_active_tasks,
-            ..ProjectRecord::new(project.name)
+            name: project.name,
+            spending: Spending::default(),
         };
         match organization.projects.insert(Arc::clone(&id), record) {
             Some(_) => Err(format!("the project id `{id}` occurs more than once")),
@@ -137,16 +141,6 @@ impl Accounts {
 }
 
 impl OrganizationRecord {
-    pub(super) fn new(name: String, owner: String) -> Self {
-        Self {
-            name,
-            owner,
-            members: BTreeMap::new(),
-            projects: BTreeMap::new(),
-            finetunes: BTreeMap::new(),
-        }
-    }
-
     /// Checks an organization that was written by somebody, in the settings or in a document.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         let projects = self.projects.iter();
@@ -173,18 +167,6 @@ impl OrganizationRecord {
             }
         }
         Ok(())
-    }
-}
-
-impl ProjectRecord {
-    pub(super) fn new(name: String) -> Self {
-        Self {
-            name,
-            endpoints: None,
-            limits: super::Limits::default(),
-            max_active_tasks: None,
-            spending: Spending::default(),
-        }
     }
 }
 

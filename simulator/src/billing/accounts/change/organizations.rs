@@ -39,7 +39,8 @@ impl Editor<'_> {
                 let detail = format!("the organization `{id}` already exists");
                 return Err(AccountError::Conflict(detail));
             }
-            let organization = OrganizationRecord::new(name.to_owned(), owner);
+            let name = name.to_owned();
+            let organization = OrganizationRecord { name, owner, ..Default::default() };
             accounts.organizations.insert(Arc::clone(&id), organization);
             Ok(id)
         })
