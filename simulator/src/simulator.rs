@@ -61,14 +61,19 @@ impl Simulator {
         info!(base = bases[0], regional_base = bases[1], control = control_url, "listening");
         let own_ports = [&global, &regional, &control].map(|listeners| listeners.address.port());
         let own_ports = own_ports.into();
-        let control_address = control.address;
         let state = Arc::new(AppState::new(config, contract, bases, own_ports)?);
         let stop = watch::Sender::new(false);
         let service = |region| service(&state, region, tls.clone());
+        let control_service = Service {
+            router: control::router(Arc::clone(&state), control.address, stop.subscribe()),
+            tls: None,
+            client_timeout: state.config.client_timeout,
+            on_protocol_error: Arc::new(|_| {}),
+        };
         let servers = [
             (global, service(Region::Global)),
             (regional, service(Region::Regional)),
-            (control, control_service(&state, control_address, &stop)),
+            (control, control_service),
         ];
         let servers = servers.into_iter().flat_map(|(listeners, service)| {
             let sockets = listeners.sockets.into_iter();
@@ -212,13 +217,10 @@ impl Simulator {
     /// What the simulator knows now, apart from the requests and the webhooks. Takes as long as
     /// copying the texts of all tasks.
     ///
-    /// - Organizations with members, projects, limits, spending, finetunes and credits; the ledger
-    ///   and the audit log.
-    /// - API keys as SHA-256 digests. Anyone who has the snapshot can guess a short key from them.
-    /// - Tasks with their images, also those in progress, and the number that determines the next
-    ///   id. A picture is contained only if it can't be rendered again.
-    /// - Counters; fault rules and the faults of tasks, with how often they have applied; the speed
-    ///   of the clock.
+    /// - Organizations and everything in them, the ledger and the audit log. API keys are SHA-256
+    ///   digests, from which a short key can be guessed.
+    /// - Tasks with their images. A picture is contained only if it can't be rendered again.
+    /// - Counters, faults with how often they have applied, and the speed of the clock.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(&self.state)
     }
@@ -283,19 +285,6 @@ fn service(state: &Arc<AppState>, region: Region, tls: Option<TlsAcceptor>) -> S
             let record = RequestRecord::unreadable(unix, region, status);
             drop(journal_state.journal.entry(record));
         }),
-    }
-}
-
-fn control_service(
-    state: &Arc<AppState>,
-    address: SocketAddr,
-    stop: &watch::Sender<bool>,
-) -> Service {
-    Service {
-        router: control::router(Arc::clone(state), address, stop.subscribe()),
-        tls: None,
-        client_timeout: state.config.client_timeout,
-        on_protocol_error: Arc::new(|_| {}),
     }
 }
 

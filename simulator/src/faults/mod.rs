@@ -1,9 +1,4 @@
-//! Faults on demand.
-//!
-//! All of them use one notation, `name[@place][=value][:often]`. They are requested by words in
-//! double brackets in the texts of a submission, by the header `x-simulator-fault`, or by rules. A
-//! fault applies only to a request that would otherwise succeed: other rejections come first and do
-//! not use it up, except for credits and active tasks, which are checked later.
+//! Faults on demand: see [`Faults`].
 
 mod applied;
 mod effect;
@@ -53,24 +48,17 @@ use crate::{
 ///
 #[doc = include_str!("table.md")]
 ///
-/// # Requesting a fault without a rule
-///
-/// A submission can request faults by words in its texts, as in `a fox [[html-502@poll:3x]]`. Every
-/// request can request them by the header `x-simulator-fault`, as in `x-simulator-fault: reset,
+/// A submission can request faults by words in its texts, as in `a fox [[html-502@poll:3x]]`, and
+/// every request by its header `x-simulator-fault`, as in `x-simulator-fault: reset,
 /// slow-headers@poll=2:always`. Without a place, such a fault applies at the first of its places,
-/// or to the poll or delivery whose header requests it. The default of `often` is `once`.
+/// or to the poll or delivery with the header. The default of `often` is `once`. Faults of a
+/// submission itself are counted across repetitions with the same body, header, key and endpoint,
+/// so a client that retries succeeds. The others are kept with the task.
 ///
-/// Faults of a submission itself are counted across its repetitions: the same body and header with
-/// the same key at the same endpoint. So a client that retries eventually succeeds. Faults at other
-/// places are kept with the task. An invalid fault is ordinary text in a prompt, and a 400 in a
-/// header.
-///
-/// # Precedence
-///
-/// A request that is rejected does not use up a fault. Credits and the number of active tasks are
-/// checked after the faults that respond before a submission is accepted, such as `html-502`.
 /// At most one fault replaces the response of a request: the first that is due among those of the
-/// header, then of the words, then of the rules. Slow headers and bodies apply in addition.
+/// header, then of the words, then of the rules. Slow headers and bodies apply in addition. A
+/// request that is rejected uses up no fault, but credits and the number of active tasks are
+/// checked after the faults that respond before a submission is accepted, such as `html-502`.
 #[derive(Clone)]
 pub struct Faults {
     chance: Chance,

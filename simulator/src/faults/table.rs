@@ -1,7 +1,7 @@
 //! The table of all faults, one row each. The notation, the page and the documentation have their
 //! names, places, values and effects from it.
 
-use std::{fmt, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 
 use axum::http::{StatusCode, Uri};
 use serde::{Deserialize, Serialize};
@@ -255,8 +255,7 @@ fn no_value(value: Option<&str>, effect: Effect) -> Result<Effect, &'static str>
 }
 
 fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
-    let Some(value) = value else { return Ok(StatusCode::INTERNAL_SERVER_ERROR) };
-    let status = value.parse().ok().filter(StatusCode::is_server_error);
+    let status = parsed(value, StatusCode::INTERNAL_SERVER_ERROR, StatusCode::is_server_error);
     status.ok_or("expected a status code from 500 to 599")
 }
 
@@ -264,16 +263,18 @@ fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
 const DAY: u64 = 86_400;
 
 fn seconds(value: Option<&str>, default: u64) -> Result<Duration, &'static str> {
-    let Some(value) = value else { return Ok(Duration::from_secs(default)) };
-    let time = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| *time <= Duration::from_secs(DAY))
-        .ok_or("expected a time in seconds, at most a day")
+    let seconds = parsed(value, default as f64, |seconds| *seconds <= DAY as f64);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or("expected a time in seconds, at most a day")
 }
 
 fn whole_seconds(value: Option<&str>, default: u64) -> Result<u64, &'static str> {
-    let Some(value) = value else { return Ok(default) };
-    let time = value.parse().ok().filter(|seconds| *seconds <= DAY);
-    time.ok_or("expected whole seconds, at most a day")
+    let seconds = parsed(value, default, |seconds| *seconds <= DAY);
+    seconds.ok_or("expected whole seconds, at most a day")
+}
+
+fn parsed<T: FromStr>(value: Option<&str>, default: T, fits: impl Fn(&T) -> bool) -> Option<T> {
+    value.map_or(Some(default), |value| value.parse().ok().filter(fits))
 }
 
 /// Parses a host with an optional port.
