@@ -59,6 +59,6 @@ impl Requests {
     pub fn find(&self, pattern: &[u8]) -> Result<Vec<RequestRecord>, String> {
         let pattern: RequestPattern =
             serde_json::from_slice(pattern).map_err(|error| error.to_string())?;
-        Ok(self.0.find(&pattern).newest)
+        Ok(self.0.find(&pattern).requests)
     }
 }

@@ -38,10 +38,11 @@ const METHODS: [Method; 5] =
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 
 /// One of the two base URLs of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Region {
     /// The base URL.
+    #[default]
     Global,
     /// The base URL for regional models.
     Regional,

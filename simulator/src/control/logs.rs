@@ -9,7 +9,7 @@ use super::{
     caller::Caller,
     response::{self, Change, ControlResult, Parameters, Problem},
 };
-use crate::{billing::accounts::Actor, journal::RequestPattern, state::AppState};
+use crate::{billing::accounts::Actor, journal::RequestPattern};
 
 /// The default and the maximum number of entries.
 const ENTRIES: usize = 100;
@@ -55,21 +55,12 @@ pub(super) async fn requests(
         let advice = "`request` is a part of a body: post it to /api/requests/verify";
         return Err(Problem::malformed(advice));
     }
-    found(&state, &pattern)
+    response::json(&state.journal.find(&pattern))
 }
 
 pub(super) async fn verify(
     State(state): Shared,
     Change(pattern): Change<RequestPattern>,
 ) -> ControlResult {
-    found(&state, &pattern)
-}
-
-fn found(state: &AppState, pattern: &RequestPattern) -> ControlResult {
-    let found = state.journal.find(pattern);
-    response::json(&json!({
-        "count": found.count,
-        "dropped": found.dropped,
-        "requests": found.newest,
-    }))
+    response::json(&state.journal.find(&pattern))
 }

@@ -5,6 +5,7 @@ mod record;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
 use tokio::time::Instant;
 use tracing::info;
 
@@ -18,13 +19,14 @@ pub(crate) struct Journal {
 }
 
 /// The requests of a journal that match a pattern.
+#[derive(Serialize)]
 pub(crate) struct Found {
     /// The number of matching requests.
-    pub(crate) count: usize,
-    /// The newest of them, newest first.
-    pub(crate) newest: Vec<RequestRecord>,
+    count: usize,
     /// The number of requests that have been dropped, which could have matched, too.
-    pub(crate) dropped: u64,
+    dropped: u64,
+    /// The newest of those that match, newest first.
+    pub(crate) requests: Vec<RequestRecord>,
 }
 
 impl Journal {
@@ -60,8 +62,8 @@ impl Journal {
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
         Found {
             count: matching.len(),
-            newest: matching.into_iter().take(pattern.limit()).cloned().collect(),
             dropped: log.dropped(),
+            requests: matching.into_iter().take(pattern.limit()).cloned().collect(),
         }
     }
 
@@ -81,7 +83,7 @@ pub(crate) struct JournalEntry<'a> {
 impl Drop for JournalEntry<'_> {
     fn drop(&mut self) {
         let elapsed = self.started.elapsed();
-        let mut record = self.record.clone();
+        let mut record = std::mem::take(&mut self.record);
         record.set_duration(elapsed);
         let RequestRecord { method, path, region, .. } = &record;
         let operation = record.operation.as_deref();

@@ -26,7 +26,7 @@ const MAX_VIOLATIONS: usize = 50;
 const MAX_BODY: usize = 8 << 10;
 
 /// A request to the service: a submission, a poll, a delivery, or one that was refused.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct RequestRecord {
     /// The number of the request, counted from 1 in the order in which the requests ended.
@@ -91,23 +91,12 @@ impl RequestRecord {
         headers: &HeaderMap,
     ) -> Self {
         Self {
-            number: 0,
             time: unix.as_secs_f64(),
             region,
             method: printable(method),
             path: printable(path),
-            operation: None,
-            organization: None,
-            project: None,
             key: accounts::masked_key(headers),
-            status: None,
-            duration_ms: 0.0,
-            task_id: None,
-            faults: Vec::new(),
-            detail: None,
-            violations: Vec::new(),
-            ignored_fields: Vec::new(),
-            request: None,
+            ..Self::default()
         }
     }
 
