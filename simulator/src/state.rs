@@ -26,7 +26,6 @@ use crate::{
         workers::WorkerPool,
     },
     tasks::{Counts, Retention, Tasks},
-    values::secret::Secret,
     webhooks::Webhooks,
 };
 
@@ -56,7 +55,7 @@ pub(crate) struct AppState {
 }
 
 /// What requests change.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Records {
     pub(crate) tasks: Tasks,
@@ -72,14 +71,8 @@ pub(crate) struct Records {
 impl Records {
     fn new(config: &Config, clock: &Clock) -> Result<Self, StartError> {
         let (organizations, unix) = (config.organizations.clone(), clock.unix_now());
-        Ok(Self {
-            tasks: Tasks::default(),
-            accounts: Accounts::new(organizations, &config.api_keys, unix)?,
-            polls: 0,
-            delivered: 0,
-            refused: BTreeMap::new(),
-            resets: 0,
-        })
+        let accounts = Accounts::new(organizations, &config.api_keys, unix)?;
+        Ok(Self { accounts, ..Self::default() })
     }
 
     /// Moves the times of tasks and of what they train.
@@ -96,7 +89,7 @@ impl AppState {
         [global_base, regional_base]: [String; 2],
         own_ports: Vec<u16>,
     ) -> Result<Self, StartError> {
-        let chance = Chance::new(config.seed.map_or(0, Secret::into_exposed));
+        let chance = Chance::new(config.seed.map_or(0, |seed| *seed.expose()));
         let clock = Clock::start(config.speed);
         let records = Records::new(&config, &clock)?;
         Ok(Self {

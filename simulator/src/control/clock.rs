@@ -11,10 +11,7 @@ use super::{
     caller::Caller,
     response::{self, Change, ControlResult, Problem},
 };
-use crate::runtime::clock::Clock;
-
-/// The longest step: a hundred years.
-const MAX_STEP_SECONDS: f64 = 100.0 * 366.0 * 86_400.0;
+use crate::{runtime::clock::Clock, values::seconds};
 
 /// What the control interface shows of a clock: seconds since 1970-01-01 00:00 UTC and since the
 /// simulator started, and its seconds per real second.
@@ -30,7 +27,8 @@ pub(super) fn shown(clock: &Clock) -> Value {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Advance {
-    seconds: f64,
+    #[serde(deserialize_with = "seconds::one")]
+    seconds: Duration,
 }
 
 #[derive(Deserialize)]
@@ -47,13 +45,8 @@ pub(super) async fn advance(
     caller: Caller,
     Change(Advance { seconds }): Change<Advance>,
 ) -> ControlResult {
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(step) if seconds <= MAX_STEP_SECONDS => caller.state.clock.advance(step),
-        _ => {
-            return Err(Problem::invalid("`seconds` must be from 0 to a hundred years"));
-        }
-    }
-    caller.record(None, format!("advance the clock by {seconds} s"));
+    caller.state.clock.advance(seconds);
+    caller.record(None, format!("advance the clock by {} s", seconds.as_secs_f64()));
     response::json(&shown(&caller.state.clock))
 }
 

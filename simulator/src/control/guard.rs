@@ -10,7 +10,7 @@ use std::{
 use axum::{
     extract::{Request, State},
     http::uri::Authority,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -29,19 +29,13 @@ const POLICY: &str = concat!(
     "frame-ancestors 'none'",
 );
 
-const HEADERS: [(HeaderName, HeaderValue); 6] = [
-    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        HeaderValue::from_static("same-origin"),
-    ),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        HeaderValue::from_static("same-origin"),
-    ),
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("cache-control", "no-store"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
 ];
 
 /// The only part that takes an API key: it forwards the page's requests to the service.
@@ -168,7 +162,7 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
         (None, Err(problem)) => problem.into_response(),
     };
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, value);
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
 }

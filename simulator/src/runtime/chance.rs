@@ -24,12 +24,10 @@ impl Chance {
 
     /// A task id in the form of a version 4 UUID.
     pub(crate) fn task_id(self, number: u64) -> String {
-        let drawn = self.bytes("task id", number);
-        let mut id = [0; 16];
-        id.copy_from_slice(&drawn[..16]);
+        let mut id = self.bytes("task id", number);
         id[6] = id[6] & 0x0f | 0x40;
         id[8] = id[8] & 0x3f | 0x80;
-        let hex = hex(&id);
+        let hex = hex(&id[..16]);
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
 

@@ -31,12 +31,10 @@ pub struct Moderation {
 
 impl Default for Moderation {
     fn default() -> Self {
-        let words = |words: [(&str, u8); 2]| {
-            words.map(|(word, severity)| (word.to_owned(), severity)).into()
-        };
+        let word = |(word, severity): (&str, u8)| (word.to_owned(), severity);
         Self {
-            input: words([("nudity", 5), ("gore", 3)]),
-            output: words([("weapon", 3), ("blood", 1)]),
+            input: [("nudity", 5), ("gore", 3)].map(word).into(),
+            output: [("weapon", 3), ("blood", 1)].map(word).into(),
         }
     }
 }

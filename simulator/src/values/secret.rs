@@ -22,11 +22,6 @@ impl<T> Secret<T> {
     pub fn expose(&self) -> &T {
         &self.0
     }
-
-    /// The value itself.
-    pub(crate) fn into_exposed(self) -> T {
-        self.0
-    }
 }
 
 impl<T> From<T> for Secret<T> {

@@ -48,12 +48,11 @@ pub(super) fn of(state: &AppState, task: &Task, now: Duration) -> Vec<Value> {
 }
 
 fn attempted(attempt: &WebhookAttempt) -> (HappeningKind, String) {
-    match (attempt.status, &attempt.problem) {
-        (Some(status @ 200..300), _) => {
-            (HappeningKind::WebhookSent, format!("status code {status}"))
-        }
-        (Some(status), _) => (HappeningKind::WebhookFailed, format!("status code {status}")),
-        (None, Some(problem)) => (HappeningKind::WebhookFailed, problem.clone()),
-        (None, None) => (HappeningKind::WebhookSent, "in progress".to_owned()),
-    }
+    let kind = match (attempt.status, &attempt.problem) {
+        (Some(200..300), _) | (None, None) => HappeningKind::WebhookSent,
+        _ => HappeningKind::WebhookFailed,
+    };
+    let status = attempt.status.map(|status| format!("status code {status}"));
+    let outcome = status.or_else(|| attempt.problem.clone());
+    (kind, outcome.unwrap_or_else(|| "in progress".to_owned()))
 }
