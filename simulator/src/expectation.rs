@@ -69,7 +69,7 @@ impl Expectation {
     /// be equal item by item. A body of more than 8 KiB without its images does not match.
     pub fn request(mut self, part: Value) -> Self {
         if let Ok(pattern) = &mut self.pattern {
-            pattern.set_request(part);
+            pattern.request = Some(part);
         }
         self
     }

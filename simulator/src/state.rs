@@ -49,8 +49,8 @@ pub(crate) struct AppState {
     pub(crate) painters: Arc<SingleFlight<Option<Bytes>>>,
     /// The bytes that request bodies may take together.
     pub(crate) bodies: Arc<Semaphore>,
-    global_base: String,
-    regional_base: String,
+    /// The base URLs: the global and the regional one.
+    bases: [String; 2],
     records: Mutex<Records>,
 }
 
@@ -86,7 +86,7 @@ impl AppState {
     pub(crate) fn new(
         config: Config,
         contract: Arc<Contract>,
-        [global_base, regional_base]: [String; 2],
+        bases: [String; 2],
         own_ports: Vec<u16>,
     ) -> Result<Self, StartError> {
         let chance = Chance::new(config.seed.map_or(0, |seed| *seed.expose()));
@@ -114,8 +114,7 @@ impl AppState {
             config,
             contract,
             chance,
-            global_base,
-            regional_base,
+            bases,
         })
     }
 
@@ -128,9 +127,10 @@ impl AppState {
     }
 
     pub(crate) fn base(&self, region: Region) -> &str {
+        let [global, regional] = &self.bases;
         match region {
-            Region::Global => &self.global_base,
-            Region::Regional => &self.regional_base,
+            Region::Global => global,
+            Region::Regional => regional,
         }
     }
 

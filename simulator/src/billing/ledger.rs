@@ -41,13 +41,12 @@ impl Serialize for Account {
 impl<'de> Deserialize<'de> for Account {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
+        let expected = "expected `issued`, `charged`, or `organization:` and an id";
         match (text.as_str(), text.strip_prefix("organization:")) {
             ("issued", _) => Ok(Self::Issued),
             ("charged", _) => Ok(Self::Charged),
             (_, Some(id)) => Ok(Self::Organization(id.into())),
-            _ => {
-                Err(de::Error::custom("expected `issued`, `charged`, or `organization:` and an id"))
-            }
+            _ => Err(de::Error::custom(expected)),
         }
     }
 }

@@ -51,7 +51,8 @@ pub(super) async fn requests(
     State(state): Shared,
     Parameters(pattern): Parameters<RequestPattern>,
 ) -> ControlResult {
-    if pattern.has_request() {
+    // A query cannot express it.
+    if pattern.request.is_some() {
         let advice = "`request` is a part of a body: post it to /api/requests/verify";
         return Err(Problem::malformed(advice));
     }

@@ -16,8 +16,8 @@ const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The values of a metric, each with its label in braces.
 type Series = Vec<(String, f64)>;
 
-fn single(value: f64) -> Series {
-    vec![(String::new(), value)]
+fn single(count: u64) -> Series {
+    vec![(String::new(), count as f64)]
 }
 
 /// One value for each value of a label, which is a number or a name without quotes.
@@ -29,43 +29,34 @@ fn by<V: ToString>(label: &str, counts: impl IntoIterator<Item = (V, u64)>) -> S
 pub(super) async fn show(State(state): Shared) -> Response {
     let counts = state.counts();
     let ended = [("ready", counts.ready), ("failed", counts.failed)];
+    let charged = vec![(String::new(), counts.charged.hundredths() as f64 / 100.0)];
+    let webhooks = state.webhooks.counts();
     let metrics = [
         (
-            ("submissions_total", "counter"),
+            "submissions_total",
             "Accepted submissions; each created a task.",
-            single(counts.accepted as f64),
+            single(counts.accepted),
         ),
+        ("credits_charged_total", "Credits charged for accepted submissions.", charged),
+        ("active_tasks", "Tasks in progress.", single(counts.active)),
+        ("tasks_ended_total", "Tasks with a final status.", by("outcome", ended)),
         (
-            ("credits_charged_total", "counter"),
-            "Credits charged for accepted submissions.",
-            single(counts.charged.hundredths() as f64 / 100.0),
-        ),
-        (("active_tasks", "gauge"), "Tasks in progress.", single(counts.active as f64)),
-        (("tasks_ended_total", "counter"), "Tasks with a final status.", by("outcome", ended)),
-        (
-            ("polls_total", "counter"),
+            "polls_total",
             "Polls answered with a status, including Task not found.",
-            single(counts.polls as f64),
+            single(counts.polls),
         ),
+        ("deliveries_total", "Pictures delivered completely.", single(counts.delivered)),
         (
-            ("deliveries_total", "counter"),
-            "Pictures delivered completely.",
-            single(counts.delivered as f64),
-        ),
-        (
-            ("rejections_total", "counter"),
+            "rejections_total",
             "Rejected requests by status code, without those of faults.",
             by("status", counts.refused),
         ),
-        (("faults_total", "counter"), "Applied faults by name.", by("fault", counts.faults)),
-        (
-            ("webhooks", "gauge"),
-            "Webhook deliveries in the log by state.",
-            by("state", state.webhooks.counts()),
-        ),
+        ("faults_total", "Applied faults by name.", by("fault", counts.faults)),
+        ("webhooks", "Webhook deliveries in the log by state.", by("state", webhooks)),
     ];
     let mut text = String::new();
-    for ((name, kind), help, series) in metrics {
+    for (name, help, series) in metrics {
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
         let name = format!("imagekiln_simulator_{name}");
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

@@ -21,6 +21,7 @@ use std::{net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::{FromRef, State},
+    http::StatusCode,
     routing::{MethodRouter, get, post},
 };
 use serde_json::json;
@@ -99,7 +100,9 @@ pub(crate) fn router(
     let routes = routes().into_iter();
     routes
         .fold(page::routes(), |router, (path, methods)| router.route(path, methods))
-        .method_not_allowed_fallback(async || Problem::other_method())
+        .method_not_allowed_fallback(async || {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
+        })
         .fallback(async || Problem::not_found("page or resource"))
         .with_state(Control { state: Arc::clone(&state), stopped })
         .merge(viewer)

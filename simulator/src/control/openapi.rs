@@ -39,12 +39,10 @@ pub(super) async fn document(
     let (global, regional) = (state.base(Region::Global), state.base(Region::Regional));
     document["servers"] = json!([{ "url": global, "description": "This simulator." }]);
     if let Some(paths) = document["paths"].as_object_mut() {
-        *paths = std::mem::take(paths)
-            .into_iter()
-            .map(|(path, item)| {
-                (contract::prefixed_path(&path, prefix), located(item, global, regional))
-            })
-            .collect::<Map<_, _>>();
+        let served = |(path, item): (String, Value)| {
+            (contract::prefixed_path(&path, prefix), located(item, global, regional))
+        };
+        *paths = std::mem::take(paths).into_iter().map(served).collect::<Map<_, _>>();
     }
     texts::replace(&mut document, &|text| Some(renamed(text, prefix).into()));
     if let Some(Responses::Inline) = variant.responses {

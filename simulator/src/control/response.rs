@@ -48,10 +48,6 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    pub(super) fn other_method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
-    }
-
     pub(super) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "The simulator failed")
     }

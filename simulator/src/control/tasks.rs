@@ -1,7 +1,6 @@
 //! The tasks: lists them, and shows one in full.
 
 mod details;
-mod timeline;
 
 use std::time::Duration;
 

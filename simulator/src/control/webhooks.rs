@@ -31,11 +31,10 @@ pub(super) async fn list(
     let total = all.len();
     let deliveries: Vec<_> = {
         let records = state.records();
-        let deliveries = all.into_iter().rev().take(newest.limit());
         let prompt = |task: &str| Some(records.tasks.get(task)?.prompt().to_owned());
-        deliveries
-            .map(|delivery| DeliveryShown { prompt: prompt(&delivery.task), delivery })
-            .collect()
+        let shown =
+            |delivery: WebhookDelivery| DeliveryShown { prompt: prompt(&delivery.task), delivery };
+        all.into_iter().rev().take(newest.limit()).map(shown).collect()
     };
     let started_at = state.clock.unix_at(Duration::ZERO).as_secs_f64();
     response::json(&json!({ "total": total, "started_at": started_at, "deliveries": deliveries }))

@@ -15,17 +15,9 @@ use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
 /// The faults that apply to a request.
 #[derive(Debug, Default)]
 #[must_use = "these faults are already counted as applied"]
-pub(crate) struct AppliedFaults(Vec<FaultSpec>);
+pub(crate) struct AppliedFaults(pub(super) Vec<FaultSpec>);
 
 impl AppliedFaults {
-    pub(super) fn allows(&self, fault: &FaultSpec) -> bool {
-        !self.0.iter().any(|applied| applied.excludes(fault))
-    }
-
-    pub(super) fn push(&mut self, fault: &FaultSpec) {
-        self.0.push(fault.clone());
-    }
-
     /// The names of the faults.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|fault| fault.known.name).collect()

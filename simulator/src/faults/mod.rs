@@ -257,9 +257,11 @@ impl FaultState {
         may_apply: impl Fn(&FaultSpec) -> bool,
     ) -> AppliedFaults {
         let Self { draws, rules, applied: counts, .. } = self;
-        let mut applied = AppliedFaults::default();
+        let mut applied: Vec<FaultSpec> = Vec::new();
         for spec in own.chain(rules.iter_mut().map(|rule| &mut rule.spec)) {
-            let fits = spec.places.contains(&place) && applied.allows(spec) && may_apply(spec);
+            let fits = spec.places.contains(&place)
+                && !applied.iter().any(|one| one.excludes(spec))
+                && may_apply(spec);
             let draw = || {
                 *draws += 1;
                 fraction(chance.bytes("fault", *draws))
@@ -268,10 +270,10 @@ impl FaultState {
                 spec.applied += 1;
                 *counts.entry(spec.known.name).or_default() += 1;
                 debug!(fault = spec.text, %place, "fault applied");
-                applied.push(spec);
+                applied.push(spec.clone());
             }
         }
-        applied
+        AppliedFaults(applied)
     }
 }
 

@@ -46,10 +46,7 @@ impl Journal {
 
     /// The kept requests, oldest first.
     pub(crate) fn oldest_first(&self) -> Vec<RequestRecord> {
-        let log = self.log();
-        let mut records: Vec<_> = log.newest().cloned().collect();
-        records.reverse();
-        records
+        self.log().newest().rev().cloned().collect()
     }
 
     /// Removes the requests for which `keep` returns false.
@@ -84,7 +81,8 @@ impl Drop for JournalEntry<'_> {
     fn drop(&mut self) {
         let elapsed = self.started.elapsed();
         let mut record = std::mem::take(&mut self.record);
-        record.set_duration(elapsed);
+        // Microseconds are enough.
+        record.duration_ms = elapsed.as_micros() as f64 / 1000.0;
         let RequestRecord { method, path, region, .. } = &record;
         let operation = record.operation.as_deref();
         let (status, task) = (record.status, record.task_id.as_deref());

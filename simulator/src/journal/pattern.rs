@@ -36,7 +36,7 @@ pub(crate) struct RequestPattern {
     /// The name of a field that had no effect.
     ignored_field: Option<String>,
     /// A part of the request body.
-    request: Option<Value>,
+    pub(crate) request: Option<Value>,
     /// Only requests with a lower number.
     before: Option<u64>,
     /// The maximum number of requests to return.
@@ -64,18 +64,8 @@ impl RequestPattern {
         Ok(pattern)
     }
 
-    /// Requires this part of the body.
-    pub(crate) fn set_request(&mut self, part: Value) {
-        self.request = Some(part);
-    }
-
     pub(super) fn limit(&self) -> usize {
         self.limit.unwrap_or(LIMIT).min(MAX_LIMIT)
-    }
-
-    /// Whether it restricts the body, which a query cannot express.
-    pub(crate) fn has_request(&self) -> bool {
-        self.request.is_some()
     }
 
     pub(crate) fn matches(&self, record: &RequestRecord) -> bool {

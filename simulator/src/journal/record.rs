@@ -143,11 +143,6 @@ impl RequestRecord {
         }
     }
 
-    pub(super) fn set_duration(&mut self, duration: Duration) {
-        // Microseconds are enough.
-        self.duration_ms = duration.as_micros() as f64 / 1000.0;
-    }
-
     /// Why the request was refused, in one line.
     pub(crate) fn reason(&self) -> Option<String> {
         if self.violations.is_empty() {

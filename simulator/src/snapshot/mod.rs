@@ -100,15 +100,14 @@ impl Snapshot {
     pub fn from_json(json: &[u8]) -> Result<Self, RestoreError> {
         let Version { version } = serde_json::from_slice(json)
             .map_err(|error| RestoreError::new(DOCUMENT, error.to_string()))?;
-        let problem = match version {
-            Some(VERSION) => None,
-            Some(other) => Some(format!(
-                "version {other} is not supported, only {VERSION}: take the snapshot again with \
-                 this version of the simulator"
-            )),
-            None => Some("`version` is missing: send what GET /api/snapshot returned".to_owned()),
-        };
-        if let Some(problem) = problem {
+        if version != Some(VERSION) {
+            let problem = match version {
+                Some(other) => format!(
+                    "version {other} is not supported, only {VERSION}: take the snapshot again \
+                     with this version of the simulator"
+                ),
+                None => "`version` is missing: send what GET /api/snapshot returned".to_owned(),
+            };
             return Err(RestoreError::new(DOCUMENT, problem));
         }
         let mut reader = serde_json::Deserializer::from_slice(json);

@@ -87,11 +87,10 @@ fn check(state: &AppState, document: &Document) -> Result<(), RestoreError> {
     }
     let checked = accounts.check(|pattern| state.contract.check_pattern(pattern));
     checked.map_err(|problem| RestoreError::new("records.accounts", problem))?;
-    let checked = tasks.check(TAKEN_AT);
-    checked.map_err(|problem| RestoreError::new("records.tasks", problem))?;
+    tasks.check(TAKEN_AT).map_err(|problem| RestoreError::new("records.tasks", problem))?;
     for task in tasks.iter() {
-        let checked = check_task(state, document, task);
-        checked.map_err(|problem| RestoreError::new(place(task), problem))?;
+        check_task(state, document, task)
+            .map_err(|problem| RestoreError::new(place(task), problem))?;
     }
     document.faults.check().map_err(|problem| RestoreError::new("faults", problem))
 }

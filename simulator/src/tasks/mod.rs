@@ -112,10 +112,8 @@ impl Task {
                 let whole = self.final_at.saturating_sub(self.accepted_at).as_nanos().max(1);
                 let passed = now.saturating_sub(self.accepted_at).as_nanos();
                 let step = passed * in_progress.len() as u128 / whole;
-                let step = usize::try_from(step)
-                    .unwrap_or(usize::MAX)
-                    .min(in_progress.len().saturating_sub(1));
-                in_progress.get(step).map_or("", String::as_str)
+                let status = usize::try_from(step).ok().and_then(|step| in_progress.get(step));
+                status.or(in_progress.last()).map_or("", String::as_str)
             }
         }
     }

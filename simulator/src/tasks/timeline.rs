@@ -12,7 +12,7 @@ const MAX_HAPPENINGS: usize = 24;
 /// What clients did with a task. Equal happenings are counted and not repeated, so a task that is
 /// polled for hours takes no more memory than one that is polled twice.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Timeline(Vec<Happening>);
+pub(crate) struct Timeline(pub(crate) Vec<Happening>);
 
 /// One kind of happening: how often it happened, and when first and last.
 #[derive(Clone, Serialize, Deserialize)]
@@ -63,9 +63,5 @@ impl Timeline {
             times.apply(first);
             times.apply(last);
         }
-    }
-
-    pub(crate) fn happenings(&self) -> &[Happening] {
-        &self.0
     }
 }

@@ -62,7 +62,7 @@ impl<T> NumberedLog<T> {
     }
 
     /// The kept entries, newest first.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn newest(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.iter().rev()
     }
 }

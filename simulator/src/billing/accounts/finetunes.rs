@@ -84,18 +84,20 @@ impl Accounts {
 
     /// Makes the finetune usable that a task trains, because the task ends earlier.
     pub(crate) fn finish_training(&mut self, task: &str, unix: Duration) {
-        let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
-        for stored in finetunes.filter(|stored| stored.trained_by == task) {
+        for stored in self.trained().filter(|stored| stored.trained_by == task) {
             stored.usable_at = stored.usable_at.min(unix);
         }
     }
 
     /// Moves the ends of all trainings from one clock to another.
     pub(crate) fn move_times(&mut self, times: Shift) {
-        let finetunes = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
-        for stored in finetunes.filter(|stored| !stored.trained_by.is_empty()) {
-            times.apply(&mut stored.usable_at);
-        }
+        self.trained().for_each(|stored| times.apply(&mut stored.usable_at));
+    }
+
+    /// The finetunes that a task trains or has trained.
+    fn trained(&mut self) -> impl Iterator<Item = &mut StoredFinetune> {
+        let all = self.organizations.values_mut().flat_map(|of| of.finetunes.values_mut());
+        all.filter(|stored| !stored.trained_by.is_empty())
     }
 
     /// The number of finetunes that can be used.

@@ -200,15 +200,13 @@ impl Accounts {
         &self,
         check_pattern: impl Fn(&str) -> Result<(), String>,
     ) -> Result<(), String> {
-        let mut patterns = BTreeSet::new();
         for (id, organization) in &self.organizations {
-            organization
-                .check(id)
-                .map_err(|problem| format!("the organization `{id}`: {problem}"))?;
+            let wrong = |problem| format!("the organization `{id}`: {problem}");
+            organization.check(id).map_err(wrong)?;
             let projects = organization.projects.values();
-            patterns.extend(projects.flat_map(|project| project.endpoints.iter().flatten()));
+            let mut patterns = projects.flat_map(|project| project.endpoints.iter().flatten());
+            patterns.try_for_each(|pattern| check_pattern(pattern)).map_err(wrong)?;
         }
-        patterns.into_iter().try_for_each(|pattern| check_pattern(pattern))?;
         let mut numbers = BTreeSet::new();
         let is_valid = |key: &Key| {
             (1..=self.keys_made).contains(&key.number)

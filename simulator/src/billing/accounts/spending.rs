@@ -73,16 +73,16 @@ impl Spending {
         unix: Duration,
     ) -> Option<(&'static str, Credits)> {
         let spent = self.at(unix);
-        [
+        let periods = [
             ("daily", limits.daily, spent.daily),
             ("weekly", limits.weekly, spent.weekly),
             ("monthly", limits.monthly, spent.monthly),
-        ]
-        .into_iter()
-        .find_map(|(period, limit, spent)| {
-            let limit = limit?;
-            (spent + cost > limit).then_some((period, limit))
-        })
+        ];
+        let exceeded = |(period, limit, spent)| match limit {
+            Some(limit) if spent + cost > limit => Some((period, limit)),
+            _ => None,
+        };
+        periods.into_iter().find_map(exceeded)
     }
 
     pub(super) fn add(&mut self, cost: Credits, unix: Duration) {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     Accounts, OrganizationRecord, ProjectRecord, ProjectRef,
     audit::Actor,
+    key::Key,
     role::Permission,
     settings::{Finetune, Limits, Member},
     spending::{Spent, Usage},
@@ -113,47 +114,42 @@ impl Accounts {
         active: &impl Fn(&ProjectRef) -> usize,
     ) -> OrganizationView {
         let OrganizationRecord { name, owner, members, projects, finetunes } = record;
-        let projects = projects.iter().map(|(project_id, project)| {
+        let project = |(project_id, project): (&Arc<str>, &ProjectRecord)| {
             let here = ProjectRef { organization: Arc::clone(id), project: Arc::clone(project_id) };
-            self.project_view(here, project, unix, active)
-        });
-        let usable = finetunes.iter().filter(|(_, stored)| stored.is_usable(unix));
+            ProjectView {
+                name: project.name.clone(),
+                endpoints: project.endpoints.clone(),
+                limits: project.limits,
+                usage: project.spending.usage,
+                spent: project.spending.at(unix),
+                max_active_tasks: project.max_active_tasks,
+                active_tasks: active(&here),
+                keys: self.keys_of(&here),
+                id: here.project,
+            }
+        };
+        let usable = finetunes.values().filter(|stored| stored.is_usable(unix));
         OrganizationView {
             id: Arc::clone(id),
             name: name.clone(),
             owner: owner.clone(),
             balance: self.ledger.balance(&Account::Organization(Arc::clone(id))),
             members: members.values().cloned().collect(),
-            projects: projects.collect(),
-            finetunes: usable.map(|(_, stored)| stored.finetune.clone()).collect(),
+            projects: projects.iter().map(project).collect(),
+            finetunes: usable.map(|stored| stored.finetune.clone()).collect(),
         }
     }
 
-    fn project_view(
-        &self,
-        here: ProjectRef,
-        project: &ProjectRecord,
-        unix: Duration,
-        active: &impl Fn(&ProjectRef) -> usize,
-    ) -> ProjectView {
-        let mut keys: Vec<_> = self.keys.iter().filter(|(_, key)| key.project == here).collect();
+    fn keys_of(&self, project: &ProjectRef) -> Vec<KeyView> {
+        let mut keys: Vec<_> =
+            self.keys.iter().filter(|(_, key)| key.project == *project).collect();
         keys.sort_by_key(|(_, key)| key.number);
-        let keys = keys.into_iter().map(|(digest, key)| KeyView {
+        let view = |(digest, key): (&String, &Key)| KeyView {
             id: key.id(),
             name: key.name.clone(),
             masked: key.masked.clone(),
             can_be_revealed: self.secrets.contains_key(digest),
-        });
-        ProjectView {
-            name: project.name.clone(),
-            endpoints: project.endpoints.clone(),
-            limits: project.limits,
-            usage: project.spending.usage,
-            spent: project.spending.at(unix),
-            max_active_tasks: project.max_active_tasks,
-            active_tasks: active(&here),
-            keys: keys.collect(),
-            id: here.project,
-        }
+        };
+        keys.into_iter().map(view).collect()
     }
 }

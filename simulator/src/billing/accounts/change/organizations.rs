@@ -23,12 +23,11 @@ impl Editor<'_> {
     ) -> ChangeResult<Arc<str>> {
         let id = new_id(name)?;
         let owner = match (&self.actor, owner) {
-            (Actor::User(user), None) => user.clone(),
-            (Actor::User(user), Some(owner)) if owner == *user => owner,
-            (Actor::User(_), Some(_)) => {
+            (Actor::User(user), Some(owner)) if owner != *user => {
                 let detail = "only the operator can create an organization for another user";
                 return Err(AccountError::Forbidden(detail.to_owned()));
             }
+            (Actor::User(user), _) => user.clone(),
             (Actor::Operator, Some(owner)) => owner,
             (Actor::Operator, None) => {
                 return Err(AccountError::Invalid("an organization needs an owner".to_owned()));
