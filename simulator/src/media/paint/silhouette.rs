@@ -159,11 +159,9 @@ impl Silhouette<'_> {
         let transform = Transform::translation(-self.shape.wide() / 2.0, -100.0)
             .then_scale(across, scale * up)
             .then_translate(self.at.0, self.at.1);
-        let transform = layer.transform.map_or(transform, |own| own.then(&transform));
         let mut mask = Mask::new(&layer.path);
         mask.transform(Some(transform));
         match layer.line {
-            None if layer.is_even_odd => mask.style(Fill::EvenOdd),
             None => mask.style(Fill::NonZero),
             Some(width) => {
                 let mut stroke = Stroke::new(width);
