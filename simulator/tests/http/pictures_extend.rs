@@ -11,7 +11,10 @@ use super::{
 #[tokio::test]
 async fn expand_keeps_the_original_image() {
     let bench = Bench::new().await;
-    let image = photo(4, 101, 67);
+    let mut image = photo(4, 101, 67);
+    for (x, _, pixel) in image.enumerate_pixels_mut() {
+        pixel.0[3] = 255 * u8::from(x > 50);
+    }
     for format in ["png", "webp"] {
         let body = json!({
             "image": base64(image.clone()),
@@ -27,6 +30,9 @@ async fn expand_keeps_the_original_image() {
     let as_it_is =
         edit(&bench, "gen-pro-1.0-expand", json!({ "image": base64(image.clone()) })).await;
     assert!(as_it_is == image);
+    let body = json!({ "image": base64(image), "output_format": "jpeg" });
+    let white = edit(&bench, "gen-pro-1.0-expand", body).await.get_pixel(20, 20).0;
+    assert!(white.iter().all(|part| *part > 240), "a jpeg shows white, not {white:?}");
 }
 
 #[tokio::test]

@@ -225,3 +225,30 @@ async fn a_jpeg_with_too_many_scans_is_rejected() {
     let response = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(10_000) })).await;
     assert_eq!(response.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
 }
+
+#[tokio::test]
+async fn truncated_images_are_rejected_and_damaged_ones_are_harmless() {
+    let bench = Bench::new().await;
+    let status = async |text: String| {
+        let response = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": text })).await;
+        if response.status == 200 {
+            bench.finish(&response.json()).await;
+        }
+        response.status
+    };
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
+        let text = image(format, 16, 12);
+        let whole = STANDARD.decode(&text).unwrap();
+        assert_eq!(status(format!("data:{};base64,{text}", format.to_mime_type())).await, 200);
+        let longer = [whole.as_slice(), b"and more"].concat();
+        assert_eq!(status(STANDARD.encode(longer)).await, 200, "{format:?} with trailing data");
+        for at in 0..whole.len() {
+            let cut = status(STANDARD.encode(&whole[..at])).await;
+            assert_eq!(cut, 422, "{format:?} cut to {at} of {} bytes", whole.len());
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0xa5;
+            let damaged = status(STANDARD.encode(damaged)).await;
+            assert!([200, 422].contains(&damaged.as_u16()), "{format:?} damaged at {at}");
+        }
+    }
+}

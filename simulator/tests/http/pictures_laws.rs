@@ -113,8 +113,16 @@ fn erase_keeps_the_uncovered_part_and_ignores_the_covered_part() {
         });
         let erased = erase(&image).await;
         prop_assert!(erased == erase(&elsewhere).await, "the covered part is still visible");
+        let kept: Vec<_> =
+            image.enumerate_pixels().filter(|(x, y, _)| !is_covered(*x, *y)).collect();
         for (x, y, pixel) in erased.enumerate_pixels() {
             prop_assert!(is_covered(x, y) || pixel == image.get_pixel(x, y), "{} {}", x, y);
+            for (part, value) in pixel.0.into_iter().enumerate() {
+                let known = || kept.iter().map(|(.., pixel)| pixel.0[part]);
+                let grey = if part == 3 { 255 } else { 128 };
+                let range = known().min().unwrap_or(grey)..=known().max().unwrap_or(grey);
+                prop_assert!(range.contains(&value), "{} is not in {:?}", value, range);
+            }
         }
         Ok(())
     });

@@ -150,3 +150,22 @@ async fn invalid_material_is_rejected() {
     assert_eq!(detail["loc"], json!(["body", "start_video"]));
     assert_eq!(detail["msg"], "Value error, the field accepts base64 data, not a URL");
 }
+
+#[tokio::test]
+async fn damaged_videos_are_harmless() {
+    let bench = Bench::new().await;
+    let short = json!({ "duration": 2, "fps": 1, "width": 16, "height": 16 });
+    let video = bench.picture(PATH, &short).await;
+    for at in 0..video.len() {
+        let mut damaged = video.to_vec();
+        damaged[at] ^= 0xa5;
+        for bytes in [&video[..at], &damaged] {
+            let body = json!({ "mode": "v2v", "video": STANDARD.encode(bytes) });
+            let response = bench.post(PATH, &body).await;
+            assert!([200, 422].contains(&response.status.as_u16()), "{at}: {response:?}");
+            if response.status == 200 {
+                bench.finish(&response.json()).await;
+            }
+        }
+    }
+}

@@ -126,11 +126,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fonts_are_readable() {
-        assert_eq!((PROSE.0.len(), PLAIN.0.len(), fonts::WORLD.len()), (3, 3, 3));
-    }
-
-    #[test]
     fn nothing_is_wider_than_its_room() {
         for text in [
             "The quick brown fox 🦊 jumps over Donaudampfschifffahrtsgesellschaftskapitän, twice",

@@ -60,35 +60,20 @@ fn key_frame(picture: &RgbaImage) -> Result<Vec<u8>, ImageError> {
 #[cfg(test)]
 mod tests {
     use image::Rgba;
-    use proptest::prelude::*;
 
     use super::*;
 
-    fn filmed(size: (u32, u32), fps: u32) -> Result<Vec<u8>, ImageError> {
-        let noise = RgbaImage::from_fn(size.0, size.1, |x, y| {
-            Rgba([((x * 91) ^ (y * 57)) as u8, (x * y) as u8, (y * 13) as u8, 255])
-        });
-        encode(size, VideoSpec { duration: 1, fps }, &[], |_| noise.clone())
-    }
-
     #[test]
-    fn extreme_sizes_can_be_encoded() {
-        for size in [(1, 1), (16383, 1), (1, 16383), (16, 16), (17, 33), (1920, 1088)] {
-            filmed(size, 2).unwrap();
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn every_size_and_rate_can_be_encoded(
-            width in 1u32..150,
-            height in 1u32..150,
-            fps in 1u32..25,
-        ) {
-            let filmed = filmed((width, height), fps);
-            prop_assert!(filmed.is_ok(), "{:?}", filmed.err());
+    fn every_size_can_be_encoded() {
+        let extreme = [(1, 16383), (16383, 1), (1920, 1088)];
+        let small = (1..40).flat_map(|width| [1, 15, 16, 17, 40 - width].map(|tall| (width, tall)));
+        for (width, height) in small.chain(extreme) {
+            let noise = RgbaImage::from_fn(width, height, |x, y| {
+                Rgba([((x * 91) ^ (y * 57)) as u8, (x * y) as u8, (y * 13) as u8, 255])
+            });
+            let spec = VideoSpec { duration: 1, fps: 2 };
+            let encoded = encode((width, height), spec, &[], |_| noise.clone());
+            assert!(encoded.is_ok(), "{width} x {height}: {:?}", encoded.err());
         }
     }
 }
