@@ -20,12 +20,12 @@ pub(super) struct Light {
     /// Whether lamps and windows are lit.
     pub(super) has_lamps: bool,
     /// The colour of the air in front of it, and how much of it.
-    pub(super) haze: Option<(Colour, f32)>,
+    pub(super) haze: (Colour, f32),
 }
 
 impl Light {
     /// By day, and without haze.
-    pub(super) const PLAIN: Self = Self { ambient: WHITE, has_lamps: false, haze: None };
+    pub(super) const PLAIN: Self = Self { ambient: WHITE, has_lamps: false, haze: (WHITE, 0.0) };
 }
 
 /// A shape in a picture.
@@ -187,7 +187,7 @@ impl Silhouette<'_> {
         }
         let colour = tone.of(self.colour, self.shape.drawing().colour);
         let lit: Colour = std::array::from_fn(|part| colour[part] * self.light.ambient[part]);
-        self.light.haze.map_or(lit, |(haze, share)| mix(lit, haze, share))
+        mix(lit, self.light.haze.0, self.light.haze.1)
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
         silhouette::{Light, Silhouette},
         tables::Sight,
     },
-    brushes::disc,
+    brushes::{disc, shape},
     paint,
 };
 
@@ -21,8 +21,9 @@ const SCHEMES: [[u32; 4]; 5] = [
     [0xfff8e7, 0x5b8e7d, 0xbc4b51, 0xf4a259],
 ];
 
-/// The number of forms in an abstract picture.
-const FORMS: u32 = 26;
+/// The shapes of forms in an abstract picture, and their number.
+const FORMS: [&str; 4] = ["circle", "annulus", "square", "triangle"];
+const COUNT: u32 = 26;
 
 /// A ground colour and those of forms, which are those of the prompt if it names any.
 fn scheme(scene: &Scene, draw: &mut Draw) -> [Colour; 4] {
@@ -36,32 +37,16 @@ fn scheme(scene: &Scene, draw: &mut Draw) -> [Colour; 4] {
     scheme
 }
 
-/// Circles, squares and triangles.
+/// Circles, rings, squares and triangles.
 pub(super) fn forms(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     let scheme = scheme(scene, draw);
     canvas.change(|_, _, _| scheme[0]);
     let (width, height, short) = (canvas.width as f32, canvas.height as f32, canvas.short());
-    for number in 0..FORMS {
+    for number in 0..COUNT {
         let colour = scheme[1 + draw.next() as usize % 3];
-        let (x, y) = (draw.unit() * width, draw.unit() * height);
-        let size = short * draw.between(0.05, 0.24) * (1.2 - number as f32 / FORMS as f32);
-        match draw.next() % 4 {
-            0 => disc(canvas, (x, y), size, colour, 0.9),
-            1 => {
-                disc(canvas, (x, y), size, colour, 0.95);
-                disc(canvas, (x, y), size * 0.6, scheme[0], 1.0);
-            }
-            2 => {
-                let (left, top, side) = (x - size, y - size, (size * 2.0) as i64);
-                canvas.blend_rectangle(left as i64, top as i64, side, side, colour, 0.9);
-            }
-            _ => {
-                for row in 0..(size * 2.0) as i64 {
-                    let half = row as f32 / 2.0;
-                    canvas.blend_span((y - size) as i64 + row, x - half, x + half, colour, 0.9);
-                }
-            }
-        }
+        let tall = short * draw.between(0.1, 0.48) * (1.2 - number as f32 / COUNT as f32);
+        let at = (draw.unit() * width, draw.unit() * height + tall / 2.0);
+        shape(canvas, FORMS[draw.next() as usize % FORMS.len()], colour, at, tall, Light::PLAIN);
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         let light = Light {
             ambient: WHITE,
             has_lamps: palette.is_dusky(),
-            haze: Some((palette.horizon, 0.55 * (1.0 - depth))),
+            haze: (palette.horizon, 0.55 * (1.0 - depth)),
         };
         let mut x = -short * draw.between(0.0, 0.1);
         while x < setting.width {

@@ -7,7 +7,7 @@ use super::{
         silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow, oval, shape},
+    brushes::{disc, glow, shape},
     setting::Setting,
 };
 
@@ -58,15 +58,8 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     planks(canvas, draw, setting, own, floor, 0.05);
     canvas.blend_rectangle(0, floor as i64 - tall, width as i64, tall, board, 0.9);
     let rug = setting.palette.time.lit(rgb(WALLS[draw.next() as usize % WALLS.len()]));
-    let at = (width / 2.0, floor + (setting.floor - floor) * 0.62);
-    oval(
-        canvas,
-        at,
-        (width * 0.36, (setting.floor - floor) * 0.34),
-        mix(rug, rgb(0x8a4a4a), 0.4),
-        0.9,
-    );
-    oval(canvas, at, (width * 0.33, (setting.floor - floor) * 0.29), rug, 0.9);
+    let (middle, tall) = (width / 2.0, (setting.floor - floor) * 1.42);
+    shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall, Light::PLAIN);
 }
 
 fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {

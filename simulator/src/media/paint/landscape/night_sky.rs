@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        canvas::{Canvas, WHITE, mix, rgb},
-        noise::{Draw, ridge},
+        canvas::{Canvas, Colour, WHITE, mix, rgb},
+        noise::Draw,
         silhouette::Light,
         tables::Sight,
     },
@@ -15,11 +15,23 @@ pub(super) fn paint(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let scene = setting.scene;
     let is_starry = scene.has(Sight::Stars);
     if is_starry {
-        milky_way(canvas, draw, setting);
+        let colour = mix(setting.palette.light, rgb(0x8a7ad0), 0.55);
+        veils(canvas, draw, setting.skyline * 1.2, &[colour], 0.8);
     }
     stars(canvas, draw, setting, setting.skyline, if is_starry { 2.2 } else { 1.0 });
     if scene.has(Sight::Aurora) {
-        aurora(canvas, draw, setting);
+        let own = scene.colour_of(Sight::Aurora);
+        let colours = [0x9a5ae0, 0x3ff0a0].map(|hex| own.unwrap_or(rgb(hex)));
+        veils(canvas, draw, setting.skyline * 1.2, &colours, 0.3);
+    }
+}
+
+/// Veils of light above `lower`: the milky way, an aurora, or nebulas.
+fn veils(canvas: &mut Canvas, draw: &mut Draw, lower: f32, colours: &[Colour], stretch: f32) {
+    let rows = (lower as usize).min(canvas.height);
+    for colour in colours {
+        let (seed, cover) = (draw.next(), draw.between(0.46, 0.58));
+        haze(canvas, seed, rows, (*colour, 0.6), stretch, |thick| (thick - cover) * 3.0);
     }
 }
 
@@ -36,36 +48,6 @@ fn stars(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, lower: f32, de
         if draw.chance(0.06) {
             disc(canvas, (x, y), short * 0.0018, colour, shine);
             glow(canvas, (x, y), short * 0.011, colour, shine * 0.5);
-        }
-    }
-}
-
-/// A band of light across the sky.
-fn milky_way(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let seed = draw.next();
-    let rows = (setting.skyline as usize).min(canvas.height);
-    let colour = mix(setting.palette.light, rgb(0x8a7ad0), 0.55);
-    haze(canvas, seed, rows, (colour, 0.34), 0.8, |thick| (thick - 0.5) * 3.2);
-}
-
-/// Curtains of green and violet light.
-fn aurora(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let own = setting.scene.colour_of(Sight::Aurora);
-    for (hex, share) in [(0x9a5ae0, 0.42), (0x3ff0a0, 0.62)] {
-        let seed = draw.next();
-        let colour = own.unwrap_or(rgb(hex));
-        let tall = setting.skyline * draw.between(0.5, 0.7);
-        let foot = setting.skyline * draw.between(0.62, 0.85);
-        for x in 0..canvas.width {
-            let at = x as f32 / setting.short;
-            let base = foot + (ridge(seed, at * 1.6, 3) - 0.5) * setting.skyline * 0.5;
-            let ray = 0.35 + 0.65 * ridge(seed ^ 7, at * 24.0, 2);
-            let top = (base - tall).max(0.0) as usize;
-            for y in top..(base.max(0.0) as usize).min(canvas.height) {
-                let up = (base - y as f32) / tall;
-                let shine = (up * 9.0).min(1.0) * (1.0 - up) * (1.0 - up) * ray * share;
-                canvas.blend(x as i64, y as i64, colour, shine);
-            }
         }
     }
 }
@@ -93,12 +75,8 @@ pub(super) fn space(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         canvas.row_mut(y).fill(row);
     }
     let own = setting.scene.colour_of(Sight::Space);
-    for hex in [0x7a3fd0, 0x1f7fc0, 0xe0508a] {
-        let seed = draw.next();
-        let colour = own.unwrap_or(rgb(hex));
-        let cover = draw.between(0.46, 0.58);
-        haze(canvas, seed, canvas.height, (colour, 0.5), 1.0, |thick| (thick - cover) * 2.6);
-    }
+    let colours = [0x7a3fd0, 0x1f7fc0, 0xe0508a].map(|hex| own.unwrap_or(rgb(hex)));
+    veils(canvas, draw, height, &colours, 1.0);
     stars(canvas, draw, setting, height, 1.6);
     planet(canvas, draw, setting);
 }

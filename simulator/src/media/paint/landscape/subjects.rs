@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
+        canvas::{Canvas, WHITE, mix, rgb},
         noise::Draw,
         scene::{Scene, Subject},
         shapes::Zone,
@@ -67,7 +67,10 @@ fn is_worn(scene: &Scene, index: usize) -> bool {
 
 /// The horizontal position of a single thing.
 fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
+    let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.zone != zone);
     let (from, to) = match zone {
+        // Beside what is in front.
+        Zone::Back if is_crowded => (0.16, 0.26),
         Zone::Bust => (0.5, 0.5),
         _ if setting.is_inside() => (0.5, 0.5),
         // Opposite the light.
@@ -77,13 +80,9 @@ fn single_spot(draw: &mut Draw, setting: &Setting, zone: Zone) -> f32 {
         Zone::Water => (0.3, 0.7),
         Zone::Land | Zone::Half => (0.34, 0.66),
     };
-    let is_crowded = setting.scene.subjects.iter().any(|subject| subject.shape.zone != zone);
-    if zone == Zone::Back && is_crowded {
-        // Beside what is in front.
-        let aside = draw.between(0.16, 0.26);
-        return setting.width * if draw.chance(0.5) { aside } else { 1.0 - aside };
-    }
-    setting.width * draw.between(from, to)
+    let across = draw.between(from, to);
+    let is_mirrored = zone == Zone::Back && is_crowded && !draw.chance(0.5);
+    setting.width * if is_mirrored { 1.0 - across } else { across }
 }
 
 /// The horizontal positions and the heights of several things, side by side.
@@ -132,7 +131,7 @@ fn put(
     match zone {
         Zone::Air if setting.is_inside() => {}
         Zone::Land | Zone::Back => shadow(canvas, setting, &silhouette),
-        Zone::Water => reflection(canvas, draw, setting, &silhouette),
+        Zone::Water => reflection(canvas, setting, &silhouette),
         Zone::Air | Zone::Bust | Zone::Half => {}
     }
     paint_with_load(canvas, setting, index, &silhouette);
@@ -197,20 +196,19 @@ fn height(setting: &Setting, subject: &Subject, size: f32) -> f32 {
 }
 
 fn light(setting: &Setting, zone: Zone) -> Light {
-    let haze = match zone {
-        _ if setting.is_inside() => None,
-        Zone::Air | Zone::Water => Some((setting.palette.horizon, 0.1)),
-        Zone::Back => Some((setting.palette.horizon, 0.06)),
-        Zone::Land | Zone::Bust | Zone::Half => None,
+    let far = match zone {
+        _ if setting.is_inside() => 0.0,
+        Zone::Air | Zone::Water => 0.1,
+        Zone::Back => 0.06,
+        Zone::Land | Zone::Bust | Zone::Half => 0.0,
     };
-    let has_lamps = setting.palette.is_dusky();
-    Light { ambient: ambient(setting, zone), has_lamps, haze }
-}
-
-/// A face is lit a little better than the rest.
-fn ambient(setting: &Setting, zone: Zone) -> Colour {
     let ambient = setting.palette.time.ambient();
-    if zone == Zone::Bust { mix(ambient, WHITE, 0.45) } else { ambient }
+    Light {
+        // A face is lit a little better than the rest.
+        ambient: if zone == Zone::Bust { mix(ambient, WHITE, 0.45) } else { ambient },
+        has_lamps: setting.palette.is_dusky(),
+        haze: (setting.palette.horizon, far),
+    }
 }
 
 /// The top and the height of a bust, which leave room for the upper part of the body.
@@ -271,30 +269,9 @@ fn shadow(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     }
 }
 
-/// The mirror image in the water down to the bank, and ripples at the waterline.
-fn reflection(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, silhouette: &Silhouette) {
-    let (x, y) = silhouette.at;
+/// The mirror image in the water, down to the bank.
+fn reflection(canvas: &mut Canvas, setting: &Setting, silhouette: &Silhouette) {
     let bank = setting.bank.as_deref().unwrap_or_default();
     let land = |x: i64| usize::try_from(x).ok().and_then(|x| bank.get(x)).copied();
-    let is_water = |x: i64, y: i64| land(x).is_none_or(|top| (y as f32) < top);
-    silhouette.reflect(canvas, 0.3, is_water);
-    let half = silhouette.tall * silhouette.shape.wide() / 200.0;
-    let light = mix(setting.palette.horizon, WHITE, 0.4);
-    for _ in 0..26 {
-        let down = draw.unit();
-        let row = y + silhouette.tall * 0.6 * down * down;
-        let middle = x + half * draw.between(-0.9, 0.9);
-        let reach = half * draw.between(0.08, 0.4);
-        if is_water((middle - reach) as i64, row as i64)
-            && is_water((middle + reach) as i64, row as i64)
-        {
-            canvas.blend_span(
-                row as i64,
-                middle - reach,
-                middle + reach,
-                light,
-                0.22 * (1.0 - down),
-            );
-        }
-    }
+    silhouette.reflect(canvas, 0.3, |x, y| land(x).is_none_or(|top| (y as f32) < top));
 }

@@ -4,9 +4,10 @@ use super::{
     super::{
         canvas::{Canvas, WHITE, mix, rgb},
         noise::Draw,
+        silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow},
+    brushes::{disc, glow, shape},
     setting::{Setting, Terrain},
 };
 
@@ -70,19 +71,7 @@ fn snow(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting, density: f32) {
 }
 
 fn lightning(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    let short = setting.short;
-    let (mut x, mut y) = (setting.width * draw.between(0.2, 0.8), 0.0);
-    let colour = rgb(0xeef2ff);
-    glow(canvas, (x, setting.skyline * 0.4), short * 0.6, rgb(0xaab8ff), 0.5);
-    while y < setting.skyline {
-        let (next_x, next_y) =
-            (x + short * draw.between(-0.06, 0.06), y + short * draw.between(0.02, 0.06));
-        for row in y as i64..next_y as i64 {
-            let at = x + (next_x - x) * (row as f32 - y) / (next_y - y);
-            let half = short * 0.003;
-            canvas.blend_span(row, at - half * 3.0, at + half * 3.0, rgb(0xaab8ff), 0.3);
-            canvas.blend_span(row, at - half, at + half, colour, 1.0);
-        }
-        (x, y) = (next_x, next_y);
-    }
+    let (x, tall) = (setting.width * draw.between(0.2, 0.8), setting.skyline);
+    glow(canvas, (x, tall * 0.4), setting.short * 0.6, rgb(0xaab8ff), 0.5);
+    shape(canvas, "lightning", WHITE, (x, tall), tall, Light::PLAIN);
 }
