@@ -38,6 +38,14 @@ pub(super) struct Area {
     pub(super) height: i64,
 }
 
+impl Area {
+    /// The area without a frame this wide.
+    pub(super) fn inset(self, by: i64) -> Self {
+        let Self { x, y, width, height } = self;
+        Self { x: x + by, y: y + by, width: width - 2 * by, height: height - 2 * by }
+    }
+}
+
 #[derive(Clone)]
 pub(super) struct Canvas {
     pub(super) width: usize,
@@ -132,15 +140,8 @@ impl Canvas {
         }
     }
 
-    pub(super) fn blend_rectangle(
-        &mut self,
-        x: i64,
-        y: i64,
-        width: i64,
-        height: i64,
-        colour: Colour,
-        share: f32,
-    ) {
+    pub(super) fn blend_rectangle(&mut self, area: Area, colour: Colour, share: f32) {
+        let Area { x, y, width, height } = area;
         for row in y.max(0)..(y + height).min(self.height as i64) {
             self.blend_span(row, x as f32, (x + width) as f32, colour, share);
         }

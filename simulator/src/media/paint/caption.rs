@@ -118,13 +118,12 @@ impl Layout {
     }
 
     fn paint(&self, canvas: &mut Canvas, share: f32) {
-        let Area { x, y, width, height } = self.area;
-        canvas.blend_rectangle(x, y, width, height, rgb(0x0a0c14), share);
+        canvas.blend_rectangle(self.area, rgb(0x0a0c14), share);
         let mut y = self.top;
         for line in &self.lines {
             let baseline = (y + line.size * 0.82).round();
             let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            let at = (x as f32 + self.margin, baseline);
+            let at = (self.margin, baseline);
             canvas.write(line.face, &line.text, line.size, at, colour);
             y += leading(line);
         }

@@ -1,7 +1,7 @@
 //! The images of a request, shown as framed cards.
 
 use super::{
-    canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
+    canvas::{Area, Canvas, rgb},
     fit,
 };
 use crate::media::{
@@ -14,8 +14,8 @@ const MIN_SIDE: f32 = 4.0;
 
 /// Paints the images into `area`, as large as possible.
 pub(super) fn paint(canvas: &mut Canvas, inputs: &[&Input], area: Area) {
-    for (input, Area { x, y, width, .. }) in inputs.iter().zip(cells(inputs.len(), area)) {
-        card(canvas, input, x, y, width);
+    for (input, area) in inputs.iter().zip(cells(inputs.len(), area)) {
+        card(canvas, input, area);
     }
 }
 
@@ -52,67 +52,52 @@ pub(super) fn cells(count: usize, area: Area) -> Vec<Area> {
 }
 
 /// Paints a white card with the image, and the name of its field below.
-fn card(canvas: &mut Canvas, input: &Input, x: i64, y: i64, side: i64) {
+fn card(canvas: &mut Canvas, input: &Input, area: Area) {
+    let side = area.width;
     let frame = (side / 24).max(1);
     let label = if side >= 72 { (side as f32 * 0.085).clamp(9.0, 20.0) } else { 0.0 };
     let foot = (label * 1.5) as i64;
     for (spread, share) in [(3, 0.10), (2, 0.12), (1, 0.16)] {
-        canvas.blend_rectangle(
-            x - spread,
-            y - spread + 2,
-            side + 2 * spread,
-            side + 2 * spread,
-            rgb(0x000000),
-            share,
-        );
+        let around = area.inset(-spread);
+        canvas.blend_rectangle(Area { y: around.y + 2, ..around }, rgb(0x000000), share);
     }
-    canvas.blend_rectangle(x, y, side, side, rgb(0xfaf8f2), 1.0);
-    let (inner_width, inner_height) = (side - 2 * frame, side - 2 * frame - foot);
+    canvas.blend_rectangle(area, rgb(0xfaf8f2), 1.0);
+    let inner = area.inset(frame);
+    let inner = Area { height: inner.height - foot, ..inner };
     match &input.image {
-        Image::Inline(_) => {
-            let inner =
-                Area { x: x + frame, y: y + frame, width: inner_width, height: inner_height };
-            thumbnail(canvas, input, inner);
-        }
-        Image::Elsewhere(host) => {
-            placeholder(canvas, host, x + frame, y + frame, inner_width, inner_height)
-        }
+        Image::Inline(_) => thumbnail(canvas, input, inner),
+        Image::Elsewhere(host) => placeholder(canvas, host, inner),
     }
     if label > 0.0 {
-        let text = PLAIN.elide(&input.place, label, inner_width as f32);
-        let at = (x + frame) as f32 + (inner_width as f32 - PLAIN.width(&text, label)) / 2.0;
-        let baseline = (y + side - frame) as f32 - label * 0.25;
-        canvas.write(&PLAIN, &text, label, (at.round(), baseline.round()), rgb(0x3a3a44));
+        let text = PLAIN.elide(&input.place, label, inner.width as f32);
+        let x = inner.x as f32 + (inner.width as f32 - PLAIN.width(&text, label)) / 2.0;
+        let baseline = (area.y + side - frame) as f32 - label * 0.25;
+        canvas.write(&PLAIN, &text, label, (x.round(), baseline.round()), rgb(0x3a3a44));
     }
 }
 
 fn thumbnail(canvas: &mut Canvas, input: &Input, area: Area) {
-    let (Ok(w @ 1..), Ok(h @ 1..)) = (u32::try_from(area.width), u32::try_from(area.height)) else {
+    let (Ok(width @ 1..), Ok(height @ 1..)) =
+        (u32::try_from(area.width), u32::try_from(area.height))
+    else {
         return;
     };
     let Some(image) = input.decode() else { return };
-    let small = fit::contain(&image, w, h);
-    let (dx, dy) = (
-        (area.width - i64::from(small.width())) / 2,
-        (area.height - i64::from(small.height())) / 2,
-    );
-    for (px, py, pixel) in small.enumerate_pixels() {
-        let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
-        let (px, py) = (i64::from(px), i64::from(py));
-        let checks = mix(rgb(0xd0d0d0), WHITE, ((px / 8 + py / 8) % 2) as f32);
-        canvas.blend(area.x + dx + px, area.y + dy + py, mix(checks, [r, g, b], a), 1.0);
-    }
+    let small = Canvas::of(&fit::contain(&image, width, height));
+    let x = area.x + (area.width - small.width as i64) / 2;
+    let y = area.y + (area.height - small.height as i64) / 2;
+    canvas.lay(&small, x, y);
 }
 
-fn placeholder(canvas: &mut Canvas, host: &str, x: i64, y: i64, width: i64, height: i64) {
-    let ground: Colour = rgb(0xe2e4ea);
-    canvas.blend_rectangle(x, y, width, height, ground, 1.0);
+fn placeholder(canvas: &mut Canvas, host: &str, area: Area) {
+    canvas.blend_rectangle(area, rgb(0xe2e4ea), 1.0);
+    let Area { x, y, width, height } = area;
     let size = (height as f32 * 0.1).clamp(9.0, 24.0);
     let room = width as f32 * 0.9;
     for (index, text) in ["an image at", host, "not fetched"].iter().enumerate() {
         let text = PROSE.elide(text, size, room);
-        let at = x as f32 + (width as f32 - PROSE.width(&text, size)) / 2.0;
+        let x = x as f32 + (width as f32 - PROSE.width(&text, size)) / 2.0;
         let baseline = y as f32 + height as f32 / 2.0 + (index as f32 - 0.7) * size * 1.3;
-        canvas.write(&PROSE, &text, size, (at.round(), baseline.round()), rgb(0x50545f));
+        canvas.write(&PROSE, &text, size, (x.round(), baseline.round()), rgb(0x50545f));
     }
 }

@@ -34,12 +34,11 @@ fn around(picture: &Picture, image: &RgbaImage, at: (i64, i64)) -> RgbaImage {
         width: i64::from(image.width()),
         height: i64::from(image.height()),
     };
-    let (width, height) = (i64::from(picture.size.0), i64::from(picture.size.1));
-    let mut canvas = painting::within(picture, Area { x: 0, y: 0, width, height });
+    let whole = Canvas::new(picture.size.0, picture.size.1).area();
+    let mut canvas = painting::within(picture, whole);
     continue_outwards(&mut canvas, image, placed);
     // A thin line around the image, which covers the rest of the rectangle.
-    let Area { x, y, width, height } = placed;
-    canvas.blend_rectangle(x - 1, y - 1, width + 2, height + 2, WHITE, 0.5);
+    canvas.blend_rectangle(placed.inset(-1), WHITE, 0.5);
     let mut pixels = canvas.into_image();
     image::imageops::replace(&mut pixels, image, placed.x, placed.y);
     pixels

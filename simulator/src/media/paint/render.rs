@@ -3,7 +3,7 @@
 use image::{ImageError, ImageFormat, RgbaImage};
 
 use super::{
-    canvas::{Area, Canvas},
+    canvas::Canvas,
     caption, cards, deblur, edit,
     encode::encode,
     extend, film, inpaint, painting,
@@ -58,12 +58,6 @@ fn with_cards(picture: &Picture, inputs: &[&Input]) -> Canvas {
     let mut canvas = painting::of(picture);
     let free = caption::above(&canvas, picture);
     let margin = free.width.min(free.height) / 24;
-    let area = Area {
-        x: margin,
-        y: margin,
-        width: free.width - 2 * margin,
-        height: free.height - 2 * margin,
-    };
-    cards::paint(&mut canvas, inputs, area);
+    cards::paint(&mut canvas, inputs, free.inset(margin));
     canvas
 }

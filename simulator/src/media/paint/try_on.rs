@@ -33,61 +33,38 @@ pub(super) fn paint(picture: &Picture) -> Option<RgbaImage> {
     let free = caption::above(&canvas, picture);
     let torso = landscape::torso(&canvas, caption::floor(&canvas));
     let torso = Area { height: (free.height - torso.y).max(0), ..torso };
-    match garments.as_slice() {
-        [garment] => match garment.decode() {
-            Some(image) => wear(&mut canvas, &image, torso),
-            None => cards::paint(&mut canvas, &garments, torso),
-        },
-        several => {
-            for (garment, area) in several.iter().zip(cards::cells(several.len(), torso)) {
-                match garment.decode() {
-                    Some(image) => put(&mut canvas, &cut_out(image), area),
-                    None => cards::paint(&mut canvas, &[garment], area),
-                }
-            }
+    let areas = match garments.len() {
+        1 => vec![torso],
+        several => cards::cells(several, torso),
+    };
+    for (garment, area) in garments.into_iter().zip(areas) {
+        match garment.decode() {
+            Some(image) => wear(&mut canvas, &cut_out(image), area),
+            None => cards::paint(&mut canvas, &[garment], area),
         }
     }
     caption::paint(&mut canvas, picture);
     Some(canvas.into_image())
 }
 
-/// Puts a garment on the torso, as wide as the torso. A longer one is cropped.
-fn wear(canvas: &mut Canvas, image: &RgbaImage, torso: Area) {
-    let garment = cut_out(image.clone());
-    let (wide, tall) = (i64::from(garment.width()), i64::from(garment.height()));
-    let area = Area { height: (torso.width * tall / wide.max(1)).max(1), ..torso };
-    // A long garment is made narrower, down to a half.
-    let narrow = (area.height as f32 / (torso.height as f32 * 1.4).max(1.0)).clamp(1.0, 2.0);
-    let width = (area.width as f32 / narrow) as i64;
-    let height = (area.height as f32 / narrow) as i64;
-    let area = Area { x: torso.x + (torso.width - width) / 2, y: torso.y, width, height };
-    put_until(canvas, &garment, area, torso.y + torso.height);
-}
-
-/// Puts all of a garment into an area.
-fn put(canvas: &mut Canvas, garment: &RgbaImage, area: Area) {
-    put_until(canvas, garment, area, area.y + area.height);
-}
-
-fn put_until(canvas: &mut Canvas, garment: &RgbaImage, area: Area, bottom: i64) {
+/// Puts a garment on a part of the torso, as wide as that if possible. The end of a long one is
+/// cropped.
+fn wear(canvas: &mut Canvas, garment: &RgbaImage, area: Area) {
     let (Ok(width @ 1..), Ok(height @ 1..)) =
-        (u32::try_from(area.width), u32::try_from(area.height))
+        (u32::try_from(area.width), u32::try_from(area.height * 7 / 5))
     else {
         return;
     };
     let garment = fit::contain(garment, width, height);
     let left = area.x + (area.width - i64::from(garment.width())) / 2;
-    let top = area.y + (area.height - i64::from(garment.height())) / 2;
     let middle = garment.width() as f32 / 2.0;
-    for (x, y, pixel) in garment.enumerate_pixels() {
-        let (at_x, at_y) = (left + i64::from(x), top + i64::from(y));
-        if at_y < bottom {
-            let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
-            // The body is round: the sides are in shadow.
-            let aside = (x as f32 + 0.5 - middle) / middle;
-            let shade = 1.0 - 0.16 * aside * aside * aside * aside;
-            canvas.blend(at_x, at_y, mix([0.0; 3], [r, g, b], shade), a);
-        }
+    for (x, y, pixel) in garment.enumerate_pixels().filter(|at| i64::from(at.1) < area.height) {
+        let [r, g, b, a] = pixel.0.map(|part| f32::from(part) / 255.0);
+        // The body is round: the sides are in shadow.
+        let aside = (x as f32 + 0.5 - middle) / middle;
+        let shade = 1.0 - 0.16 * aside * aside * aside * aside;
+        let at = (left + i64::from(x), area.y + i64::from(y));
+        canvas.blend(at.0, at.1, mix([0.0; 3], [r, g, b], shade), a);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        canvas::{Canvas, Colour, WHITE, mix, rgb},
+        canvas::{Area, Canvas, Colour, WHITE, mix, rgb},
         noise::{Draw, ridge},
         silhouette::Light,
         tables::Sight,
@@ -34,8 +34,8 @@ pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting)
     let edge = setting.table_edge();
     planks(canvas, draw, setting, own, edge, 0.12);
     let line = setting.palette.time.lit(mix(own, WHITE, 0.35));
-    let thick = (setting.short * 0.008).max(1.0) as i64;
-    canvas.blend_rectangle(0, edge as i64, canvas.width as i64, thick, line, 0.8);
+    let height = (setting.short * 0.008).max(1.0) as i64;
+    canvas.blend_rectangle(Area { y: edge as i64, height, ..canvas.area() }, line, 0.8);
 }
 
 /// A wall with a window and a picture, and a floor with a rug.
@@ -53,10 +53,11 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let at = (aside(0.82), floor * 0.24 + short * 0.2);
     shape(canvas, "wallpicture", colour, at, short * 0.2, light);
     let board = setting.palette.time.lit(rgb(0xf4efe6));
-    let tall = (short * 0.03) as i64;
+    let height = (short * 0.03) as i64;
     let own = setting.scene.colour_of(Sight::Room).unwrap_or(rgb(0xb0855c));
     planks(canvas, draw, setting, own, floor, 0.05);
-    canvas.blend_rectangle(0, floor as i64 - tall, width as i64, tall, board, 0.9);
+    let y = floor as i64 - height;
+    canvas.blend_rectangle(Area { y, height, ..canvas.area() }, board, 0.9);
     let rug = setting.palette.time.lit(rgb(WALLS[draw.next() as usize % WALLS.len()]));
     let (middle, tall) = (width / 2.0, (setting.floor - floor) * 1.42);
     shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall, Light::PLAIN);

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        canvas::{Canvas, WHITE, mix, rgb},
+        canvas::{Area, Canvas, WHITE, mix, rgb},
         noise::{Draw, ridge},
         tables::Sight,
     },
@@ -39,7 +39,7 @@ pub(super) fn sea(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     }
     glitter(canvas, draw, setting, room);
     let line = mix(palette.horizon, palette.light, 0.5);
-    canvas.blend_rectangle(0, shore as i64, canvas.width as i64, 1, line, 0.4);
+    canvas.blend_rectangle(Area { y: shore as i64, height: 1, ..canvas.area() }, line, 0.4);
 }
 
 /// The path of light below the sun or the moon.
@@ -83,6 +83,6 @@ pub(super) fn lake(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
         }
     }
     let line = mix(palette.horizon, palette.light, 0.5);
-    canvas.blend_rectangle(0, shore as i64, canvas.width as i64, 1, line, 0.35);
+    canvas.blend_rectangle(Area { y: shore as i64, height: 1, ..canvas.area() }, line, 0.35);
     glitter(canvas, draw, setting, depth);
 }
