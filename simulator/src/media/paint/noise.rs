@@ -61,13 +61,6 @@ pub(super) fn smooth(t: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Smooth noise along a line, from 0 to 1.
-fn line(seed: u64, x: f32) -> f32 {
-    let cell = x.floor();
-    let (left, right) = (lattice(seed, cell as i64, 0), lattice(seed, cell as i64 + 1, 0));
-    left + (right - left) * smooth(x - cell)
-}
-
 /// Smooth noise over a plane, from 0 to 1.
 fn plane(seed: u64, x: f32, y: f32) -> f32 {
     let (column, row) = (x.floor(), y.floor());
@@ -77,24 +70,20 @@ fn plane(seed: u64, x: f32, y: f32) -> f32 {
         let (left, right) = (lattice(seed, column, row), lattice(seed, column + 1, row));
         left + (right - left) * across
     };
-    let (top, bottom) = (along(row), along(row + 1));
-    top + (bottom - top) * down
+    let top = along(row);
+    if down == 0.0 { top } else { top + (along(row + 1) - top) * down }
 }
 
 /// Noise along a line with detail of `octaves` sizes, from 0 to 1.
 pub(super) fn ridge(seed: u64, x: f32, octaves: u32) -> f32 {
-    octave_sum(octaves, |octave, scale| line(seed.wrapping_add(octave), x * scale))
+    cloud(seed, x, 0.0, octaves)
 }
 
 /// Noise over a plane with detail of `octaves` sizes, from 0 to 1.
 pub(super) fn cloud(seed: u64, x: f32, y: f32, octaves: u32) -> f32 {
-    octave_sum(octaves, |octave, scale| plane(seed.wrapping_add(octave), x * scale, y * scale))
-}
-
-fn octave_sum(octaves: u32, noise: impl Fn(u64, f32) -> f32) -> f32 {
     let (mut sum, mut whole, mut weight, mut scale) = (0.0, 0.0, 1.0, 1.0);
-    for octave in 0..octaves {
-        sum += noise(u64::from(octave), scale) * weight;
+    for octave in 0..u64::from(octaves) {
+        sum += plane(seed.wrapping_add(octave), x * scale, y * scale) * weight;
         whole += weight;
         weight *= 0.5;
         scale *= 2.03;

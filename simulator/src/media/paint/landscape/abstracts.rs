@@ -64,7 +64,7 @@ pub(super) fn swirls(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     });
 }
 
-/// The things of the prompt in rows.
+/// The things of the prompt in rows. There is at least one.
 pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     const ACROSS: f32 = 5.0;
     let ground = scheme(scene, draw)[0];
@@ -74,10 +74,7 @@ pub(super) fn rows(canvas: &mut Canvas, draw: &mut Draw, scene: &Scene) {
     let cell = canvas.width as f32 / ACROSS;
     for row in 0..(canvas.height as f32 / cell) as usize + 2 {
         for column in 0..ACROSS as usize + 2 {
-            let Some(subject) = scene.subjects.get((row + column) % scene.subjects.len().max(1))
-            else {
-                return;
-            };
+            let subject = &scene.subjects[(row + column) % scene.subjects.len()];
             let shift = if row % 2 == 0 { 0.0 } else { 0.5 };
             let (shape, colour, light) = (subject.shape, subject.colour, Light::PLAIN);
             let tall = (cell * 0.66).min(cell * 66.0 / shape.wide());

@@ -116,9 +116,6 @@ pub(super) fn haze(
         let line = |row: usize| grid.get(row * columns..(row + 1) * columns).unwrap_or_default();
         let edge: Vec<f32> =
             line(row).iter().zip(line(row + 1)).map(|(a, b)| a + (b - a) * down).collect();
-        if edge.iter().all(|thick| *thick == 0.0) {
-            continue;
-        }
         for (pixels, pair) in canvas.row_mut(y).chunks_mut(GRID).zip(edge.windows(2)) {
             let (left, slope) = (pair[0] * strength, (pair[1] - pair[0]) * strength / GRID as f32);
             if left == 0.0 && slope == 0.0 {

@@ -6,13 +6,13 @@ use super::{
         noise::{Draw, ridge},
         tables::Sight,
     },
-    setting::Setting,
+    setting::{Setting, Terrain},
 };
 
 /// The share of each tier that is covered by snow.
 const SNOW: f32 = 0.42;
 
-/// Groves along the upper edge of a hill.
+/// Trees along the upper edge of a hill: groves of firs, or in a forest tall ones everywhere.
 pub(super) fn on_hills(
     canvas: &mut Canvas,
     draw: &mut Draw,
@@ -21,58 +21,27 @@ pub(super) fn on_hills(
     depth: f32,
 ) {
     let (width, short) = (setting.width, setting.short);
-    let size = short * (0.02 + 0.055 * (depth - 0.5) * 2.0);
+    let is_forest = setting.terrain == Terrain::Forest;
+    let size = if is_forest {
+        short * (0.12 + 0.4 * depth * depth)
+    } else {
+        short * (0.02 + 0.055 * (depth - 0.5) * 2.0)
+    };
     let colour = foliage(setting, depth);
     let grove = draw.next();
     let step = (size * 0.42).max(2.0);
     let mut x = 0.0;
     while x < width {
         x += step * draw.between(0.5, 1.6);
-        let height = size * draw.between(0.6, 1.25);
-        if ridge(grove, x / short * 5.0, 2) > 0.52
+        // A clearing in the middle of the near ranks of a forest.
+        let aside = ((x / width - 0.5).abs() * 2.4).min(1.0);
+        let clear = if is_forest { depth * depth * (1.0 - aside) * 0.8 } else { 0.0 };
+        let height = size * draw.between(0.6, 1.25) * (1.0 - clear);
+        if (is_forest || ridge(grove, x / short * 5.0, 2) > 0.52)
             && let Some(ground) = top.get(x as usize)
         {
             let colour = shade_of(draw, setting, colour);
             fir(canvas, setting, (x, ground + height * 0.12), height, colour);
-        }
-    }
-}
-
-/// Rank behind rank of tall firs, with mist in between.
-pub(super) fn forest(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    const RANKS: u32 = 5;
-    let (width, short) = (setting.width, setting.short);
-    let foot = setting.shore.min(setting.floor * 1.04);
-    let room = foot - setting.skyline;
-    for rank in 0..RANKS {
-        let depth = (rank + 1) as f32 / RANKS as f32;
-        let base = setting.skyline + room * depth;
-        let (colour, seed) = (foliage(setting, depth), draw.next());
-        let size = short * (0.12 + 0.40 * depth * depth);
-        let mut x = -size * 0.2;
-        while x < width {
-            x += size * draw.between(0.10, 0.34);
-            // A clearing in the middle of the near ranks.
-            let aside = ((x / width - 0.5).abs() * 2.4).min(1.0);
-            let tall = 1.0 - depth * depth * (1.0 - aside) * 0.8;
-            let height = size * draw.between(0.7, 1.3) * tall;
-            let lower = base + (ridge(seed, x / short * 3.0, 2) - 0.5) * short * 0.05;
-            let colour = shade_of(draw, setting, colour);
-            fir(canvas, setting, (x, lower), height, colour);
-        }
-        ground(canvas, setting, base - short * 0.012, foot, depth);
-    }
-}
-
-/// The forest floor, light where the next rank begins.
-fn ground(canvas: &mut Canvas, setting: &Setting, base: f32, foot: f32, depth: f32) {
-    let colour = setting.ground(depth);
-    let mist = mix(colour, setting.palette.horizon, 0.55 * (1.0 - depth) + 0.08);
-    let soft = setting.short * 0.05;
-    for y in (base - soft).max(0.0) as usize..(foot.max(0.0) as usize).min(canvas.height) {
-        let share = ((y as f32 - base + soft) / soft).min(1.0);
-        for pixel in canvas.row_mut(y) {
-            *pixel = mix(*pixel, mist, share * share * 0.92);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
         silhouette::Light,
         tables::Sight,
     },
-    brushes::{disc, glow, shape},
+    brushes::{glow, shape},
     setting::Setting,
 };
 
@@ -16,17 +16,6 @@ const WALLS: [u32; 6] = [0xe8dfd0, 0xcfd9d6, 0xd9d3e0, 0xe6d2c4, 0xc9d3c0, 0xd3d
 
 /// The colours of floors and tables.
 const WOOD: u32 = 0x9c6b43;
-
-/// A wall out of focus behind a table.
-pub(super) fn wall_behind_table(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
-    wall(canvas, draw, setting);
-    let short = setting.short;
-    for _ in 0..9 {
-        let at = (draw.unit() * setting.width, draw.unit() * setting.skyline);
-        let size = short * draw.between(0.05, 0.14);
-        disc(canvas, at, size, mix(rgb(0xfff0d0), WHITE, draw.unit()), 0.10);
-    }
-}
 
 /// The top of a table, from its far edge to the lower edge of the picture.
 pub(super) fn table_top(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
@@ -63,7 +52,7 @@ pub(super) fn room(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     shape(canvas, "rug", rug, (middle, floor + tall * 0.68), tall, Light::PLAIN);
 }
 
-fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
+pub(super) fn wall(canvas: &mut Canvas, draw: &mut Draw, setting: &Setting) {
     let own = setting.scene.colour_of(Sight::Studio);
     let colour = own.unwrap_or(rgb(WALLS[draw.next() as usize % WALLS.len()]));
     let colour =

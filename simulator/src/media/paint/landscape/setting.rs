@@ -76,7 +76,21 @@ impl<'a> Setting<'a> {
         let light = (width * draw.between(0.16, 0.84), skyline * draw.between(low, low + 0.25));
         let earth = colours::earth(scene, &palette);
         let seed = draw.next();
-        let mut setting = Self {
+        let has_table = scene.has(Sight::Table) && terrain != Terrain::Room;
+        let stands = stands(scene);
+        let has_bank = match terrain {
+            Terrain::City => true,
+            Terrain::Sea => stands || scene.has(Sight::Beach),
+            Terrain::Land | Terrain::Forest | Terrain::Space => stands,
+            Terrain::Studio | Terrain::Table | Terrain::Room => false,
+        };
+        let bank_at = |x: usize| match terrain {
+            // A street is level.
+            Terrain::City => floor * STREET,
+            _ => floor * 0.83 + (0.5 - ridge(seed, x as f32 / short * 1.3, 3)) * short * 0.09,
+        };
+        let bank = (has_bank && !has_table).then(|| (0..canvas.width).map(bank_at).collect());
+        Self {
             scene,
             palette,
             terrain,
@@ -86,29 +100,10 @@ impl<'a> Setting<'a> {
             skyline,
             shore,
             has_lake,
-            has_table: scene.has(Sight::Table) && !matches!(terrain, Terrain::Room),
-            bank: None,
+            has_table,
+            bank,
             light,
             earth,
-        };
-        if setting.has_bank() {
-            let top = |x: usize| setting.bank_at(seed, x);
-            setting.bank = Some((0..canvas.width).map(top).collect());
-        }
-        setting
-    }
-
-    /// Whether there is a foreground to stand on.
-    fn has_bank(&self) -> bool {
-        if self.has_table {
-            return false;
-        }
-        let stands = stands(self.scene);
-        match self.terrain {
-            Terrain::City => true,
-            Terrain::Sea => stands || self.scene.has(Sight::Beach),
-            Terrain::Land | Terrain::Forest | Terrain::Space => stands,
-            Terrain::Studio | Terrain::Table | Terrain::Room => false,
         }
     }
 
@@ -119,15 +114,6 @@ impl<'a> Setting<'a> {
     /// The far edge of a table.
     pub(super) fn table_edge(&self) -> f32 {
         self.floor * 0.68
-    }
-
-    /// The upper edge of the foreground in a column. A street is level.
-    fn bank_at(&self, seed: u64, x: usize) -> f32 {
-        if self.terrain == Terrain::City {
-            return self.floor * STREET;
-        }
-        let wave = 0.5 - ridge(seed, x as f32 / self.short * 1.3, 3);
-        self.floor * 0.83 + wave * self.short * 0.09
     }
 
     pub(super) fn is_night(&self) -> bool {
@@ -150,13 +136,8 @@ fn stands(scene: &Scene) -> bool {
 
 /// The terrain, and whether there is a lake in it.
 fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
-    if !scene.is_outside() && scene.has(Sight::Room) {
-        return (Terrain::Room, false);
-    }
-    if !scene.is_outside() && scene.has(Sight::Table) {
-        return (Terrain::Table, false);
-    }
-    let first_of = [
+    let inside = [(Sight::Room, Terrain::Room), (Sight::Table, Terrain::Table)];
+    let outside = [
         (Sight::Studio, Terrain::Studio),
         (Sight::Space, Terrain::Space),
         (Sight::City, Terrain::City),
@@ -165,7 +146,8 @@ fn terrain(scene: &Scene, draw: &mut Draw) -> (Terrain, bool) {
         (Sight::Beach, Terrain::Sea),
         (Sight::Forest, Terrain::Forest),
     ];
-    let known = first_of.into_iter().find(|(sight, _)| scene.has(*sight));
+    let possible = inside.iter().filter(|_| !scene.is_outside()).chain(&outside);
+    let known = possible.copied().find(|(sight, _)| scene.has(*sight));
     let terrain = known.map_or(Terrain::Land, |(_, terrain)| terrain);
     let by_chance = draw.chance(0.5) && scene.is_bare() && !stands(scene);
     let can_have_lake = matches!(terrain, Terrain::Land | Terrain::Forest);
