@@ -32,7 +32,7 @@ impl Input {
     /// the picture is painted without it.
     pub(crate) fn decode(&self) -> Option<RgbaImage> {
         match &self.image {
-            Image::Inline(image) => image.decode().ok(),
+            Image::Inline(image) => image.decode().ok().map(DynamicImage::into_rgba8),
             Image::Elsewhere(_) => None,
         }
     }
@@ -75,10 +75,9 @@ impl TryFrom<String> for Inline {
 }
 
 impl Inline {
-    /// The stored pixels, with eight bits per channel. Exif orientation and colour profiles are
-    /// ignored.
-    pub(crate) fn decode(&self) -> ImageResult<RgbaImage> {
-        decoded(&self.bytes, self.format, self.pixels()).map(DynamicImage::into_rgba8)
+    /// The stored pixels. Exif orientation and colour profiles are ignored.
+    fn decode(&self) -> ImageResult<DynamicImage> {
+        reader(&self.bytes, self.format, self.pixels()).decode()
     }
 
     pub(crate) fn check_size(&self, max_pixels: u64) -> Result<(), String> {
@@ -93,13 +92,10 @@ impl Inline {
 
     /// Decodes the complete image once, to detect damage. The error does not quote it.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let decoded = decoded(&self.bytes, self.format, self.pixels());
-        decoded.map_err(|error| undecodable(&error))?;
-        if is_whole(self.format, &self.bytes) {
-            Ok(())
-        } else {
-            Err("could not decode the image: it is truncated".to_owned())
-        }
+        self.decode().map_err(|error| undecodable(&error))?;
+        is_whole(self.format, &self.bytes)
+            .then_some(())
+            .ok_or_else(|| "could not decode the image: it is truncated".to_owned())
     }
 
     pub(crate) fn pixels(&self) -> u64 {
@@ -192,10 +188,6 @@ pub(crate) fn inline(bytes: impl Into<Arc<[u8]>>, max_pixels: u64) -> Result<Inl
     let image = Inline { bytes, format, width, height };
     image.check_size(max_pixels)?;
     Ok(image)
-}
-
-fn decoded(bytes: &[u8], format: ImageFormat, pixels: u64) -> ImageResult<DynamicImage> {
-    reader(bytes, format, pixels).decode()
 }
 
 /// A reader that fails if a file takes much more memory than its pixels need, because compressed

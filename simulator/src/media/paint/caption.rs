@@ -123,8 +123,7 @@ impl Layout {
         for line in &self.lines {
             let baseline = (y + line.size * 0.82).round();
             let colour = mix(rgb(0x0a0c14), WHITE, line.strength);
-            let at = (self.margin, baseline);
-            canvas.write(line.face, &line.text, line.size, at, colour);
+            canvas.write(line.face, &line.text, line.size, (self.margin, baseline), colour);
             y += leading(line);
         }
     }
@@ -137,7 +136,7 @@ fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Ve
     let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
     let shown: usize = wrapped.iter().map(|line| letters(line)).sum();
     let is_elided = wrapped.last().is_some_and(|line| line.ends_with('…'));
-    let all = picture.letters();
+    let all = letters(&picture.prompt);
     let is_whole = shown >= all && (!is_elided || prompt.ends_with('…'));
     let missing = (!is_whole).then(|| format!("prompt of {all} characters"));
     let prose = wrapped.into_iter().map(|text| Line {
@@ -154,8 +153,8 @@ fn lines(picture: &Picture, sizes: &Sizes, room: f32, prompt_lines: usize) -> Ve
 fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>) -> Vec<String> {
     let (width, height) = picture.size;
     let mut facts = format!("{} · seed {} · {width} x {height}", picture.operation, picture.seed);
-    let settings = picture.facts();
-    let fact_lines = if settings.is_empty() && missing.is_none() { 1 } else { MAX_FACT_LINES };
+    let has_image_prompt = picture.inputs.iter().any(|input| input.place == "image_prompt");
+    let settings = picture.settings.facts(has_image_prompt);
     for fact in missing.into_iter().chain(settings) {
         facts = format!("{facts} · {fact}");
     }
@@ -163,7 +162,7 @@ fn small_print(picture: &Picture, size: f32, room: f32, missing: Option<String>)
     if PLAIN.width(&one_line, size) <= room {
         return vec![one_line];
     }
-    let mut small_print = PLAIN.wrap(&facts, size, room, fact_lines);
+    let mut small_print = PLAIN.wrap(&facts, size, room, MAX_FACT_LINES);
     small_print.push(notice(size, room));
     small_print
 }

@@ -1,6 +1,6 @@
 //! Pictures made from other pictures: edit, remix, control images.
 
-use image::{DynamicImage, RgbaImage};
+use image::RgbaImage;
 
 use super::{
     canvas::{Canvas, Colour, luma, mix, rgb},
@@ -15,8 +15,8 @@ use crate::contract::OperationKind;
 /// The range of how far an edited image takes on the palette. Prompt and seed choose the value.
 const RESTYLED: (f32, f32) = (0.26, 0.4);
 
-/// The longest side of the image from which a blurred background is made.
-const GROUND_SIDE: u32 = 160;
+/// The side of the copy that is enlarged to a blurred background.
+const GROUND_SIDE: u32 = 6;
 
 /// The complete reference in other colours; if its shape differs, on a blurred background of
 /// itself.
@@ -51,13 +51,8 @@ fn whole_on_itself(image: &RgbaImage, (width, height): (u32, u32)) -> Canvas {
     if whole.dimensions() == (width, height) {
         return Canvas::of(&whole);
     }
-    let long = width.max(height).max(1);
-    let small = |side: u32| {
-        (u64::from(side) * u64::from(GROUND_SIDE.min(long)) / u64::from(long)).max(1) as u32
-    };
-    let ground = fit::cover(image, small(width), small(height));
-    let ground = DynamicImage::from(ground).fast_blur(4.0).into_rgba8();
-    let mut canvas = Canvas::of(&fit::cover(&ground, width, height));
+    let blurred = fit::cover(image, GROUND_SIDE, GROUND_SIDE);
+    let mut canvas = Canvas::of(&fit::cover(&blurred, width, height));
     canvas.change(|_, _, colour| mix(colour, rgb(0x202024), 0.4));
     let at = ((width - whole.width()) / 2, (height - whole.height()) / 2);
     canvas.lay(&Canvas::of(&whole), i64::from(at.0), i64::from(at.1));

@@ -11,8 +11,7 @@ use image::{
 use super::canvas::Canvas;
 
 /// The label in every file.
-pub(super) const NOTICE: &str =
-    "Painted by the imagekiln simulator: a placeholder, not a model's work";
+const NOTICE: &str = "Painted by the imagekiln simulator: a placeholder, not a model's work";
 
 /// Encodes as png or webp without loss, or as jpeg, which shows white instead of transparency.
 pub(super) fn encode(pixels: RgbaImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
@@ -39,7 +38,7 @@ fn write(
     mut encoder: impl ImageEncoder,
     format: ImageFormat,
 ) -> Result<(), ImageError> {
-    encoder.set_exif_metadata(exif(NOTICE)).map_err(|error: UnsupportedError| {
+    encoder.set_exif_metadata(exif()).map_err(|error: UnsupportedError| {
         let kind = UnsupportedErrorKind::GenericFeature(error.to_string());
         ImageError::Unsupported(UnsupportedError::from_format_and_kind(format.into(), kind))
     })?;
@@ -47,19 +46,17 @@ fn write(
 }
 
 /// Exif metadata with one field, `ImageDescription`, which all three formats support.
-fn exif(description: &str) -> Vec<u8> {
-    /// The offset of the text, after the header and a directory of one entry.
-    const TEXT_AT: u32 = 26;
-    let length = description.len() as u32 + 1;
-    let mut exif = b"II\x2a\0".to_vec();
-    exif.extend(8u32.to_le_bytes());
-    exif.extend(1u16.to_le_bytes());
-    exif.extend(0x010e_u16.to_le_bytes());
-    exif.extend(2u16.to_le_bytes());
-    exif.extend(length.to_le_bytes());
-    exif.extend(TEXT_AT.to_le_bytes());
-    exif.extend(0u32.to_le_bytes());
-    exif.extend(description.bytes());
-    exif.push(0);
-    exif
+fn exif() -> Vec<u8> {
+    let length = (NOTICE.len() as u32 + 1).to_le_bytes();
+    let parts: [&[u8]; 6] = [
+        // Numbers are little-endian, and the directory follows at offset 8.
+        b"II\x2a\0\x08\0\0\0",
+        // One entry: a text of this length at offset 26.
+        b"\x01\0\x0e\x01\x02\0",
+        &length,
+        b"\x1a\0\0\0\0\0\0\0",
+        NOTICE.as_bytes(),
+        b"\0",
+    ];
+    parts.concat()
 }

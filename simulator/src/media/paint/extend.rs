@@ -55,14 +55,8 @@ fn continue_outwards(canvas: &mut Canvas, image: &RgbaImage, placed: Area) {
     canvas.change(|x, y, painted| {
         let (x, y) = (x as i64 - placed.x, y as i64 - placed.y);
         let (dx, dy) = (outside(x, placed.width), outside(y, placed.height));
-        if (dx, dy) == (0, 0) {
-            return painted;
-        }
         let distance = ((dx * dx + dy * dy) as f32).sqrt();
         let share = 1.0 - smooth((distance / reach).min(1.0));
-        if share == 0.0 {
-            return painted;
-        }
         mix(painted, small.at(mirrored(x, placed.width), mirrored(y, placed.height)), share)
     });
 }

@@ -12,11 +12,8 @@ pub(crate) const CLIP: &str = "video.";
 /// How much a picture is enlarged while it is shown.
 const ZOOM: f32 = 0.08;
 
-/// A picture that is shown exactly at its time.
-struct Shot {
-    at: Milliseconds,
-    picture: RgbaImage,
-}
+/// A picture, and the time at which exactly it is shown.
+type Shot = (Milliseconds, RgbaImage);
 
 /// What a video shows.
 struct Footage {
@@ -32,16 +29,16 @@ struct Footage {
 /// Renders and encodes a video.
 pub(super) fn encode(picture: &Picture, spec: VideoSpec) -> Result<Vec<u8>, ImageError> {
     let footage = footage(picture);
-    let moments: Vec<_> = footage.shots.iter().map(|shot| shot.at).collect();
+    let moments: Vec<_> = footage.shots.iter().map(|(at, _)| *at).collect();
     video::encode(picture.size, spec, &moments, |time| footage.frame(time, spec.end()))
 }
 
 fn footage(picture: &Picture) -> Footage {
     let mut shots = shots(picture);
-    let first = shots.first().map(|shot| Canvas::of(&shot.picture));
+    let first = shots.first().map(|(_, picture)| Canvas::of(picture));
     let mut canvas = first.unwrap_or_else(|| painting::of(picture));
     if shots.is_empty() {
-        shots.push(Shot { at: 0, picture: canvas.clone().into_image() });
+        shots.push((0, canvas.clone().into_image()));
     }
     let moving = caption::above(&canvas, picture).height.max(0) as u32;
     caption::paint(&mut canvas, picture);
@@ -61,8 +58,7 @@ fn shots(picture: &Picture) -> Vec<Shot> {
         } else {
             Canvas::of(&fit::cover(&image, width, height))
         };
-        let at = ((*at)? * 1000.0).round() as Milliseconds;
-        Some(Shot { at, picture: shown.into_image() })
+        Some((((*at)? * 1000.0).round() as Milliseconds, shown.into_image()))
     });
     shots.collect()
 }
@@ -71,15 +67,15 @@ impl Footage {
     /// The frame at a time of a video that ends at `end`.
     fn frame(&self, time: Milliseconds, end: Milliseconds) -> RgbaImage {
         let mut frame = self.still.clone();
-        let next = self.shots.iter().position(|shot| shot.at > time).unwrap_or(self.shots.len());
-        let Some(shot) = self.shots.get(next.saturating_sub(1)) else { return frame };
+        let next = self.shots.partition_point(|(at, _)| *at <= time);
+        let Some((at, picture)) = self.shots.get(next.saturating_sub(1)) else { return frame };
         let after = self.shots.get(next).filter(|_| next > 0);
-        let span = after.map_or(end, |after| after.at).saturating_sub(shot.at).max(1);
-        let part = time.saturating_sub(shot.at) as f32 / span as f32;
+        let span = after.map_or(end, |(after, _)| *after).saturating_sub(*at).max(1);
+        let part = time.saturating_sub(*at) as f32 / span as f32;
         let zoom = if self.zooms { 1.0 + ZOOM * part } else { 1.0 };
-        lay(&shot.picture, &mut frame, self.moving, zoom, 1.0);
-        if let Some(after) = after {
-            lay(&after.picture, &mut frame, self.moving, 1.0, smooth(part));
+        lay(picture, &mut frame, self.moving, zoom, 1.0);
+        if let Some((_, after)) = after {
+            lay(after, &mut frame, self.moving, 1.0, smooth(part));
         }
         frame
     }

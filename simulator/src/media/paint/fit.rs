@@ -28,11 +28,9 @@ pub(super) fn cover(image: &RgbaImage, width: u32, height: u32) -> RgbaImage {
         (across, rounded(across * h, w).min(down))
     };
     let (x, y) = ((across - kept_across) / 2, (down - kept_down) / 2);
-    let kept = (x as u32, y as u32, kept_across as u32, kept_down as u32);
-    if kept == (0, 0, image.width(), image.height()) {
-        return resize(image, width, height);
-    }
-    resize(&imageops::crop_imm(image, kept.0, kept.1, kept.2, kept.3).to_image(), width, height)
+    let (kept_across, kept_down) = (kept_across as u32, kept_down as u32);
+    let kept = imageops::crop_imm(image, x as u32, y as u32, kept_across, kept_down);
+    resize(&kept.to_image(), width, height)
 }
 
 fn rounded(product: u64, by: u64) -> u64 {

@@ -5,7 +5,7 @@ use image::{DynamicImage, imageops::FilterType};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    canvas::{Canvas, Colour, WHITE, luma, mix},
+    canvas::{Canvas, WHITE, luma, mix},
     noise::speck,
     palette::PALETTES,
     settings::{FinetuneTint, Guidance, Settings},
@@ -34,17 +34,11 @@ fn tint(canvas: &mut Canvas, finetune: &FinetuneTint) {
         return;
     }
     let digest: [u8; 32] = Sha256::digest(finetune.name.as_bytes()).into();
-    let [first, second, ..] = digest;
-    let (dark, light) = hues(first, second);
-    canvas.change(|_, _, colour| mix(colour, mix(dark, light, luma(colour)), share));
-}
-
-fn hues(first: u8, second: u8) -> (Colour, Colour) {
     let palette = |number: u8| &PALETTES[usize::from(number) % PALETTES.len()];
-    (
-        mix(palette(first).zenith, palette(first).near, 0.5),
-        mix(palette(second).horizon, WHITE, 0.25),
-    )
+    let (first, second) = (palette(digest[0]), palette(digest[1]));
+    let dark = mix(first.zenith, first.near, 0.5);
+    let light = mix(second.horizon, WHITE, 0.25);
+    canvas.change(|_, _, colour| mix(colour, mix(dark, light, luma(colour)), share));
 }
 
 /// More guidance strengthens colours and contrast.

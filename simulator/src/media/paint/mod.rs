@@ -7,7 +7,6 @@ mod caption;
 mod cards;
 mod check;
 mod deblur;
-
 mod edit;
 mod encode;
 mod extend;

@@ -17,10 +17,6 @@ pub(super) fn of(picture: &Picture) -> Canvas {
 /// A painting that shows everything in a part of the picture. The rest is black.
 pub(super) fn within(picture: &Picture, area: Area) -> Canvas {
     let mut canvas = Canvas::new(picture.size.0, picture.size.1);
-    // A mask without a white pixel leaves nothing to paint.
-    if area.width <= 0 || area.height <= 0 {
-        return canvas;
-    }
     let mut part = Canvas::new(area.width as u32, area.height as u32);
     paint(&mut part, picture, area.height as f32);
     canvas.lay(&part, area.x, area.y);

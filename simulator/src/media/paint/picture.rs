@@ -6,7 +6,7 @@ use image::{DynamicImage, GrayImage, RgbaImage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{reader, scene::Scene, settings::Settings};
+use super::{reader, scene::Scene, settings::Settings, tables};
 use crate::{
     contract::OperationKind,
     media::{
@@ -29,21 +29,12 @@ pub(crate) enum Format {
 impl Format {
     /// The format of this name in the contract.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "jpeg" => Some(Self::Jpeg),
-            "png" => Some(Self::Png),
-            "webp" => Some(Self::Webp),
-            _ => None,
-        }
+        tables::named(name)
     }
 
+    /// As the media type ends.
     pub(crate) fn extension(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpeg",
-            Self::Png => "png",
-            Self::Webp => "webp",
-            Self::Video(_) => video::EXTENSION,
-        }
+        self.media_type().rsplit('/').next().unwrap_or_default()
     }
 
     pub(crate) fn media_type(self) -> &'static str {
@@ -105,17 +96,6 @@ impl Picture {
     /// What the prompt describes.
     pub(super) fn scene(&self) -> Scene {
         reader::read(&self.prompt)
-    }
-
-    /// The number of characters in the prompt, without spaces.
-    pub(super) fn letters(&self) -> usize {
-        self.prompt.chars().filter(|letter| !letter.is_whitespace()).count()
-    }
-
-    /// The settings as listed in the caption.
-    pub(super) fn facts(&self) -> Vec<String> {
-        let has_image_prompt = self.inputs.iter().any(|input| input.place == "image_prompt");
-        self.settings.facts(has_image_prompt)
     }
 
     /// The image to edit.

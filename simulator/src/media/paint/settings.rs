@@ -126,21 +126,19 @@ impl Settings {
 
     /// The settings as listed in the caption.
     pub(super) fn facts(&self, has_image_prompt: bool) -> Vec<String> {
-        let mut facts = Vec::new();
-        facts.extend(
-            self.finetune.as_ref().map(|tune| format!("LoRA {} at {}", tune.name, tune.strength)),
-        );
-        facts.extend(self.aspect_ratio.clone());
-        facts.extend(self.raw.then(|| "raw".to_owned()));
-        facts.extend(self.guidance.map(|guidance| format!("guidance {}", guidance.value)));
-        facts.extend(
-            self.steps.map(|steps| format!("{steps} step{}", if steps == 1 { "" } else { "s" })),
-        );
-        facts.extend(self.upsampled.then(|| "prompt upsampled".to_owned()));
-        facts.extend(
-            has_image_prompt.then(|| format!("image prompt at {}", self.image_prompt_strength)),
-        );
-        facts.extend(self.mode.as_ref().map(|mode| format!("mode {mode}")));
-        facts
+        let finetune = self.finetune.as_ref();
+        let image_prompt = has_image_prompt.then_some(self.image_prompt_strength);
+        let plural = if self.steps == Some(1) { "" } else { "s" };
+        let facts = [
+            finetune.map(|tune| format!("LoRA {} at {}", tune.name, tune.strength)),
+            self.aspect_ratio.clone(),
+            self.raw.then(|| "raw".to_owned()),
+            self.guidance.map(|guidance| format!("guidance {}", guidance.value)),
+            self.steps.map(|steps| format!("{steps} step{plural}")),
+            self.upsampled.then(|| "prompt upsampled".to_owned()),
+            image_prompt.map(|strength| format!("image prompt at {strength}")),
+            self.mode.as_ref().map(|mode| format!("mode {mode}")),
+        ];
+        facts.into_iter().flatten().collect()
     }
 }

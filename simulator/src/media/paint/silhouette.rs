@@ -110,11 +110,8 @@ impl Silhouette<'_> {
         let sizes = (4..=12).rev().map(|part| tall * part as f32 / 24.0);
         let fits = |size: &f32| {
             let lines = PROSE.wrap(text, *size, wide, LINES);
-            let is_whole = lines.concat().len() + lines.len() > text.len()
-                && lines.iter().all(|line| text.contains(line.as_str()));
-            is_whole
-                && lines.len() as f32 * size * 1.15 < tall
-                && text.split(' ').all(|word| PROSE.width(word, *size) <= wide)
+            // Neither elided nor broken within words.
+            lines.join(" ") == text && lines.len() as f32 * size * 1.15 < tall
         };
         let size = sizes.clone().find(fits).unwrap_or(tall / 6.0);
         let lines = PROSE.wrap(text, size, wide, LINES);

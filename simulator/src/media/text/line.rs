@@ -50,13 +50,11 @@ impl<'a> Line<'a> {
                     let advance = font.h_advance_unscaled(id) * scale(font, size);
                     self.add(Mark::Glyph(font, id, (0.0, 0.0)), advance);
                 }
-                None => self.add_missing(character, size),
+                None => {
+                    self.add(Mark::Missing(character), code_point::width(character, size));
+                }
             }
         }
-    }
-
-    fn add_missing(&mut self, character: char, size: f32) {
-        self.add(Mark::Missing(character), code_point::width(character, size));
     }
 
     pub(super) fn add(&mut self, mark: Mark<'a>, advance: f32) {

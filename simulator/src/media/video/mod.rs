@@ -22,8 +22,6 @@ pub(crate) use self::{
 /// The media type for players.
 pub(crate) const MEDIA_TYPE: &str = "video/webm";
 
-pub(crate) const EXTENSION: &str = "webm";
-
 /// From 0 to 100. A caption needs this much to be sharp.
 const QUALITY: f32 = 75.0;
 
