@@ -38,10 +38,11 @@ fn missing(name: &str, why: &str) -> Vec<Violation> {
 impl Material {
     /// Reads a given video. Its frames become inputs, and its text in the body a summary.
     pub(crate) fn read(checked: &mut Checked, max_pixels: u64) -> Result<Self, Vec<Violation>> {
-        if checked.body["mode"] != "v2v" {
+        let text = |name: &str| checked.body.get(name)?.as_str();
+        if text("mode") != Some("v2v") {
             return Ok(Self { duration: DEFAULT_DURATION, clip: None });
         }
-        let given = VIDEOS.into_iter().find_map(|name| Some((name, checked.body[name].as_str()?)));
+        let given = VIDEOS.into_iter().find_map(|name| Some((name, text(name)?)));
         let Some((name, text)) = given else {
             return Err(missing("video", "`v2v` needs a video"));
         };

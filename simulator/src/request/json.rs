@@ -31,7 +31,7 @@ pub(crate) fn check_limits(document: &[u8]) -> Result<(), String> {
             _ => {
                 let is_end = |byte: &u8| b",:]} \t\r\n".contains(byte);
                 let length = after.iter().position(is_end).unwrap_or(after.len());
-                &after[length..]
+                after.get(length..).unwrap_or_default()
             }
         };
         values += 1;
@@ -51,5 +51,6 @@ fn string(document: &[u8]) -> (&[u8], &[u8]) {
         ends
     };
     let length = document.iter().position(is_end).unwrap_or(document.len());
-    (&document[..length], document.get(length + 1..).unwrap_or_default())
+    let (text, end) = document.split_at(length);
+    (text, end.get(1..).unwrap_or_default())
 }
