@@ -5,10 +5,8 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use crate::{
     args::globals::Globals,
     failure::{Failure, Remedy},
-    history::{Destination, Entry, History, Kept},
-    output::Output,
-    output::reference_json,
-    plan::Planned,
+    history::{Entry, History, Kept},
+    output::{Output, reference_json},
     process::Process,
     sanitize::quoted,
     settings::{Settings, flag, names::Name},
@@ -37,7 +35,7 @@ impl Context {
         settings: Settings,
         program: Option<&OsString>,
     ) -> Self {
-        let output = Output::new(process, &globals);
+        let output = Output::new(process, globals.json, globals.quiet, globals.verbose);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
         Self { globals, output, settings, program }
@@ -66,15 +64,8 @@ impl Context {
     }
 
     /// Opens the history for these submissions. `None` if they are not to be recorded.
-    pub async fn history(&self, planned: &[Planned]) -> Result<Option<History>, Failure> {
-        if !self.records()? {
-            return Ok(None);
-        }
-        let directory = &self.process().directory;
-        let kept = planned.iter().enumerate().map(|(index, planned)| {
-            Kept::new(planned.prompt(), Destination::of(&planned.target, directory), index)
-        });
-        Ok(Some(History::open(&self.output, kept.collect()).await?))
+    pub async fn history(&self, kept: Vec<Kept>) -> Result<Option<History>, Failure> {
+        Ok(if self.records()? { Some(History::open(&self.output, kept).await?) } else { None })
     }
 
     /// Whether this command writes to the history. Simulated tasks end with their command.

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::{
-    args::model,
     history,
     jobs::{self, Defaults, Format},
+    models,
     paint::Paint,
     report, sanitize, settings,
 };
@@ -33,7 +33,7 @@ pub const FORMATS: [&str; 3] = Format::NAMES;
 
 /// Reads a job file. The error is what `kiln` prints.
 pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
-    let (Some(format), Some(model)) = (Format::named(format), model::find("gen-2-pro")) else {
+    let (Some(format), Some(model)) = (Format::named(format), models::find("gen-2-pro")) else {
         return Ok(Vec::new());
     };
     let target = jobs::DEFAULT_TARGET.to_owned();

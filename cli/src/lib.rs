@@ -14,6 +14,7 @@ mod context;
 mod directory;
 mod exit;
 mod failure;
+mod finish;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -26,8 +27,10 @@ mod json;
 mod keyring;
 mod live;
 mod make;
+mod models;
 mod output;
 mod paint;
+mod parse;
 mod plan;
 mod plausible;
 mod preview;
@@ -49,7 +52,6 @@ mod tls;
 mod trace;
 mod usage;
 mod wait;
-mod webhook_secret;
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc, time::Duration};
 
@@ -58,7 +60,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     args::globals::Globals, context::Context, exit::Exit, failure::Failure, process::Process,
-    settings::Settings,
+    settings::Settings, usage::before,
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
@@ -80,18 +82,18 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             let failure = Failure::other("could not start the async runtime", &error);
-            end(&process, Err(failure), args::before::json(&arguments)).into()
+            end(&process, Err(failure), before::json(&arguments)).into()
         }
     }
 }
 
 /// Runs a command line, whose first word is the name of the program, and returns the exit code.
 pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
-    let arguments = args::before::join_booleans(arguments);
-    let arguments = args::before::fill_models(arguments);
-    let arguments = args::before::spell_help(arguments);
-    let json = args::before::json(&arguments);
-    let settings = Settings::load(&process, args::before::profile(&arguments));
+    let arguments = before::join_booleans(arguments);
+    let arguments = before::fill_models(arguments);
+    let arguments = before::spell_help(arguments);
+    let json = before::json(&arguments);
+    let settings = Settings::load(&process, before::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);
     let outcome = match usage::parse(&arguments, model) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,

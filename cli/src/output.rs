@@ -8,7 +8,6 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    args::globals::Globals,
     failure::Failure,
     json,
     paint::{PATH, WARNING},
@@ -30,10 +29,11 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn new(process: Arc<Process>, globals: &Globals) -> Self {
-        let is_silent = globals.json || globals.quiet || globals.verbose > 0;
+    /// `json`, `quiet` and `verbosity` are the global options.
+    pub fn new(process: Arc<Process>, json: bool, quiet: bool, verbosity: u8) -> Self {
+        let is_silent = json || quiet || verbosity > 0;
         let spins = !is_silent && process.stderr.is_terminal;
-        Self { process, json: globals.json, quiet: globals.quiet, spins }
+        Self { process, json, quiet, spins }
     }
 
     /// Reports a problem that does not stop the command.

@@ -1,21 +1,26 @@
 //! The pictures of a command: the request and the target of each. Everything is checked here,
 //! before anything is sent.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use clap::ArgMatches;
 
 use crate::{
     args::{
+        output,
         prompt::PROMPT,
         request,
         several::{self, MOST, SEED},
+        size, webhook_secret,
     },
     context::Context,
     failure::Failure,
-    make, plausible,
+    history::{Destination, Kept},
+    plausible,
     target::{Known, Place, Target},
-    webhook_secret,
 };
 use imagekiln::Request;
 
@@ -39,10 +44,10 @@ pub fn plan(
     prompts: &[String],
     matches: &ArgMatches,
 ) -> Result<Vec<Planned>, Failure> {
-    let target = make::target(context, matches)?;
-    let base = webhook_secret::set(context, base, matches)?;
-    let base = context.settings.with_size(base);
-    let base = make::with_format(context, base, matches, &target)?;
+    let target = output::target(&context.settings, matches)?;
+    let base = webhook_secret::set(&context.output, base, matches)?;
+    let base = size::or_default(base, context.settings.size());
+    let base = output::with_format(&context.output, base, matches, &target)?;
     let seeds = several::seeds(matches)?;
     let count = seeds.len().saturating_mul(prompts.len().max(1));
     if count > MOST {
@@ -109,6 +114,14 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
         planned.target = target;
     }
     Ok(())
+}
+
+/// What the history keeps of each picture of a command in a working directory.
+pub fn kept(planned: &[Planned], directory: &Path) -> Vec<Kept> {
+    let kept = planned.iter().enumerate().map(|(index, planned)| {
+        Kept::new(planned.prompt(), Destination::of(&planned.target, directory), index)
+    });
+    kept.collect()
 }
 
 /// Checks that the pictures can be saved to their targets, so that none is paid for in vain.

@@ -1,5 +1,6 @@
 //! Parses the command line and reports its errors.
 
+pub mod before;
 mod hints;
 
 use std::ffi::OsString;
@@ -11,9 +12,9 @@ use clap::{
 };
 
 use crate::{
-    args::{before, grammar, model},
-    commands::{by_task, generate::DEFAULT_MODEL, run, submit},
+    commands::{by_task, grammar, run, submit},
     failure::Failure,
+    models,
     paint::ERROR,
 };
 use imagekiln::Operation;
@@ -32,9 +33,9 @@ pub fn parse(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
 ) -> Result<ArgMatches, Stop> {
-    let default = || Stop::Wrong(unknown(DEFAULT_MODEL));
+    let default = || Stop::Wrong(unknown_model(models::DEFAULT));
     let model = model(arguments, configured).ok_or_else(default)?;
-    if let Some(name) = named_model(arguments).filter(|name| model::find(name).is_none()) {
+    if let Some(name) = named_model(arguments).filter(|name| models::find(name).is_none()) {
         // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name)));
     }
@@ -52,7 +53,7 @@ pub fn parse(
         ErrorKind::UnknownArgument => {
             let command = named_command(arguments).unwrap_or_default();
             let model = match (has_models(command), by_task::find(command)) {
-                (true, _) => before::words(arguments).nth(1).and_then(model::find),
+                (true, _) => before::words(arguments).nth(1).and_then(models::find),
                 (_, Some(task)) => Some(task.model(model)),
                 _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
@@ -68,8 +69,8 @@ pub fn model(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
 ) -> Option<&'static Operation> {
-    let named = named_model(arguments).and_then(model::find);
-    named.or(configured).or_else(|| model::find(DEFAULT_MODEL))
+    let named = named_model(arguments).and_then(models::find);
+    named.or(configured).or_else(|| models::find(models::DEFAULT))
 }
 
 /// `kiln batch` accepts several models; its flags are the fields of the first one.
@@ -87,39 +88,11 @@ fn has_models(command: &str) -> bool {
     command == run::NAME || command == submit::NAME
 }
 
-/// The message for an unknown model, with the similar names that clap finds among the models of
-/// `run`.
-pub fn unknown_model(name: &str) -> StyledStr {
-    let default = model::find(DEFAULT_MODEL);
-    let parsed =
-        default.map(|it| grammar(it, &|_| false).try_get_matches_from(["kiln", run::NAME, name]));
-    let suggested = parsed
-        .and_then(Result::err)
-        .map(|error| texts(&error, ContextKind::SuggestedSubcommand))
-        .unwrap_or_default();
-    // clap puts the best match last. Paths and ids are other names of the same models.
-    let names =
-        suggested.iter().rev().filter(|name| model::models().any(|model| model.name == **name));
-    let similar: Vec<String> = names.take(3).map(|name| format!("'{name}'")).collect();
-    let tip = if similar.is_empty() {
-        String::new()
-    } else {
-        format!("  tip: similar models are {}\n", similar.join(", "))
-    };
-    let example = model::models().find_map(model::example_name).unwrap_or_default();
-    let finetuned = if name.contains("finetune") {
-        format!("  tip: a fine-tuned base model is written like '{example}'\n")
-    } else {
-        String::new()
-    };
-    let tips = format!("\n\n{tip}{finetuned}  tip: `kiln models` lists all models");
-    let mut text = unknown(name);
-    text.push_str(&tips);
-    text
-}
-
-fn unknown(name: &str) -> StyledStr {
-    format!("{ERROR}error:{ERROR:#} unknown model '{name}'").into()
+/// The message about an unknown model, with tips.
+fn unknown_model(name: &str) -> StyledStr {
+    let (message, tips) = models::unknown(name);
+    let tips: String = tips.iter().map(|tip| format!("\n  tip: {tip}")).collect();
+    format!("{ERROR}error:{ERROR:#} {message}\n{tips}").into()
 }
 
 pub fn texts(error: &clap::Error, kind: ContextKind) -> Vec<String> {

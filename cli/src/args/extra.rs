@@ -8,7 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::completion::values;
+use crate::args::completers;
 
 /// The name of a field and the text it is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn args() -> [Arg; 2] {
         ),
         option("extra-image")
             .value_name("NAME=IMAGE")
-            .add(values::image_of_field())
+            .add(completers::image_of_field())
             .help("Send an image field that the contract does not list"),
     ]
 }

@@ -1,4 +1,5 @@
-//! Flag names of the contract's fields, kept distinct from the program's own flags.
+//! Flag names and ids of the contract's fields, kept distinct from those of the program's own
+//! options.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +19,21 @@ pub fn taken(command: &Command) -> BTreeSet<String> {
     let globals = Globals::augment_args(Command::new("globals"));
     let own = command.get_arguments().chain(globals.get_arguments());
     own.filter_map(|arg| arg.get_long()).chain(["help", "version"]).map(str::to_owned).collect()
+}
+
+/// Whether this is the id of a field or a path parameter.
+pub fn is_of_request(id: &str) -> bool {
+    id.starts_with("field ") || id.starts_with("parameter ")
+}
+
+/// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
+pub fn field_id(name: &str) -> String {
+    format!("field {name}")
+}
+
+/// The id of a path parameter among the matches.
+pub fn parameter_id(name: &str) -> String {
+    format!("parameter {name}")
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueHint};
 
-use super::value::duration;
-use crate::completion::values;
+use super::completers;
+use crate::parse::duration;
 
 /// The global options.
 #[derive(Debug, Clone, Args)]
@@ -21,7 +21,7 @@ pub struct Globals {
     pub json: bool,
     /// Use the key and the settings of this profile; KILN_PROFILE does the same
     #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
-    #[arg(add = values::profiles())]
+    #[arg(add = completers::profiles())]
     pub profile: Option<String>,
     /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
     /// [default: 10m]

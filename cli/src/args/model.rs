@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::ValueParser, value_parser};
 
-use super::{extra, flag, numbered, several, size, value::Offered};
-use crate::webhook_secret;
-use imagekiln::{Field, FieldKind, Operation, PathParameter, operations};
+use super::{extra, flag, several, size, value::Offered, webhook_secret};
+use crate::models::{models, summary};
+use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
 const SHORT: [&str; 13] = [
@@ -24,45 +24,6 @@ const SHORT: [&str; 13] = [
     "output_format",
     "seed",
 ];
-
-/// The operations that create a task.
-pub fn models() -> impl Iterator<Item = &'static Operation> {
-    operations().iter().filter(|operation| operation.submits)
-}
-
-/// Finds a model by its name, path or id.
-pub fn find(name: &str) -> Option<&'static Operation> {
-    imagekiln::find_operation(name).filter(|operation| operation.submits)
-}
-
-/// A model whose name has a path parameter, and the value of the parameter in a complete name.
-#[derive(Debug, PartialEq)]
-pub struct Filled<'a> {
-    pub model: &'static Operation,
-    pub parameter: &'static PathParameter,
-    pub value: &'a str,
-}
-
-/// Finds the model of a name such as `gen-2-klein-9b-kv-finetuned`, which is that of
-/// `{base_model}-finetuned` with the base model `gen-2-klein-9b-kv`.
-pub fn fill(name: &str) -> Option<Filled<'_>> {
-    let name = name.strip_prefix("/v1/").unwrap_or(name);
-    if find(name).is_some() {
-        return None;
-    }
-    models().find_map(|model| {
-        let [parameter] = model.path_parameters else { return None };
-        let (before, after) = model.name.split_once(&format!("{{{}}}", parameter.name))?;
-        let value = name.strip_prefix(before)?.strip_suffix(after)?;
-        value.starts_with(parameter.prefix?).then_some(Filled { model, parameter, value })
-    })
-}
-
-/// A complete name of a model whose name has a path parameter, for help.
-pub fn example_name(model: &Operation) -> Option<String> {
-    let [parameter] = model.path_parameters else { return None };
-    Some(model.name.replace(&format!("{{{}}}", parameter.name), parameter.example))
-}
 
 /// A subcommand for each model, for `kiln run` and `kiln submit`. Those that are not `used` have no
 /// flags, because the flags of all models take milliseconds.
@@ -85,15 +46,6 @@ fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Com
         .before_help(description(model))
         .after_help(format!("`{model} --help` lists all fields. {IMAGE}"))
         .after_long_help(notes(model, IMAGE))
-}
-
-/// A one-line summary of a model.
-pub fn summary(model: &Operation) -> String {
-    if model.deprecated && !model.summary.to_lowercase().contains("deprecated") {
-        format!("{} (deprecated)", model.summary)
-    } else {
-        model.summary.to_owned()
-    }
 }
 
 /// The name and description of a model.
@@ -149,27 +101,12 @@ pub fn notes(model: &Operation, image: &str) -> String {
     notes.join("\n")
 }
 
-/// Whether this is the id of a field or a path parameter.
-pub fn is_of_request(id: &str) -> bool {
-    id.starts_with("field ") || id.starts_with("parameter ")
-}
-
-/// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
-pub fn field_id(name: &str) -> String {
-    format!("field {name}")
-}
-
-/// The id of a path parameter among the matches.
-pub fn parameter_id(name: &str) -> String {
-    format!("parameter {name}")
-}
-
 fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Arg {
-    let arg = Arg::new(field_id(field.name))
+    let arg = Arg::new(flag::field_id(field.name))
         .help(help(model, field))
         .help_heading("Fields")
         .hide_short_help(!field.required && !SHORT.contains(&field.name))
-        .hide(numbered::first(model, field).is_some())
+        .hide(first_of(model, field).is_some())
         .hide_possible_values(true)
         .allow_negative_numbers(true);
     let arg = with_flag(arg, field.name, flag);
@@ -197,7 +134,7 @@ fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Ar
 }
 
 fn parameter_arg(parameter: &'static PathParameter, flag: &str) -> Arg {
-    let arg = Arg::new(parameter_id(parameter.name))
+    let arg = Arg::new(flag::parameter_id(parameter.name))
         .help(format!("{} [required]", parameter.description))
         .help_heading("Path")
         .value_name("NAME");
@@ -243,7 +180,7 @@ fn value_name(field: &Field) -> &'static str {
 
 fn help(model: &'static Operation, field: &'static Field) -> String {
     let mut text = field.description.to_owned();
-    if let Some((second, last)) = numbered::others(model, field) {
+    if let Some((second, last)) = later_flags(model, field) {
         text += &format!(" --{second} to --{last} are more of them.");
     }
     if field.required {
@@ -253,4 +190,23 @@ fn help(model: &'static Operation, field: &'static Field) -> String {
         "" => text,
         limits => format!("{text} [{limits}]"),
     }
+}
+
+/// The image field that `field` continues: `input_image` for `input_image_2`. Help shows image
+/// fields that differ only in their number in one line.
+fn first_of(model: &'static Operation, field: &Field) -> Option<&'static Field> {
+    let (name, number) = field.name.rsplit_once('_')?;
+    number.parse::<u32>().ok()?;
+    let is_image = |field: &Field| matches!(field.kind, FieldKind::Image { .. });
+    model.field(name).filter(|first| is_image(first) && is_image(field))
+}
+
+/// The flags of the second and the last field that continue `field`.
+fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, String)> {
+    let continues =
+        |other: &&Field| first_of(model, other).is_some_and(|one| one.name == field.name);
+    let mut flags = model.fields.iter().filter(continues).map(|field| field.name.replace('_', "-"));
+    let second = flags.next()?;
+    let last = flags.next_back().unwrap_or_else(|| second.clone());
+    Some((second, last))
 }

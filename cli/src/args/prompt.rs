@@ -9,7 +9,7 @@ use std::{
 use clap::{Arg, ArgMatches};
 
 use super::image::{Images, looks_like_an_image};
-use crate::{completion::values, failure::Failure, sanitize::one_line};
+use crate::{args::completers, failure::Failure, sanitize::one_line};
 
 /// The field, and the id of the argument.
 pub const PROMPT: &str = "prompt";
@@ -21,7 +21,7 @@ pub fn arg(help: &str) -> Arg {
     Arg::new(PROMPT)
         .value_name("PROMPT")
         .required(true)
-        .add(values::prompt())
+        .add(completers::prompt())
         .help(format!("{help}: text, `-` for standard input, or `@FILE`; `@@` is a literal `@`"))
 }
 

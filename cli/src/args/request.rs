@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::{
     extra::Setting,
+    flag,
     image::{self, Images},
-    model, several, size, value,
+    several, size, value,
 };
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
@@ -21,7 +22,7 @@ pub fn from_flags(
 ) -> Result<Request, Failure> {
     let mut request = Request::new(model);
     for parameter in model.path_parameters {
-        if let Some(text) = get::<String>(matches, &model::parameter_id(parameter.name)) {
+        if let Some(text) = get::<String>(matches, &flag::parameter_id(parameter.name)) {
             request = request.parameter(parameter.name, text);
         }
     }
@@ -29,7 +30,7 @@ pub fn from_flags(
         if field.name == several::SEED && several::has_list(matches) {
             continue;
         }
-        let id = model::field_id(field.name);
+        let id = flag::field_id(field.name);
         request = match field.kind {
             FieldKind::Image { .. } => match get::<OsString>(matches, &id) {
                 Some(given) => request.image(field.name, images.read(given)?),
@@ -68,7 +69,7 @@ fn list(
     matches: &ArgMatches,
     images: &mut Images<'_>,
 ) -> Result<Request, Failure> {
-    let id = model::field_id(field.name);
+    let id = flag::field_id(field.name);
     if !matches.try_contains_id(&id).unwrap_or_default() {
         return Ok(request);
     }
@@ -85,7 +86,7 @@ fn list(
 /// The text that a field is set to, by its flag or by `--extra`.
 pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
     let extra = settings(matches, "extra").find(|setting| setting.name == field);
-    get::<String>(matches, &model::field_id(field))
+    get::<String>(matches, &flag::field_id(field))
         .map(String::as_str)
         .or_else(|| extra?.value.to_str())
 }

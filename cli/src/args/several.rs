@@ -2,8 +2,8 @@
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::{model, seeds};
-use crate::failure::Failure;
+use super::flag;
+use crate::{failure::Failure, parse};
 
 /// The field of the contract that makes pictures of the same request differ.
 pub const SEED: &str = "seed";
@@ -26,7 +26,7 @@ pub fn arg() -> Arg {
 
 /// Says that `--seed` of a command with `-n` takes several seeds.
 pub fn describe_seed(command: Command) -> Command {
-    let id = model::field_id(SEED);
+    let id = flag::field_id(SEED);
     let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
     if !has(COUNT) || !has(&id) {
         return command;
@@ -63,7 +63,7 @@ fn list(matches: &ArgMatches) -> Result<Option<Vec<i64>>, Failure> {
         return Ok(None);
     }
     let text = seed(matches).unwrap_or_default();
-    let seeds = seeds::parse(text).map_err(|problem| {
+    let seeds = parse::seeds(text).map_err(|problem| {
         Failure::usage(format!("invalid --seed `{text}`: {problem}")).advise("nothing was sent")
     })?;
     Ok(Some(seeds))
@@ -74,5 +74,5 @@ fn is_list(text: &str) -> bool {
 }
 
 fn seed(matches: &ArgMatches) -> Option<&str> {
-    matches.try_get_one::<String>(&model::field_id(SEED)).ok().flatten().map(String::as_str)
+    matches.try_get_one::<String>(&flag::field_id(SEED)).ok().flatten().map(String::as_str)
 }

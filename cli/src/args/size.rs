@@ -2,11 +2,11 @@
 
 use clap::{Arg, ArgMatches};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, parse};
 use imagekiln::{Operation, Request};
 
 /// The fields that the option sets.
-pub const FIELDS: [&str; 2] = ["width", "height"];
+const FIELDS: [&str; 2] = ["width", "height"];
 
 /// The id of the option.
 pub const SIZE: &str = "size";
@@ -17,17 +17,8 @@ pub fn arg() -> Arg {
         .long(SIZE)
         .short('s')
         .value_name("WIDTHxHEIGHT")
-        .value_parser(parse)
+        .value_parser(parse::size)
         .help("The size in pixels, such as 1024x768: sets the fields width and height")
-}
-
-/// Reads a width and a height.
-pub fn parse(text: &str) -> Result<[u32; 2], String> {
-    let sides = text.split_once(['x', 'X', '\u{d7}']);
-    let sides = sides.and_then(|(width, height)| {
-        Some([width.trim().parse().ok()?, height.trim().parse().ok()?])
-    });
-    sides.ok_or_else(|| "give a width and a height in pixels, such as 1024x768".to_owned())
 }
 
 /// Whether a model may have a width and a height.
@@ -52,23 +43,20 @@ pub fn set(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     Ok(with_sides(request, *sides))
 }
 
-/// Sets the two fields.
-pub fn with_sides(request: Request, sides: [u32; 2]) -> Request {
-    let fields = FIELDS.into_iter().zip(sides);
-    fields.fold(request, |request, (name, side)| request.field(name, side))
+/// Sets the default size, if the model has one and the request does not set it.
+pub fn or_default(request: Request, default: Option<[u32; 2]>) -> Request {
+    let model = request.operation();
+    let decides = ["width", "height", "aspect_ratio"];
+    let applies = FIELDS.iter().all(|name| model.field(name).is_some())
+        && !decides.iter().any(|name| request.has_field(name));
+    match default.filter(|_| applies) {
+        Some(sides) => with_sides(request, sides),
+        None => request,
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::parse;
-
-    #[test]
-    fn a_size_has_two_sides() {
-        for text in ["1024x768", "1024X768", "1024 x 768"] {
-            assert_eq!(parse(text), Ok([1024, 768]), "{text}");
-        }
-        for text in ["1024", "1024x", "x768", "1024*768", "-1x5", "1.5x2", ""] {
-            assert!(parse(text).is_err(), "{text}");
-        }
-    }
+/// Sets the two fields.
+fn with_sides(request: Request, sides: [u32; 2]) -> Request {
+    let fields = FIELDS.into_iter().zip(sides);
+    fields.fold(request, |request, (name, side)| request.field(name, side))
 }

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 
-use crate::{completion::script, context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure};
 
 pub const NAME: &str = "completions";
 
@@ -34,4 +34,16 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell given"))?;
     let written = context.process().line_on_stdout(script(shell).trim_end());
     written.map_err(|error| Failure::file("could not write to standard output", error))
+}
+
+/// The script that registers the completion. It finds `kiln` in PATH each time, so it works after
+/// an upgrade, and runs nothing of the working directory.
+fn script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Elvish => include_str!("completions/kiln.elv"),
+        Shell::Fish => include_str!("completions/kiln.fish"),
+        Shell::PowerShell => include_str!("completions/kiln.ps1"),
+        Shell::Zsh => include_str!("completions/kiln.zsh"),
+        _ => include_str!("completions/kiln.bash"),
+    }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
-use super::generate::{any_model, chosen, default_model, of_model, with_prompt};
+use super::chosen_model::{any_model, chosen, default_model, of_model, with_prompt};
 use crate::{
     args::{
         image::Images,

@@ -7,13 +7,8 @@ use std::{
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
-use super::{generate::DEFAULT_MODEL, run, submit};
-use crate::{
-    args::{grammar, model},
-    context::Context,
-    failure::Failure,
-    output::write_failed,
-};
+use super::{grammar, run, submit};
+use crate::{context::Context, failure::Failure, models, output::write_failed};
 
 pub const NAME: &str = "man";
 
@@ -54,7 +49,8 @@ fn write(directory: &Path, command: Command) -> io::Result<()> {
 
 /// The whole grammar, with names that can be those of files.
 fn grammar_with_plain_names() -> Result<Command, Failure> {
-    let default = model::find(DEFAULT_MODEL).ok_or_else(|| Failure::usage("no default model"))?;
+    let default =
+        models::find(models::DEFAULT).ok_or_else(|| Failure::usage("no default model"))?;
     let mut command = grammar(default, &|_| true);
     for name in [run::NAME, submit::NAME] {
         command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
@@ -66,7 +62,7 @@ fn grammar_with_plain_names() -> Result<Command, Failure> {
 fn with_plain_name(command: Command) -> Command {
     let name = command.get_name();
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
-    match model::find(name).filter(|_| !is_plain) {
+    match models::find(name).filter(|_| !is_plain) {
         Some(model) => command.name(model.id).alias(None::<&'static str>),
         None => command,
     }

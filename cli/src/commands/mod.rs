@@ -1,4 +1,5 @@
-//! The commands, one per file: their arguments and what they do.
+//! The commands, one per file: their arguments and what they do. Here is the grammar of all. Its
+//! static part is defined in the commands; the flags of the models are built from the contract.
 
 #[cfg(feature = "batch")]
 pub mod batch;
@@ -6,6 +7,7 @@ pub mod batch;
 #[path = "without_batch.rs"]
 pub mod batch;
 pub mod by_task;
+pub mod chosen_model;
 pub mod completions;
 pub mod config;
 pub mod doctor;
@@ -23,9 +25,76 @@ pub mod submit;
 pub mod task;
 pub mod webhook;
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Args, Command};
 
-use crate::{context::Context, exit::Exit, failure::Failure};
+use crate::{
+    args::{globals::Globals, model},
+    context::Context,
+    exit::{self, Exit},
+    failure::Failure,
+};
+use imagekiln::Operation;
+
+/// The commands that are spelled as flags, too.
+pub const HELP: &str = "help";
+pub const VERSION: &str = "version";
+
+const EXAMPLES: &str = "\
+Examples:
+  kiln --simulate generate \"a red fox\" -o fox.png
+  kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
+
+/// The whole grammar. `chosen` is the model of `generate`, `edit` and the commands by task. `used`
+/// are the models of `run` and `submit` that need flags.
+pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
+    // `augment_args` sets a description, which `about` replaces.
+    Globals::augment_args(Command::new("kiln"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Generate and edit pictures with an asynchronous image generation service")
+        .after_help(format!(
+            "{EXAMPLES}\n\n`kiln --help` lists all options, the settings and the exit codes, and\n\
+             `kiln help COMMAND` everything about a command."
+        ))
+        .after_long_help(format!(
+            "{EXAMPLES}\n\n\
+             Settings come from flags, the environment and config.toml, in this order; see\n\
+             `kiln config --help`. An API key and a base URL are required: `kiln login`,\n\
+             IMAGEKILN_API_KEY or IMAGEKILN_API_KEY_FILE, and IMAGEKILN_BASE_URL.\n\
+             IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
+             IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
+             IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
+             signing secret, for requests that do not set their own.\n\
+             IMAGEKILN_ALLOW_HTTP=1 allows http:// URLs on other machines.\n\n{}",
+            exit::table()
+        ))
+        .max_term_width(120)
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands([generate::command(chosen), edit::command(chosen)])
+        .subcommands(by_task::commands(chosen))
+        .subcommands([
+            run::command(used),
+            submit::command(used),
+            batch::command(chosen),
+            task::command(),
+            resume::command(),
+            history::command(),
+            webhook::command(),
+            models::command(),
+            simulate::command(),
+            login::command(),
+            logout::command(),
+            config::command(),
+            doctor::command(),
+            completions::command(),
+            man::command(),
+            Command::new(HELP)
+                .about("Print this help, or everything about a command")
+                .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
+            Command::new(VERSION).about("Print the version"),
+        ])
+}
 
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {

@@ -10,9 +10,9 @@ use crate::{
     context::Context,
     exit::Exit,
     failure::{Failure, Left, settle},
+    finish,
     history::{self, Entry, History, list},
     interrupt::Interrupts,
-    make,
     output::reference_json,
     seeing::{self, Seeing},
     session::Session,
@@ -143,7 +143,7 @@ async fn finish(
 ) -> (Task, u64, Result<Saved, Failure>) {
     let target = entry.kept.destination.target(&context.process().directory);
     let saved = match target.check(context.output.json, &context.process().stdout) {
-        Ok(()) => make::finish(&context, &session, &task, &target, &interrupts).await,
+        Ok(()) => finish::finish(&context, &session, &task, &target, &interrupts).await,
         Err(failure) => Err(failure.after_payment(task.reference())),
     };
     let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&entry)));

@@ -3,10 +3,10 @@
 use clap::{ArgMatches, Command};
 
 use crate::{
-    args::{image::Images, model, request, several, size},
+    args::{image::Images, model, output, request, several, size, webhook_secret},
     context::Context,
     failure::Failure,
-    make, preview, seeing, webhook_secret,
+    make, models, preview, seeing,
 };
 use imagekiln::Request;
 
@@ -27,7 +27,7 @@ pub fn command(used: model::Used<'_>) -> Command {
         .subcommands(model::subcommands(
             used,
             &[
-                &make::output_args()[..],
+                &output::args()[..],
                 &seeing::args(),
                 &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
             ]
@@ -57,6 +57,6 @@ pub fn request<'a>(
 ) -> Result<(Request, &'a ArgMatches), Failure> {
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
     let model =
-        model::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
+        models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
     Ok((request::from_flags(model, matches, &mut Images::of(context.process()))?, matches))
 }

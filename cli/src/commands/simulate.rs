@@ -15,8 +15,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::json;
 
 use crate::{
-    args::value::duration, context::Context, exit::Exit, failure::Failure, interrupt::Interrupts,
-    session,
+    context::Context, exit::Exit, failure::Failure, interrupt::Interrupts, parse::duration, session,
 };
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,

@@ -5,18 +5,16 @@ use clap::{ArgMatches, Command};
 
 use super::run;
 use crate::{
-    args::{model, size},
+    args::{model, output, size, webhook_secret},
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
-    make,
     output::task_json,
-    plan::{Planned, check_targets, plan},
+    plan::{Planned, check_targets, kept, plan},
     preview,
     session::Session,
     submission,
     target::Place,
-    webhook_secret,
 };
 
 pub const NAME: &str = "submit";
@@ -32,8 +30,7 @@ pub fn command(used: model::Used<'_>) -> Command {
         .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
         .subcommands(model::subcommands(
             used,
-            &[&make::output_args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]]
-                .concat(),
+            &[&output::args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]].concat(),
         ))
 }
 
@@ -49,7 +46,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;
-    let history = context.history(&planned).await?;
+    let history = context.history(kept(&planned, &context.process().directory)).await?;
     let Some(Planned { request, target, .. }) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };

@@ -11,12 +11,15 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
 use crate::{
-    completion::values::{self, Submissions},
+    args::{
+        completers::{self, Submissions},
+        output,
+    },
     context::Context,
     failure::Failure,
+    finish::finish,
     history::Entry,
     interrupt::Interrupts,
-    make,
     output::reference_json,
     seeing::{self, Seeing},
     session::Session,
@@ -32,7 +35,7 @@ pub fn command() -> Command {
         Arg::new("ref")
             .value_name("REF")
             .required(true)
-            .add(values::submissions(Submissions::UnfinishedFirst))
+            .add(completers::submissions(Submissions::UnfinishedFirst))
             .help(
                 "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
                  output of `kiln submit`, `-` for standard input, or the JSON itself",
@@ -47,19 +50,19 @@ pub fn command() -> Command {
         .subcommands([
             Command::new("status")
                 .about("Poll once and print the status; the exit code is 0 for every status")
-                .arg(reference().add(values::submissions(Submissions::Any))),
+                .arg(reference().add(completers::submissions(Submissions::Any))),
             Command::new("wait").about("Wait for the final status").arg(reference()),
             Command::new("save")
                 .about("Wait and save the picture, to the target of its submission or to --output")
                 .arg(reference())
-                .args(make::output_args())
+                .args(output::args())
                 .args(seeing::args()),
             Command::new("list").about("List the unfinished submissions, newest first"),
             Command::new("dismiss")
                 .about("Remove submissions from the unfinished ones; sends nothing")
                 .arg(
                     reference()
-                        .add(values::submissions(Submissions::Unfinished))
+                        .add(completers::submissions(Submissions::Unfinished))
                         .action(ArgAction::Append)
                         .num_args(1..)
                         .help("@last, @ and a number of `kiln history`, an id or its beginning"),
@@ -129,12 +132,12 @@ async fn save(
     (task, entry): (&Task, Option<&Entry>),
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let has_output = matches.contains_id(make::OUTPUT);
+    let has_output = matches.contains_id(output::OUTPUT);
     let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
     let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
     let target = match unsaved.and_then(|entry| remembered(context, entry, matches)) {
         Some(target) => target,
-        None => filled(make::target(context, matches)?, task)?,
+        None => filled(output::target(&context.settings, matches)?, task)?,
     };
     let with_command = |failure| context.with_resume_command(failure, Some(&target), entry);
     let seeing = target
@@ -142,7 +145,7 @@ async fn save(
         .and_then(|()| Seeing::of(context, matches, Some(&target)))
         .map_err(|failure| with_command(failure.after_payment(task.reference())))?;
     let interrupts = Interrupts::listen(context.process())?;
-    let saved = make::finish(context, session, task, &target, &interrupts).await;
+    let saved = finish(context, session, task, &target, &interrupts).await;
     let saved = saved.map_err(with_command)?;
     let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, task, about).await
@@ -159,7 +162,7 @@ fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<
     let destination = &entry.kept.destination;
     destination.output()?;
     let target = destination.target(&context.process().directory);
-    let [overwrite, mkdir] = make::flags(matches);
+    let [overwrite, mkdir] = output::flags(matches);
     Some(Target {
         overwrite: target.overwrite || overwrite,
         mkdir: target.mkdir || mkdir,

@@ -6,11 +6,11 @@ use clap::{Arg, Command};
 use clap_complete::engine;
 
 use crate::{
-    args::{before, grammar},
+    commands::grammar,
     process::Process,
     sanitize::printable,
     settings::Settings,
-    usage,
+    usage::{self, before},
 };
 
 /// A word that may follow.

@@ -7,7 +7,6 @@
 
 mod candidates;
 mod shell;
-pub mod values;
 mod words;
 
 use std::{
@@ -17,7 +16,6 @@ use std::{
 
 use clap_complete::Shell;
 
-pub use self::shell::script;
 use crate::{exit::Exit, process::Process};
 
 /// The command that the scripts run. Users have installed scripts of earlier versions, so its

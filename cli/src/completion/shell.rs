@@ -7,18 +7,6 @@ use super::{
     words::{quoted, split, unquote},
 };
 
-/// The script that registers the completion. It finds `kiln` in PATH each time, so it works after
-/// an upgrade, and runs nothing of the working directory.
-pub fn script(shell: Shell) -> &'static str {
-    match shell {
-        Shell::Elvish => include_str!("scripts/kiln.elv"),
-        Shell::Fish => include_str!("scripts/kiln.fish"),
-        Shell::PowerShell => include_str!("scripts/kiln.ps1"),
-        Shell::Zsh => include_str!("scripts/kiln.zsh"),
-        _ => include_str!("scripts/kiln.bash"),
-    }
-}
-
 /// The candidates for what is typed, in the form that the script of the shell reads.
 pub fn complete(shell: Shell, typed: &[String]) -> String {
     let (current, before) = typed.split_last().map_or(("", typed), |(a, b)| (a.as_str(), b));

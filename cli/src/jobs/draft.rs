@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{args::model, sanitize::one_line, similar::hint};
+use crate::{models, sanitize::one_line, similar::hint};
 
 /// The members of a job that are not fields of its model.
 pub const OWN: [&str; 8] =
@@ -78,9 +78,9 @@ impl Draft {
     /// Replaces a name such as `gen-2-klein-9b-kv-finetuned` by the model and its path parameter.
     pub fn fill_model(&mut self) {
         let Some(name) = self.model.take() else { return };
-        self.model = Some(match model::fill(&name) {
+        self.model = Some(match models::fill(&name) {
             None => name,
-            Some(model::Filled { model, parameter, value }) => {
+            Some(models::Filled { model, parameter, value }) => {
                 self.settings.push(Setting::listed(parameter.name, Cell::Text(value.to_owned())));
                 model.name.to_owned()
             }
@@ -143,9 +143,9 @@ fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> 
 
 /// Returns an error for a key that no model has.
 pub fn check_key(key: &str) -> Result<(), String> {
-    let fields = || model::models().flat_map(|model| model.fields).map(|field| field.name);
+    let fields = || models::models().flat_map(|model| model.fields).map(|field| field.name);
     let parameters =
-        || model::models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
+        || models::models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
     let known = || fields().chain(parameters()).chain(OWN);
     let is_extra = Setting::new(key, Cell::Json(Value::Null)).part != Part::Listed;
     if is_extra || known().any(|name| name == key) {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn no_field_has_the_name_of_a_member_of_jobs() {
-        for model in model::models() {
+        for model in models::models() {
             let parameters = model.path_parameters.iter().map(|parameter| parameter.name);
             for name in model.fields.iter().map(|field| field.name).chain(parameters) {
                 assert!(!OWN.contains(&name) && !name.contains('.'), "{model}: {name}");

@@ -8,9 +8,12 @@ use serde_json::Value;
 use super::{
     draft::{Cell, OWN, Part, Setting},
     image::image,
-    text::PROMPT,
 };
-use crate::{args::value, sanitize::one_line, similar::hint};
+use crate::{
+    args::{prompt::PROMPT, value},
+    sanitize::one_line,
+    similar::hint,
+};
 use imagekiln::{Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
 /// The field that a ledger does not store.

@@ -1,29 +1,17 @@
 //! A matrix: every prompt with every seed and every model.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
 use super::{
     draft::{Cell, Draft, Setting},
     planner::Planner,
-    source::open,
+    source::{Matrix, open},
     text,
 };
-use crate::{args::seeds, failure::Failure};
+use crate::{failure::Failure, parse};
 
 /// The maximum number of jobs of a matrix.
-const MOST_JOBS: usize = seeds::MOST;
-
-/// The values to combine. A matrix without seeds has one job per prompt and model, without a seed.
-pub struct Matrix {
-    pub prompts: Vec<String>,
-    /// A prompt per line.
-    pub prompt_file: Option<PathBuf>,
-    pub seeds: Vec<i64>,
-    /// The names of the models. Without any, the default model.
-    pub models: Vec<String>,
-}
+const MOST_JOBS: usize = parse::MOST_SEEDS;
 
 pub fn read(matrix: &Matrix, planner: &mut Planner) -> Result<(), Failure> {
     let mut prompts: Vec<_> = matrix.prompts.iter().map(|prompt| (0, prompt.clone())).collect();

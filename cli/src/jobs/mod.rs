@@ -24,8 +24,7 @@ use std::io::{self, BufRead};
 use serde_json::Value;
 
 pub use self::draft::{Cell, Part, Setting};
-pub use self::matrix::Matrix;
-pub use self::source::{Format, Source};
+pub use self::source::{Format, Matrix, Source};
 
 use self::planner::Planner;
 use crate::{failure::Failure, process::Input};

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::text::PROMPT;
+use crate::args::prompt::PROMPT;
 use imagekiln::Operation;
 
 /// The maximum length of the part of a name that is made from the prompt.
@@ -81,10 +81,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::args::model;
+    use crate::models;
 
     fn name(fields: Value) -> String {
-        let operation = model::find("gen-2-pro").unwrap();
+        let operation = models::find("gen-2-pro").unwrap();
         let fields = fields.as_object().unwrap();
         let written = fields.iter().map(|(name, value)| (name.as_str(), value.clone()));
         Names::default().create(operation, &written.collect())

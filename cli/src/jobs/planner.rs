@@ -15,9 +15,8 @@ use super::{
     problem::Problems,
 };
 use crate::{
-    args::model,
     failure::{Failure, LineProblem},
-    plausible,
+    models, plausible,
     sanitize::one_line,
     similar::hint,
 };
@@ -171,8 +170,8 @@ fn settings<'a>(
 }
 
 fn find(name: &str) -> Result<&'static Operation, String> {
-    model::find(name).ok_or_else(|| {
-        let hint = hint(name, model::models().map(|model| model.name));
+    models::find(name).ok_or_else(|| {
+        let hint = hint(name, models::models().map(|model| model.name));
         format!("model: `{}` is not a model{hint}", one_line(name))
     })
 }

@@ -8,13 +8,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Matrix;
 use crate::{failure::Failure, process::Input};
 
 pub enum Source {
     File { path: PathBuf, format: Format },
     Stdin(Format),
     Matrix(Matrix),
+}
+
+/// The values to combine. A matrix without seeds has one job per prompt and model, without a seed.
+pub struct Matrix {
+    pub prompts: Vec<String>,
+    /// A prompt per line.
+    pub prompt_file: Option<PathBuf>,
+    pub seeds: Vec<i64>,
+    /// The names of the models. Without any, the default model.
+    pub models: Vec<String>,
 }
 
 /// The format of a job file.

@@ -9,8 +9,7 @@ use super::{
     lines::Lines,
     planner::Planner,
 };
-
-pub const PROMPT: &str = "prompt";
+use crate::args::prompt::PROMPT;
 
 pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
     prompts(input, |line, prompt| match prompt {

@@ -26,13 +26,13 @@ use self::{
     stored::Stored,
 };
 use crate::{
-    args::{model, size, value},
     directory::{self, CONFIG_DIR_VARIABLE},
     failure::Failure,
+    models, parse,
     process::Process,
     similar::hint,
 };
-use imagekiln::{Operation, Request};
+use imagekiln::Operation;
 
 const CONFIG_FILE: &str = "config.toml";
 
@@ -150,7 +150,7 @@ impl Settings {
 
     /// The model of commands without `--model`.
     pub fn model(&self) -> Option<&'static Operation> {
-        model::find(&self.text(&MODEL)?)
+        models::find(&self.text(&MODEL)?)
     }
 
     /// The default of `--output`. `~/` is the home directory.
@@ -163,7 +163,7 @@ impl Settings {
 
     /// The default of `--deadline`.
     pub fn deadline(&self) -> Option<Duration> {
-        value::duration(&self.text(&DEADLINE)?).ok()
+        parse::duration(&self.text(&DEADLINE)?).ok()
     }
 
     /// The default of `--max-active` for a batch.
@@ -171,16 +171,9 @@ impl Settings {
         self.text(&MAX_ACTIVE)?.parse().ok()
     }
 
-    /// Sets the size, if the model has one and the request does not set it.
-    pub fn with_size(&self, request: Request) -> Request {
-        let model = request.operation();
-        let decides = ["width", "height", "aspect_ratio"];
-        let applies = size::FIELDS.iter().all(|name| model.field(name).is_some())
-            && !decides.iter().any(|name| request.has_field(name));
-        match self.text(&SIZE).and_then(|text| size::parse(&text).ok()).filter(|_| applies) {
-            Some(sides) => size::with_sides(request, sides),
-            None => request,
-        }
+    /// The default of `--size`.
+    pub fn size(&self) -> Option<[u32; 2]> {
+        parse::size(&self.text(&SIZE)?).ok()
     }
 }
 

@@ -1,9 +1,6 @@
 //! The settings of `config.toml`, with the flags and the variables that precede them.
 
-use crate::{
-    args::{model, size, value},
-    similar::hint,
-};
+use crate::{models, parse, similar::hint};
 use imagekiln::{
     BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
@@ -32,7 +29,7 @@ pub const OUTPUT: Name = Name {
 pub const SIZE: Name = Name {
     flag: Some("--size"),
     default: "chosen by the service",
-    check: |text| size::parse(text).map(drop),
+    check: |text| parse::size(text).map(drop),
     ..text("size")
 };
 pub const BASE_URL: Name = Name { variable: Some(BASE_URL_VARIABLE), ..text("base_url") };
@@ -48,7 +45,7 @@ pub const DELIVERY_HOSTS: Name =
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
     default: "10m",
-    check: |text| value::duration(text).map(drop),
+    check: |text| parse::duration(text).map(drop),
     ..text("deadline")
 };
 pub const MAX_ACTIVE: Name =
@@ -79,8 +76,8 @@ pub fn find(name: &str) -> Option<&'static Name> {
 }
 
 fn check_model(text: &str) -> Result<(), String> {
-    let names = || model::models().map(|model| model.name);
-    match model::find(text) {
+    let names = || models::models().map(|model| model.name);
+    match models::find(text) {
         Some(_) => Ok(()),
         None => Err(format!("unknown model{}", hint(text, names()))),
     }

@@ -4,8 +4,8 @@ use clap::error::{ContextKind, ContextValue};
 
 use super::texts;
 use crate::{
-    args::model,
     commands::{by_task, edit, generate},
+    models,
     sanitize::one_line,
 };
 use imagekiln::Operation;
@@ -16,7 +16,7 @@ pub const COMMANDS: [&str; 2] = [generate::NAME, edit::NAME];
 /// Adds a tip to an unknown command: a prompt or a model without its command.
 pub fn on_command(mut error: clap::Error) -> clap::Error {
     let word = texts(&error, ContextKind::InvalidSubcommand).join(" ");
-    let tip = if let Some(model) = model::find(&word) {
+    let tip = if let Some(model) = models::find(&word) {
         format!("to run a model, use 'kiln run {model}'")
     } else if word.contains(char::is_whitespace) {
         "to make a picture from a prompt, use 'kiln generate PROMPT'".to_owned()
@@ -54,7 +54,7 @@ pub fn on_argument(
 fn on_flag(flag: &str, model: &'static Operation, is_similar: bool) -> Vec<String> {
     let flag = one_line(flag.split('=').next().unwrap_or_default());
     let field = flag.replace('-', "_");
-    let others = model::models().filter(|model| model.field(&field).is_some());
+    let others = models::models().filter(|model| model.field(&field).is_some());
     let others: Vec<&str> = others.map(|model| model.name).collect();
     let mut tips = Vec::new();
     if !others.is_empty() {

@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 
 use super::place;
-use crate::{args::value::duration, context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure, parse::duration};
 
 pub const NAME: &str = "archive";
 

@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::{args::model, commands::generate::model_names, failure::Failure};
+use crate::{commands::chosen_model::model_names, failure::Failure, models};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// Adds the arguments to a command that accepts jobs in these states.
@@ -32,7 +32,7 @@ pub fn model_and_group(what: &str) -> [Arg; 2] {
         .long("model")
         .value_name("MODEL")
         .hide_possible_values(true)
-        .value_parser(model_names(model::models()))
+        .value_parser(model_names(models::models()))
         .help(format!("{what} of this model"));
     let group = Arg::new("group").long("group").value_name("NAME");
     [model, group.help(format!("{what} of this group"))]
@@ -41,7 +41,7 @@ pub fn model_and_group(what: &str) -> [Arg; 2] {
 /// The name that the ledger has for the model of `--model`.
 pub fn model(matches: &ArgMatches) -> Option<&'static str> {
     let name = matches.get_one::<String>("model")?;
-    model::find(name).map(|model| model.name)
+    models::find(name).map(|model| model.name)
 }
 
 pub fn group(matches: &ArgMatches) -> Option<&str> {

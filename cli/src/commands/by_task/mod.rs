@@ -10,12 +10,12 @@ mod table;
 use clap::{ArgMatches, Command};
 
 use self::{argument::Argument, mode::Modes, need::Need};
-use super::generate::{chosen, default_model, model_arg, of_model};
+use super::chosen_model::{chosen, default_model, model_arg, of_model};
 use crate::{
-    args::{image::Images, model, request},
+    args::{image::Images, request},
     context::Context,
     failure::Failure,
-    make,
+    make, models,
 };
 use imagekiln::{Operation, OperationKind, Request};
 
@@ -69,7 +69,7 @@ impl Task {
     /// first. The first one is the default.
     pub fn models(&self) -> Vec<&'static Operation> {
         let mut models: Vec<_> =
-            model::models().filter(|model| model.kind == Some(self.kind)).collect();
+            models::models().filter(|model| model.kind == Some(self.kind)).collect();
         models.sort_by_key(|model| model.deprecated);
         models
     }

@@ -12,10 +12,10 @@ use tokio::{
 use super::Check;
 use crate::{
     base_url,
-    commands::generate::DEFAULT_MODEL,
     context::Context,
     exit::Exit,
     failure::Failure,
+    models,
     process::Process,
     session::Session,
     settings::{Source, key, names::BASE_URL},
@@ -195,7 +195,7 @@ fn clock(response: &Response) -> Check {
 async fn check_key(context: &Context) -> Check {
     let polled = async {
         let session = Session::open(context).await?;
-        let model = imagekiln::find_operation(DEFAULT_MODEL);
+        let model = imagekiln::find_operation(models::DEFAULT);
         let model = model.ok_or_else(|| Failure::usage("no default model"))?;
         let task = session.client.task_by_id(model, UNKNOWN_TASK)?;
         Ok::<_, Failure>(timeout(LIMIT, task.poll()).await)

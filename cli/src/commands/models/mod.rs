@@ -6,7 +6,7 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::by_task::abilities;
-use crate::{args::model, completion::values, context::Context, failure::Failure, usage};
+use crate::{args::completers, context::Context, failure::Failure, models};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -21,7 +21,7 @@ pub fn command() -> Command {
             Arg::new(MODEL)
                 .value_name("MODEL")
                 .conflicts_with(CAN)
-                .add(values::models())
+                .add(completers::models())
                 .help("The name, path or id of the model to describe"),
         )
         .arg(
@@ -40,8 +40,9 @@ pub fn command() -> Command {
 
 /// Explains the names that have a path parameter.
 fn names_with_parameters() -> String {
-    let explain = |model| Some(format!("{model} is written like {}.", model::example_name(model)?));
-    model::models().filter_map(explain).collect::<Vec<_>>().join("\n")
+    let explain =
+        |model| Some(format!("{model} is written like {}.", models::example_name(model)?));
+    models::models().filter_map(explain).collect::<Vec<_>>().join("\n")
 }
 
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -53,7 +54,7 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let models = || {
         let fits =
             |model: &Operation| can.is_none_or(|can| abilities::of(model).contains(&can.as_str()));
-        model::models().filter(move |model| fits(model))
+        models::models().filter(move |model| fits(model))
     };
     context.output.result(
         || context.process().stdout.paint().table(&table(models())),
@@ -62,9 +63,10 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 fn find(name: &str) -> Result<&'static Operation, Failure> {
-    model::find(name)
-        .or_else(|| model::fill(name).map(|filled| filled.model))
-        .ok_or_else(|| usage::failure(&usage::unknown_model(name).to_string()))
+    models::find(name).or_else(|| models::fill(name).map(|filled| filled.model)).ok_or_else(|| {
+        let (message, tips) = models::unknown(name);
+        Failure::usage(message).advise(tips.join("; "))
+    })
 }
 
 fn table(models: impl Iterator<Item = &'static Operation>) -> String {
@@ -75,7 +77,7 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> String {
             model.max_reference_images.map_or("-".to_owned(), |count| count.to_string()),
             if model.regional { "regional" } else { "-" }.to_owned(),
             abilities::shown(model),
-            model::summary(model),
+            models::summary(model),
         ]
     });
     columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())

@@ -1,7 +1,7 @@
 //! A model for people.
 
 use super::{columns, json::kind_json};
-use crate::{args::model, commands::by_task::abilities};
+use crate::{args::model, commands::by_task::abilities, models};
 use imagekiln::{Field, Need, NeedKind, Operation};
 
 /// The purpose of the model, its properties, its fields with their limits, and the gaps of the
@@ -25,7 +25,7 @@ pub fn text(model: &'static Operation) -> String {
         let list: String = model.not_shown.iter().map(|what| format!("\n  - {what}")).collect();
         parts.push(format!("Not listed in the contract:{list}"));
     }
-    let name = model::example_name(model).unwrap_or_else(|| model.name.to_owned());
+    let name = models::example_name(model).unwrap_or_else(|| model.name.to_owned());
     parts.push(format!("`kiln run {name} --help` describes the fields."));
     parts.join("\n\n")
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::unfinished;
 use crate::{
-    completion::values::{self, Submissions},
+    args::completers::{self, Submissions},
     context::Context,
     failure::Failure,
     history::{self, Entry, History},
@@ -25,7 +25,7 @@ pub fn command() -> Command {
             Arg::new("ref")
                 .value_name("REF")
                 .required(true)
-                .add(values::submissions(Submissions::Unfinished))
+                .add(completers::submissions(Submissions::Unfinished))
                 .help("@last, or @ and a number of `kiln task list`"),
             Arg::new(ID)
                 .value_name("ID")

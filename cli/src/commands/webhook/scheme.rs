@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{MAX_BODY, secrets::SecretOptions};
-use crate::{args::value::duration, failure::Failure, process::Process};
+use crate::{failure::Failure, parse::duration, process::Process};
 use imagekiln::{
     WebhookSecret,
     webhook::{Encoding, Verifier},

@@ -11,7 +11,7 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::{Cell, Defaults, Format, PlannedJob, Setting, Source, read};
-use crate::{args::model, failure::Failure, process::Input};
+use crate::{failure::Failure, models, process::Input};
 
 fn read_source(source: &Source, defaults: &Defaults) -> Result<Vec<PlannedJob>, Failure> {
     read(&Input::new(io::empty()), source, defaults)
@@ -26,7 +26,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let defaults = Defaults {
-            model: model::find("gen-2-pro").unwrap(),
+            model: models::find("gen-2-pro").unwrap(),
             settings: Vec::new(),
             target: "{name}.{ext}".to_owned(),
         };

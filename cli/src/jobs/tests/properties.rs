@@ -9,6 +9,7 @@ use super::{
     super::{PlannedJob, read_bytes},
     *,
 };
+use crate::models;
 
 const COLUMNS: [&str; 6] = ["prompt", "seed", "width", "disable_pup", "name", "model"];
 
@@ -100,7 +101,7 @@ proptest! {
         prop_assert_eq!(super::lines(&jobs), lines);
         let read = jobs.iter().map(|job| job.request.clone());
         let written = prompts.iter().map(|prompt| {
-            imagekiln::Request::new(model::find("gen-2-pro").unwrap()).field("prompt", prompt)
+            imagekiln::Request::new(models::find("gen-2-pro").unwrap()).field("prompt", prompt)
         });
         prop_assert_eq!(read.collect::<Vec<_>>(), written.collect::<Vec<_>>());
     }

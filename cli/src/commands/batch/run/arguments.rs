@@ -12,11 +12,12 @@ use clap::{
 use serde_json::Value;
 
 use crate::{
-    args::{extra, model, seeds, value},
-    commands::generate::{DEFAULT_MODEL, chosen, default_model, model_names},
+    args::{extra, flag, model, value},
+    commands::chosen_model::{chosen, default_model, model_names},
     context::Context,
     failure::Failure,
     jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source},
+    models, parse,
 };
 use imagekiln::{Field, FieldKind, Operation};
 use imagekiln_batch::Template;
@@ -61,17 +62,18 @@ fn own() -> [Arg; 8] {
             .help("Without JOBS: a file with a prompt per line"),
         jobs(SEED)
             .value_name("SEEDS")
-            .value_parser(seeds::parse)
+            .value_parser(parse::seeds)
             .allow_negative_numbers(true)
             .help("The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9"),
         jobs("model")
             .value_name("MODELS")
             .value_delimiter(',')
             .hide_possible_values(true)
-            .value_parser(model_names(model::models()))
+            .value_parser(model_names(models::models()))
             .help(format!(
                 "The model of jobs that do not set one; the fields of the first one are the flags \
-                 below. Without JOBS, also a list [default: {DEFAULT_MODEL}]"
+                 below. Without JOBS, also a list [default: {}]",
+                models::DEFAULT
             )),
         jobs("names")
             .value_name("TEMPLATE")
@@ -126,7 +128,7 @@ pub fn describe_jobs(matches: &ArgMatches) -> bool {
     let describes = |id: &str| {
         ["format", SEED, "model", "names", "group", "priority", "extra", "extra-image"]
             .contains(&id)
-            || model::is_of_request(id)
+            || flag::is_of_request(id)
     };
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(id))
@@ -141,7 +143,7 @@ pub fn defaults(
     let model = chosen(matches, default_model(context)?)?;
     let mut settings = Vec::new();
     for parameter in model.path_parameters {
-        let text = matches.get_one::<String>(&model::parameter_id(parameter.name));
+        let text = matches.get_one::<String>(&flag::parameter_id(parameter.name));
         settings.extend(text.map(|text| listed(parameter.name, text)));
     }
     let fields = model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name));
@@ -170,7 +172,7 @@ pub fn defaults(
 
 /// The setting of a field's flag, if it is given.
 fn flag(matches: &ArgMatches, field: &Field) -> Result<Option<Setting>, Failure> {
-    let id = model::field_id(field.name);
+    let id = flag::field_id(field.name);
     if !matches.try_contains_id(&id).unwrap_or_default() {
         return Ok(None);
     }

@@ -19,14 +19,12 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use self::{drive::drive, resume::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
 use crate::{
-    args::{
-        model,
-        value::{credits, duration},
-    },
+    args::model,
     context::Context,
     failure::Failure,
     interrupt::Interrupts,
     jobs::{self, PlannedJob},
+    parse::{credits, duration},
     process::Process,
     session,
 };

@@ -7,8 +7,8 @@ use clap_complete::engine::{
 };
 
 use crate::{
-    args::model,
     history::{self, Entry},
+    models,
     process::Process,
     sanitize::printable,
     settings,
@@ -88,9 +88,9 @@ fn describe(entry: &Entry) -> String {
 pub fn models() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let described = |model: &Operation| {
-            CompletionCandidate::new(model.name).help(Some(model::summary(model).into()))
+            CompletionCandidate::new(model.name).help(Some(models::summary(model).into()))
         };
-        model::models().map(described).collect()
+        models::models().map(described).collect()
     })
 }
 

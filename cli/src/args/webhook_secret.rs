@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
 
-use crate::{args::request, context::Context, failure::Failure, secret_file};
+use super::request;
+use crate::{failure::Failure, output::Output, secret_file};
 use imagekiln::{Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
 const FIELD: &str = "webhook_secret";
@@ -28,10 +29,10 @@ pub fn applies(model: &Operation) -> bool {
 }
 
 /// Sets the field from the file, if the option is given. Warns if the secret is an argument.
-pub fn set(context: &Context, request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
+pub fn set(output: &Output, request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
     let is_argument = request::text(matches, FIELD).is_some();
     if is_argument {
-        context.output.warning(&format!(
+        output.warning(&format!(
             "other users of this machine can see the webhook secret among the arguments; use \
              --{FILE} or {WEBHOOK_SECRET_VARIABLE}"
         ));

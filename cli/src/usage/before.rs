@@ -2,8 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::model;
-use crate::commands::{run, submit};
+use crate::{
+    commands::{HELP, VERSION, run, submit},
+    models,
+};
 use imagekiln::FieldKind;
 
 /// The arguments before `--`; everything after it is positional.
@@ -11,10 +13,6 @@ fn flags(arguments: &[OsString]) -> &[OsString] {
     let end = arguments.iter().position(|argument| argument == "--");
     end.and_then(|end| arguments.get(..end)).unwrap_or(arguments)
 }
-
-/// The commands that are spelled as flags, too.
-pub const HELP: &str = "help";
-pub const VERSION: &str = "version";
 
 /// Rewrites `kiln help edit` as `kiln edit --help`, and `kiln version` as `kiln --version`.
 pub fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -81,9 +79,9 @@ pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
             _ if is_value || named == Some(at) => (String::new(), text),
             _ => (String::new(), ""),
         };
-        match model::fill(name) {
+        match models::fill(name) {
             None => filled.push(word.clone()),
-            Some(model::Filled { model, parameter, value }) => {
+            Some(models::Filled { model, parameter, value }) => {
                 filled.push(format!("{head}{}", model.name).into());
                 filled.push(format!("--{}={value}", parameter.name.replace('_', "-")).into());
             }
@@ -127,7 +125,7 @@ pub fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
 fn is_boolean(flag: &OsStr) -> bool {
     let Some(name) = flag.to_str().and_then(|flag| flag.strip_prefix("--")) else { return false };
     let name = name.strip_prefix("field-").unwrap_or(name).replace('-', "_");
-    model::models()
+    models::models()
         .flat_map(|model| model.fields)
         .any(|field| field.kind == FieldKind::Boolean && field.name == name)
 }
