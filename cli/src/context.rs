@@ -5,12 +5,12 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use crate::{
     args::globals::Globals,
     failure::{Failure, Remedy},
+    files::{directory, target::Target},
     history::{Entry, History, Kept},
     output::{Output, reference_json},
     process::Process,
-    sanitize::quoted,
     settings::{Settings, flag, names::Name},
-    target::Target,
+    text::sanitize::quoted,
 };
 use imagekiln::{ErrorKind, TaskRef, WaitOptions};
 
@@ -126,7 +126,7 @@ impl Context {
         let options = target.filter(|target| !is_known(target)).map(Target::words);
         let options = options.unwrap_or_default();
         let options = match failure.remedy {
-            Some(remedy) => remedy.options(options, self.process()),
+            Some(remedy) => remedied(remedy, options, self.process()),
             None => options,
         };
         let words = ["task", "save", &reference].into_iter();
@@ -154,6 +154,22 @@ impl Context {
         }
         words.insert(0, &self.program);
         words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The options with which `kiln task save` can save the picture. `target` is the options that
+/// failed, without those that the history has.
+fn remedied(remedy: Remedy, target: Vec<String>, process: &Process) -> Vec<String> {
+    const MKDIR: &str = "--mkdir";
+    match remedy {
+        Remedy::Mkdir if !target.iter().any(|word| word == MKDIR) => {
+            [target, vec![MKDIR.into()]].concat()
+        }
+        Remedy::Mkdir | Remedy::Space => target,
+        Remedy::Elsewhere => match directory::writable(process) {
+            Some(directory) => vec!["--output".into(), directory],
+            None => target,
+        },
     }
 }
 

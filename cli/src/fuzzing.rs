@@ -10,8 +10,10 @@ use crate::{
     history,
     jobs::{self, Defaults, Format},
     models,
-    paint::Paint,
-    report, sanitize, settings,
+    output::report,
+    settings,
+    terminal::paint::Paint,
+    text::{json, sanitize},
 };
 use imagekiln::Request;
 
@@ -70,5 +72,5 @@ pub fn one_line(text: &str) -> String {
 
 /// Complete JSON on one line.
 pub fn json_line(value: &Value) -> String {
-    sanitize::json_line(value)
+    json::json_line(value)
 }

@@ -7,51 +7,28 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod args;
-mod base_url;
 mod commands;
 mod completion;
 mod context;
-mod directory;
-mod exit;
 mod failure;
-mod finish;
+mod files;
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod hidden;
 mod history;
-mod interrupt;
 #[cfg(feature = "batch")]
 mod jobs;
-mod json;
 mod keyring;
-mod live;
-mod make;
+mod making;
 mod models;
 mod output;
-mod paint;
-mod parse;
-mod plan;
-mod plausible;
-mod preview;
 pub mod process;
-mod record;
-mod report;
-mod retries;
-mod sanitize;
-mod secret_file;
 mod seeing;
-mod session;
+mod service;
 mod settings;
-mod several;
-mod similar;
-mod spinner;
-mod submission;
-mod target;
-mod tls;
-mod trace;
+mod terminal;
+mod text;
 mod usage;
-mod wait;
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc, time::Duration};
 
@@ -59,8 +36,15 @@ use clap::{ArgMatches, FromArgMatches};
 use tokio::runtime::Runtime;
 
 use crate::{
-    args::globals::Globals, context::Context, exit::Exit, failure::Failure, process::Process,
-    settings::Settings, usage::before,
+    args::globals::Globals,
+    context::Context,
+    failure::{Failure, exit::Exit},
+    output::report,
+    process::Process,
+    service::trace,
+    settings::Settings,
+    text::json,
+    usage::before,
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
@@ -140,7 +124,7 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
         Err(failure) => failure,
     };
     let text = if json {
-        sanitize::json_line(&report::to_programs(&failure))
+        json::json_line(&report::to_programs(&failure))
     } else {
         report::to_people(&failure, process.stderr.paint())
     };

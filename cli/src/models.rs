@@ -1,6 +1,6 @@
 //! The models: the operations of the contract that create a task.
 
-use crate::similar::similar;
+use crate::text::words::similar;
 use imagekiln::{Operation, PathParameter, operations};
 
 /// The default model.

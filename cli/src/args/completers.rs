@@ -10,8 +10,8 @@ use crate::{
     history::{self, Entry},
     models,
     process::Process,
-    sanitize::printable,
     settings,
+    text::sanitize::printable,
 };
 use imagekiln::Operation;
 

@@ -8,7 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::args::completers;
+use super::completers;
 
 /// The name of a field and the text it is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{ArgAction, Args, ValueHint};
 
 use super::completers;
-use crate::parse::duration;
+use crate::text::parse::duration;
 
 /// The global options.
 #[derive(Debug, Clone, Args)]

@@ -1,6 +1,7 @@
 //! The arguments that commands share. The flags of the models are built from the contract.
 
 pub mod completers;
+pub mod count;
 pub mod extra;
 pub mod flag;
 pub mod globals;
@@ -9,7 +10,6 @@ pub mod model;
 pub mod output;
 pub mod prompt;
 pub mod request;
-pub mod several;
 pub mod size;
 pub mod value;
 pub mod webhook_secret;

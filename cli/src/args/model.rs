@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::ValueParser, value_parser};
 
-use super::{extra, flag, several, size, value::Offered, webhook_secret};
+use super::{count, extra, flag, size, value::Offered, webhook_secret};
 use crate::models::{models, summary};
 use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
@@ -71,7 +71,7 @@ pub fn with_fields(
         webhook_secret::FILE => option.hide(!webhook_secret::applies(model)),
         _ => option,
     });
-    several::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
+    count::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
 }
 
 /// The description of images on the command line.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, ArgMatches, ValueHint, value_parser};
 
 use super::request;
-use crate::{failure::Failure, output::Output, settings::Settings, target::Target};
+use crate::{failure::Failure, files::target::Target, output::Output, settings::Settings};
 use imagekiln::{FieldKind, Request};
 
 pub const OUTPUT: &str = "output";

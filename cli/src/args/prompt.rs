@@ -8,8 +8,11 @@ use std::{
 
 use clap::{Arg, ArgMatches};
 
-use super::image::{Images, looks_like_an_image};
-use crate::{args::completers, failure::Failure, sanitize::one_line};
+use super::{
+    completers,
+    image::{Images, looks_like_an_image},
+};
+use crate::{failure::Failure, text::sanitize::one_line};
 
 /// The field, and the id of the argument.
 pub const PROMPT: &str = "prompt";

@@ -6,10 +6,11 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::{
+    count,
     extra::Setting,
     flag,
     image::{self, Images},
-    several, size, value,
+    size, value,
 };
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
@@ -27,7 +28,7 @@ pub fn from_flags(
         }
     }
     for field in model.fields {
-        if field.name == several::SEED && several::has_list(matches) {
+        if field.name == count::SEED && count::has_list(matches) {
             continue;
         }
         let id = flag::field_id(field.name);

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches};
 
-use crate::{failure::Failure, parse};
+use crate::{failure::Failure, text::parse};
 use imagekiln::{Operation, Request};
 
 /// The fields that the option sets.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, value_parser};
 
 use super::request;
-use crate::{failure::Failure, output::Output, secret_file};
+use crate::{failure::Failure, files::secret_file, output::Output};
 use imagekiln::{Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
 const FIELD: &str = "webhook_secret";

@@ -6,10 +6,11 @@ use clap::{
 };
 
 use crate::{
-    args::{model, output, prompt::PROMPT, several, size, webhook_secret},
+    args::{count, model, output, prompt::PROMPT, size, webhook_secret},
     context::Context,
     failure::Failure,
-    models, preview, seeing,
+    making::preview,
+    models, seeing,
 };
 use imagekiln::{Operation, Request};
 
@@ -30,7 +31,7 @@ pub fn of_model(
             &[model][..],
             &output::args(),
             &seeing::args(),
-            &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
+            &[count::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
         ]
         .concat(),
     )

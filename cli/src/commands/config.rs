@@ -7,12 +7,12 @@ use crate::{
     context::Context,
     failure::Failure,
     output::write_failed,
-    sanitize::printable,
     settings::{
         Found, Settings, Source, key,
         names::{DEADLINE, DELIVERY_HOSTS, NAMES, Name, POLLING_HOSTS},
         text,
     },
+    text::sanitize::printable,
 };
 use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
 

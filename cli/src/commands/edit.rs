@@ -13,7 +13,7 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    make,
+    making,
 };
 use imagekiln::{FieldKind, Operation};
 
@@ -53,7 +53,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     for (field, given) in fields.into_iter().zip(given) {
         request = request.image(field, images.read(given)?);
     }
-    make::make(context, with_prompt(request, prompt)?, &[], matches).await
+    making::make(context, with_prompt(request, prompt)?, &[], matches).await
 }
 
 /// The fields of `count` images. Masks have a flag of their own and are left out.

@@ -14,7 +14,7 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    make,
+    making,
 };
 use imagekiln::Operation;
 
@@ -38,5 +38,5 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let model = chosen(matches, default_model(context)?)?;
     let request = request::from_flags(model, matches, &mut images)?;
     takes_prompt(model)?;
-    make::make(context, request, &prompts, matches).await
+    making::make(context, request, &prompts, matches).await
 }

@@ -6,12 +6,10 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::Failure,
-    hidden,
-    interrupt::Interrupts,
+    files::secret_file,
     keyring::{self, Keyring, Problem},
     output::Output,
-    process::Process,
-    secret_file,
+    process::{Process, interrupt::Interrupts, password},
     settings::{
         key::{self, API_KEY_FILE_VARIABLE},
         stored::Stored,
@@ -122,5 +120,5 @@ async fn ask(process: &Process, profile: &str) -> Result<String, Failure> {
         return Err(Failure::usage("could not ask for the key: standard error is not a terminal")
             .advise("pipe the key into `kiln login`"));
     }
-    hidden::ask(process, &format!("API key of profile `{profile}`")).await
+    password::ask(process, &format!("API key of profile `{profile}`")).await
 }

@@ -6,7 +6,6 @@ pub mod batch;
 #[cfg(not(feature = "batch"))]
 #[path = "without_batch.rs"]
 pub mod batch;
-pub mod by_task;
 pub mod chosen_model;
 pub mod completions;
 pub mod config;
@@ -23,6 +22,7 @@ pub mod run;
 pub mod simulate;
 pub mod submit;
 pub mod task;
+pub mod tools;
 pub mod webhook;
 
 use clap::{Arg, ArgMatches, Args, Command};
@@ -30,8 +30,10 @@ use clap::{Arg, ArgMatches, Args, Command};
 use crate::{
     args::{globals::Globals, model},
     context::Context,
-    exit::{self, Exit},
-    failure::Failure,
+    failure::{
+        Failure,
+        exit::{self, Exit},
+    },
 };
 use imagekiln::Operation;
 
@@ -44,7 +46,7 @@ Examples:
   kiln --simulate generate \"a red fox\" -o fox.png
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
 
-/// The whole grammar. `chosen` is the model of `generate`, `edit` and the commands by task. `used`
+/// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used`
 /// are the models of `run` and `submit` that need flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     // `augment_args` sets a description, which `about` replaces.
@@ -72,7 +74,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands([generate::command(chosen), edit::command(chosen)])
-        .subcommands(by_task::commands(chosen))
+        .subcommands(tools::commands(chosen))
         .subcommands([
             run::command(used),
             submit::command(used),
@@ -137,8 +139,8 @@ pub async fn execute(
         config::NAME => config::execute(context, matches).await,
         completions::NAME => completions::execute(context, matches),
         man::NAME => man::execute(context, matches),
-        other => match by_task::find(other) {
-            Some(task) => by_task::execute(context, task, matches).await,
+        other => match tools::find(other) {
+            Some(tool) => tools::execute(context, tool, matches).await,
             None => Err(Failure::usage(format!("unknown command `{other}`"))),
         },
     };

@@ -8,15 +8,14 @@ use tokio::task::JoinSet;
 
 use crate::{
     context::Context,
-    exit::Exit,
-    failure::{Failure, Left, settle},
-    finish,
+    failure::{Failure, Left, exit::Exit, settle},
+    files::target::Saved,
     history::{self, Entry, History, list},
-    interrupt::Interrupts,
+    making::finish,
     output::reference_json,
+    process::interrupt::Interrupts,
     seeing::{self, Seeing},
-    session::Session,
-    target::Saved,
+    service::session::Session,
 };
 use imagekiln::Task;
 

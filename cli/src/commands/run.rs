@@ -3,10 +3,11 @@
 use clap::{ArgMatches, Command};
 
 use crate::{
-    args::{image::Images, model, output, request, several, size, webhook_secret},
+    args::{count, image::Images, model, output, request, size, webhook_secret},
     context::Context,
     failure::Failure,
-    make, models, preview, seeing,
+    making::{self, preview},
+    models, seeing,
 };
 use imagekiln::Request;
 
@@ -29,7 +30,7 @@ pub fn command(used: model::Used<'_>) -> Command {
             &[
                 &output::args()[..],
                 &seeing::args(),
-                &[several::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
+                &[count::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
             ]
             .concat(),
         ))
@@ -47,7 +48,7 @@ pub fn of_models(command: Command) -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = request(context, matches)?;
-    make::make(context, request, &[], matches).await
+    making::make(context, request, &[], matches).await
 }
 
 /// The request to the model that the subcommand names, and that model's flags.

@@ -8,13 +8,14 @@ use crate::{
     args::{model, output, size, webhook_secret},
     context::Context,
     failure::Failure,
-    interrupt::Interrupts,
+    files::target::Place,
+    making::{
+        plan::{Planned, check_targets, kept, plan},
+        preview, submission,
+    },
     output::task_json,
-    plan::{Planned, check_targets, kept, plan},
-    preview,
-    session::Session,
-    submission,
-    target::Place,
+    process::interrupt::Interrupts,
+    service::session::Session,
 };
 
 pub const NAME: &str = "submit";

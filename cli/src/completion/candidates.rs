@@ -8,8 +8,8 @@ use clap_complete::engine;
 use crate::{
     commands::grammar,
     process::Process,
-    sanitize::printable,
     settings::Settings,
+    text::sanitize::printable,
     usage::{self, before},
 };
 

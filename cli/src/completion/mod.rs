@@ -16,7 +16,7 @@ use std::{
 
 use clap_complete::Shell;
 
-use crate::{exit::Exit, process::Process};
+use crate::{failure::exit::Exit, process::Process};
 
 /// The command that the scripts run. Users have installed scripts of earlier versions, so its
 /// arguments and its output must stay as they are.

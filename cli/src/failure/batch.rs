@@ -2,8 +2,7 @@
 
 use std::{error::Error as _, mem};
 
-use super::Failure;
-use crate::exit::Exit;
+use super::{Failure, exit::Exit};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind};
 

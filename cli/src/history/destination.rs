@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::target::{Pattern, Place, Target, ends_with_separator};
+use crate::files::target::{Pattern, Place, Target, ends_with_separator};
 use imagekiln_batch::Template;
 
 /// A path. Not every path is valid Unicode.

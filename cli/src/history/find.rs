@@ -1,7 +1,7 @@
 //! Finds a submission by `@last`, by its number, or by its task.
 
 use super::entry::Entry;
-use crate::{failure::Failure, sanitize::one_line};
+use crate::{failure::Failure, text::sanitize::one_line};
 use imagekiln::TaskRef;
 
 /// The fewest characters of an id that are a prefix. Shorter texts are complete ids.

@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    sanitize::{json_line, printable},
+    text::{json::json_line, sanitize::printable},
 };
 use imagekiln::TaskRef;
 

@@ -18,11 +18,13 @@ pub use self::{
     entry::{Entry, Kept},
 };
 use crate::{
-    directory::{self, STATE_DIR_VARIABLE},
     failure::Failure,
+    files::{
+        directory::{self, STATE_DIR_VARIABLE},
+        target::Saved,
+    },
     output::Output,
     process::Process,
-    target::Saved,
 };
 use imagekiln::{
     Error, TaskRef,

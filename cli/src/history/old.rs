@@ -15,7 +15,7 @@ use super::{
     destination::{Destination, StoredPath},
     entry::{Kept, STANDARD_OUTPUT},
 };
-use crate::{failure::Failure, json, output::Output};
+use crate::{failure::Failure, output::Output, text::json};
 use imagekiln::{
     DELIVERY_VALIDITY, TaskRef, TaskStatus,
     journal::{Intent, Record, Step},

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{models, sanitize::one_line, similar::hint};
+use crate::{
+    models,
+    text::{sanitize::one_line, words::hint},
+};
 
 /// The members of a job that are not fields of its model.
 pub const OWN: [&str; 8] =

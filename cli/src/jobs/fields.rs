@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     args::{prompt::PROMPT, value},
-    sanitize::one_line,
-    similar::hint,
+    text::{sanitize::one_line, words::hint},
 };
 use imagekiln::{Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 

@@ -16,7 +16,7 @@ use super::{
     lines::Lines,
     planner::Planner,
 };
-use crate::{json, sanitize::one_line};
+use crate::text::{json, sanitize::one_line};
 
 pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
     let mut lines = Lines::new(input);

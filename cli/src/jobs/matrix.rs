@@ -8,7 +8,7 @@ use super::{
     source::{Matrix, open},
     text,
 };
-use crate::{failure::Failure, parse};
+use crate::{failure::Failure, text::parse};
 
 /// The maximum number of jobs of a matrix.
 const MOST_JOBS: usize = parse::MOST_SEEDS;

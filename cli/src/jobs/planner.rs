@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     failure::{Failure, LineProblem},
-    models, plausible,
-    sanitize::one_line,
-    similar::hint,
+    making::checks,
+    models,
+    text::{sanitize::one_line, words::hint},
 };
 use imagekiln::{Operation, Request};
 use imagekiln_batch::Template;
@@ -137,7 +137,7 @@ impl<'a> Planner<'a> {
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
         problems.extend(violations.map(ToString::to_string));
         if problems.is_empty() {
-            problems.extend(plausible::check_job(&request).err().map(|one| one.message.clone()));
+            problems.extend(checks::check_job(&request).err().map(|one| one.message.clone()));
         }
         if problems.is_empty() {
             Ok((request, self.names.create(operation, &written)))

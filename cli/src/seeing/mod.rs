@@ -1,7 +1,6 @@
 //! Shows saved pictures: the lines that describe them, `--show` and `--open`.
 
 mod blocks;
-mod desktop;
 mod inline;
 mod protocol;
 #[cfg(unix)]
@@ -10,16 +9,19 @@ mod screen;
 mod sixel;
 mod summary;
 
+use std::{io, path::Path};
+
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 
-pub use self::desktop::open;
 use self::{screen::Screen, summary::Summary};
 use crate::{
     context::Context,
     failure::Failure,
-    json,
-    target::{Place, Saved, Target},
+    files::target::{Place, Saved, Target},
+    output::Output,
+    text::{json, sanitize::printable},
 };
 use imagekiln::Task;
 
@@ -125,4 +127,19 @@ fn is_printed_twice(context: &Context) -> bool {
     let output = &context.output;
     let has_line = !output.json && !output.quiet;
     has_line && output.process.stdout.is_terminal && output.process.stderr.is_terminal
+}
+
+/// Opens a file with the desktop's program for it. The file is saved, so a failure is only a
+/// warning. Does not wait until the program ends.
+pub async fn open(output: &Output, path: &Path) {
+    let file = path.to_owned();
+    let opened = spawn_blocking(move || open::that_detached(file)).await;
+    let Err(error) = opened.map_err(io::Error::other).flatten() else { return };
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "found no program that opens files",
+        // The error has exit codes of the launcher, which help nobody.
+        _ => "the desktop has no program for it",
+    };
+    let path = printable(&path.to_string_lossy());
+    output.warning(&format!("could not open {path}: {why}"));
 }

@@ -14,7 +14,7 @@ use super::{
     sixel,
     summary::is_video,
 };
-use crate::{output::Output, process::Process, sanitize::printable, spinner};
+use crate::{output::Output, process::Process, terminal::spinner, text::sanitize::printable};
 use imagekiln::FileKind;
 
 /// Rows that stay free for the prompt of the shell and the line about the picture.

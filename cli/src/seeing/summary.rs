@@ -2,7 +2,7 @@
 
 use std::{fmt, path::Path};
 
-use crate::target::Saved;
+use crate::files::target::Saved;
 use imagekiln::FileKind;
 
 /// For example `PNG, 1024 x 768 pixels, 812 kB, 3 credits`. Unknown values are left out.

@@ -9,7 +9,10 @@ use super::{
     names::{self, NAMES, Name},
     profile,
 };
-use crate::{failure::Failure, sanitize::one_line, similar::hint};
+use crate::{
+    failure::Failure,
+    text::{sanitize::one_line, words::hint},
+};
 
 /// The table that contains the profiles.
 const PROFILES: &str = "profile";

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Settings, Source, profile, text};
-use crate::{failure::Failure, output::Output, secret_file};
+use crate::{failure::Failure, files::secret_file, output::Output};
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.

@@ -26,11 +26,11 @@ use self::{
     stored::Stored,
 };
 use crate::{
-    directory::{self, CONFIG_DIR_VARIABLE},
     failure::Failure,
-    models, parse,
+    files::directory::{self, CONFIG_DIR_VARIABLE},
+    models,
     process::Process,
-    similar::hint,
+    text::{parse, words::hint},
 };
 use imagekiln::Operation;
 

@@ -1,6 +1,9 @@
 //! The settings of `config.toml`, with the flags and the variables that precede them.
 
-use crate::{models, parse, similar::hint};
+use crate::{
+    models,
+    text::{parse, words::hint},
+};
 use imagekiln::{
     BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
 };

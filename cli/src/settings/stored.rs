@@ -10,12 +10,12 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+use super::profile::DEFAULT;
 use crate::{
-    directory::create_private,
     failure::Failure,
+    files::directory::create_private,
     keyring::{Keyring, Problem, label},
     output::Output,
-    settings::profile::DEFAULT,
 };
 
 /// The key of a profile. If both files exist, because a login was killed, the keyring has the key.

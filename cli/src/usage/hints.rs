@@ -4,9 +4,9 @@ use clap::error::{ContextKind, ContextValue};
 
 use super::texts;
 use crate::{
-    commands::{by_task, edit, generate},
+    commands::{edit, generate, tools},
     models,
-    sanitize::one_line,
+    text::sanitize::one_line,
 };
 use imagekiln::Operation;
 
@@ -42,7 +42,7 @@ pub fn on_argument(
         None if COMMANDS.contains(&command) => {
             vec!["a prompt of several words needs quotes: \"a red fox\"".to_owned()]
         }
-        None => by_task::find(command).map(|task| task.takes()).into_iter().collect(),
+        None => tools::find(command).map(|tool| tool.takes()).into_iter().collect(),
     };
     // Replaces the parser's own tip, which is to pass the flag as a prompt.
     let tips = tips.into_iter().map(Into::into).collect();

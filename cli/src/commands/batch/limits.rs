@@ -4,7 +4,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{place, select};
-use crate::{context::Context, failure::Failure, json, parse::credits, sanitize::one_line};
+use crate::{
+    context::Context,
+    failure::Failure,
+    text::{json, parse::credits, sanitize::one_line},
+};
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
 pub const NAMES: [&str; 6] = [PAUSE, RESUME, BUDGET, CAP, RATE, LIMITS];

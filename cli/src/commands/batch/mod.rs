@@ -1,15 +1,12 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
-mod adopt;
-mod archive;
-mod forget;
+mod ended;
 mod limits;
+mod paid;
 mod place;
 mod progress;
 mod queued;
 mod report;
-mod resolve;
-mod retry;
 mod run;
 mod select;
 mod spending;
@@ -37,11 +34,11 @@ pub fn command(chosen: &'static Operation) -> Command {
         .subcommands(limits::commands())
         .subcommands(queued::commands())
         .subcommands([
-            retry::command(),
-            resolve::command(),
-            adopt::command(),
-            forget::command(),
-            archive::command(),
+            ended::retry_command(),
+            paid::resolve_command(),
+            paid::adopt_command(),
+            ended::forget_command(),
+            ended::archive_command(),
         ])
 }
 
@@ -49,11 +46,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     match matches.subcommand() {
         Some((run::NAME, matches)) => run::execute(context, matches).await,
         Some((status::NAME, matches)) => status::execute(context, matches).await,
-        Some((retry::NAME, matches)) => retry::execute(context, matches).await,
-        Some((resolve::NAME, matches)) => resolve::execute(context, matches).await,
-        Some((adopt::NAME, matches)) => adopt::execute(context, matches).await,
-        Some((forget::NAME, matches)) => forget::execute(context, matches).await,
-        Some((archive::NAME, matches)) => archive::execute(context, matches).await,
+        Some((ended::RETRY, matches)) => ended::retry(context, matches).await,
+        Some((paid::RESOLVE, matches)) => paid::resolve(context, matches).await,
+        Some((paid::ADOPT, matches)) => paid::adopt(context, matches).await,
+        Some((ended::FORGET, matches)) => ended::forget(context, matches).await,
+        Some((ended::ARCHIVE, matches)) => ended::archive(context, matches).await,
         Some((report::NAME, matches)) => report::execute(context, matches).await,
         Some((spending::NAME, matches)) => spending::execute(context, matches).await,
         Some((name, matches)) if limits::NAMES.contains(&name) => {

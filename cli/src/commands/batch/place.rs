@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, ValueHint};
 use reqwest::Url;
 
 #[cfg(feature = "postgres")]
-use crate::directory;
+use crate::files::directory;
 use crate::{failure::Failure, process::Process};
 use imagekiln_batch::{Error, ErrorKind, Ledger};
 

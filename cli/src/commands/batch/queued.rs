@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::json;
 
 use super::{place, select};
-use crate::{context::Context, failure::Failure, sanitize::one_line};
+use crate::{context::Context, failure::Failure, text::sanitize::one_line};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 pub const NAMES: [&str; 2] = [CANCEL, PRIORITY];

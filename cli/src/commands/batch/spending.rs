@@ -4,7 +4,7 @@ use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::place;
-use crate::{context::Context, failure::Failure, sanitize::one_line};
+use crate::{context::Context, failure::Failure, text::sanitize::one_line};
 use imagekiln_batch::SpendingRow;
 
 pub const NAME: &str = "spending";

@@ -11,8 +11,10 @@ use super::{
 use crate::{
     context::Context,
     failure::Failure,
-    json,
-    sanitize::{one_line, printable, quoted},
+    text::{
+        json,
+        sanitize::{one_line, printable, quoted},
+    },
 };
 use imagekiln_batch::{Filter, JobState, JobStatus, Report};
 

@@ -7,8 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::Check;
 use crate::{
-    exit::Exit,
-    failure::Failure,
+    failure::{Failure, exit::Exit},
     history,
     process::Process,
     settings::{Settings, stored::Stored},

@@ -8,7 +8,10 @@ use clap::Command;
 use serde_json::{Value, json};
 
 use crate::{
-    context::Context, exit::Exit, failure::Failure, sanitize::printable, settings::Settings,
+    context::Context,
+    failure::{Failure, exit::Exit},
+    settings::Settings,
+    text::sanitize::printable,
 };
 
 pub const NAME: &str = "doctor";

@@ -11,15 +11,12 @@ use tokio::{
 
 use super::Check;
 use crate::{
-    base_url,
     context::Context,
-    exit::Exit,
-    failure::Failure,
+    failure::{Failure, advice, exit::Exit},
     models,
     process::Process,
-    session::Session,
+    service::{session::Session, tls},
     settings::{Source, key, names::BASE_URL},
-    tls,
 };
 use imagekiln::ErrorKind;
 
@@ -149,7 +146,7 @@ async fn request(base: &Url) -> Result<Response, Check> {
         .build();
     let failed = |error: reqwest::Error| {
         let error = error.without_url();
-        let advice = if base_url::is_not_tls(&error) {
+        let advice = if advice::is_not_tls(&error) {
             concat!(
                 "the server does not speak TLS: if it is an http server, write http:// in the ",
                 "base URL"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::commands::by_task::abilities;
+use crate::commands::tools;
 use imagekiln::{Field, FieldKind, ImageEncodings, Need, NeedKind, Operation};
 
 pub fn model_json(model: &'static Operation) -> Value {
@@ -14,7 +14,7 @@ pub fn model_json(model: &'static Operation) -> Value {
         "path": model.path,
         "summary": model.summary,
         "description": model.description,
-        "good_for": abilities::of(model),
+        "good_for": tools::that_accept(model),
         "deprecated": model.deprecated,
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,

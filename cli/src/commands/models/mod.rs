@@ -5,7 +5,7 @@ mod one;
 
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
-use super::by_task::abilities;
+use super::tools;
 use crate::{args::completers, context::Context, failure::Failure, models};
 use imagekiln::Operation;
 
@@ -28,7 +28,7 @@ pub fn command() -> Command {
             Arg::new(CAN)
                 .long(CAN)
                 .value_name("COMMAND")
-                .value_parser(PossibleValuesParser::new(abilities::names()))
+                .value_parser(PossibleValuesParser::new(tools::able()))
                 .help("List only the models that this command accepts"),
         )
         .after_help(format!(
@@ -52,8 +52,9 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     }
     let can = matches.get_one::<String>(CAN);
     let models = || {
-        let fits =
-            |model: &Operation| can.is_none_or(|can| abilities::of(model).contains(&can.as_str()));
+        let fits = |model: &Operation| {
+            can.is_none_or(|can| tools::that_accept(model).contains(&can.as_str()))
+        };
         models::models().filter(move |model| fits(model))
     };
     context.output.result(
@@ -76,7 +77,7 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> String {
             model.name.to_owned(),
             model.max_reference_images.map_or("-".to_owned(), |count| count.to_string()),
             if model.regional { "regional" } else { "-" }.to_owned(),
-            abilities::shown(model),
+            tools::shown_that_accept(model),
             models::summary(model),
         ]
     });

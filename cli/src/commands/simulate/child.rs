@@ -4,7 +4,10 @@ use std::{ffi::OsString, process::ExitStatus, time::Duration};
 
 use tokio::process::{Child, Command};
 
-use crate::{exit::Exit, failure::Failure, interrupt::Interrupts};
+use crate::{
+    failure::{Failure, exit::Exit},
+    process::interrupt::Interrupts,
+};
 
 /// The time in which the command may end after Ctrl-C, which it also receives from the terminal.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,8 +6,8 @@ use crate::{
     context::Context,
     failure::{Failure, settle},
     history::{self, Entry, History, find},
-    json,
-    session::Session,
+    service::session::Session,
+    text::json,
 };
 use imagekiln::{Region, Task, TaskRef};
 

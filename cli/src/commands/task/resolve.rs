@@ -9,8 +9,8 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, Entry, History},
-    sanitize::one_line,
-    session::Session,
+    service::session::Session,
+    text::sanitize::one_line,
 };
 use imagekiln::{ErrorKind, Operation, Region, find_operation};
 

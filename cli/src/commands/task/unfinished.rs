@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, Entry, History, find, list},
-    sanitize::one_line,
+    text::sanitize::one_line,
 };
 
 /// Prints the unfinished submissions.

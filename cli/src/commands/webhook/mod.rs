@@ -1,15 +1,15 @@
 //! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. It neither polls
 //! nor uses the API key.
 
-pub mod bind;
-mod claims;
 mod listen;
-mod rejection;
 pub mod scheme;
-mod secrets;
+mod verdict;
 mod verify;
 
+use std::net::SocketAddr;
+
 use clap::{ArgMatches, Command};
+use tokio::net::TcpListener;
 
 use crate::{context::Context, failure::Failure};
 
@@ -42,4 +42,17 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         listen::NAME => listen::execute(context, matches).await,
         _ => verify::execute(context, matches),
     }
+}
+
+/// Listens at the address of an option.
+pub async fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    bound.await.map_err(|error| {
+        Failure::file(format!("could not listen on {address}"), error)
+            .advise(format!("choose another address with {option}; port 0 picks a free port"))
+    })
 }

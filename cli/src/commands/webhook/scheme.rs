@@ -1,14 +1,16 @@
 //! The signature scheme of webhooks: the options that both commands share, and the verifier built
 //! from them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
-use super::{MAX_BODY, secrets::SecretOptions};
-use crate::{failure::Failure, parse::duration, process::Process};
+use super::MAX_BODY;
+use crate::{
+    failure::Failure, files::secret_file, process::Process, settings::text, text::parse::duration,
+};
 use imagekiln::{
-    WebhookSecret,
+    WEBHOOK_SECRET_VARIABLE, WebhookSecret,
     webhook::{Encoding, Verifier},
 };
 
@@ -115,6 +117,31 @@ impl SchemeOptions {
                 "correct or remove {flag}, or choose a --scheme other than {}",
                 scheme.unwrap_or_default()
             )))
+    }
+}
+
+/// The webhook secrets, which come from the environment and from files, never from an argument.
+#[derive(Args)]
+#[command(next_help_heading = "Signature")]
+struct SecretOptions {
+    /// A file that contains a secret; repeat it to accept several while you rotate secrets. The
+    /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret
+    /// itself, because other users of the machine can see arguments
+    #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
+    files: Vec<PathBuf>,
+}
+
+impl SecretOptions {
+    /// All secrets: the one in the environment, then those in the files.
+    fn read(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
+        let of_variable = text(process, WEBHOOK_SECRET_VARIABLE);
+        let of_variable = of_variable.map(|secret| secret.map(WebhookSecret::from));
+        let files = self
+            .files
+            .iter()
+            .map(|path| secret_file::read(path, "the secret file").map(|text| Some(text.into())));
+        let all = std::iter::once(of_variable).chain(files);
+        all.filter_map(Result::transpose).collect()
     }
 }
 

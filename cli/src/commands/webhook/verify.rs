@@ -10,8 +10,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use super::{
-    MAX_BODY, claims, rejection,
+    MAX_BODY,
     scheme::{Reading, SchemeOptions},
+    verdict,
 };
 use crate::{context::Context, failure::Failure, process::Process};
 use imagekiln::WEBHOOK_SECRET_VARIABLE;
@@ -44,10 +45,10 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
             .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file")));
     };
     let body = read_body(context.process(), &options.file)?;
-    let event = verifier.verify(&headers, body).map_err(|refusal| rejection::failure(&refusal))?;
+    let event = verifier.verify(&headers, body).map_err(|refusal| verdict::failure(&refusal))?;
     context.output.result(
-        || format!("verified: {}", claims::to_people(&event)),
-        || claims::to_programs(&event),
+        || format!("verified: {}", verdict::to_people(&event)),
+        || verdict::to_programs(&event),
     )
 }
 

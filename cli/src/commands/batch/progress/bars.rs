@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::counts::{Counts, has_ended};
-use crate::{sanitize::one_line, spinner::write_above};
+use crate::{terminal::spinner::write_above, text::sanitize::one_line};
 use imagekiln_batch::{JobState, JobStatus};
 
 /// The number of lines of [`Bars`].

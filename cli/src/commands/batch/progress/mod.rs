@@ -13,9 +13,9 @@ pub use self::events::{job as job_event, report as report_event};
 use self::{bars::Bars, counts::Counts};
 use crate::{
     failure::Failure,
-    live,
     output::{Output, write_failed},
-    sanitize::json_line,
+    terminal::live,
+    text::json::json_line,
 };
 use imagekiln_batch::{JobStatus, Report, ReportRow};
 

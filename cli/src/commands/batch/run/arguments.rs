@@ -17,7 +17,8 @@ use crate::{
     context::Context,
     failure::Failure,
     jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source},
-    models, parse,
+    models,
+    text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation};
 use imagekiln_batch::Template;

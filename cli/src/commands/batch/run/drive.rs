@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{super::progress::Progress, resume::Resume};
-use crate::{failure::Failure, interrupt::Interrupts, sanitize::one_line};
+use crate::{failure::Failure, process::interrupt::Interrupts, text::sanitize::one_line};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Batch, Error, Filter, JobState, Ledger, Report, Scope};
 

@@ -12,7 +12,7 @@ use axum::{
 use clap::{Arg, ArgMatches, value_parser};
 use tokio::net::TcpListener;
 
-use crate::{commands::webhook::bind::bind, context::Context, failure::Failure};
+use crate::{commands::webhook::bind, context::Context, failure::Failure};
 use imagekiln_batch::Ledger;
 
 pub const METRICS: &str = "metrics";

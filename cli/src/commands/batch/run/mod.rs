@@ -22,11 +22,10 @@ use crate::{
     args::model,
     context::Context,
     failure::Failure,
-    interrupt::Interrupts,
     jobs::{self, PlannedJob},
-    parse::{credits, duration},
-    process::Process,
-    session,
+    process::{Process, interrupt::Interrupts},
+    service::session,
+    text::parse::{credits, duration},
 };
 use imagekiln::Operation;
 use imagekiln_batch::{Batch, Job, JobState, Ledger};

@@ -2,9 +2,8 @@
 
 use super::{drive::Ended, resume::Resume};
 use crate::{
-    exit::Exit,
-    failure::{FOREIGN, Failure},
-    sanitize::{printable, quoted},
+    failure::{FOREIGN, Failure, exit::Exit},
+    text::sanitize::{printable, quoted},
 };
 use imagekiln_batch::{JobState, Report};
 

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     failure::Failure,
     jobs::{PlannedJob, Source},
-    sanitize::one_line,
+    text::sanitize::one_line,
 };
 use imagekiln::Operation;
 

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Id, parser::ValueSource};
 
 use super::{super::place::Place, metrics::METRICS, webhooks};
-use crate::{context::Context, failure::Failure, sanitize::quoted};
+use crate::{context::Context, failure::Failure, text::sanitize::quoted};
 use imagekiln_batch::Scope;
 
 /// The parts of the commands.

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     commands::webhook::{
-        bind::bind,
+        bind,
         scheme::{Reading, SchemeOptions},
     },
     failure::Failure,

@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 
 use super::super::{
     MAX_BODY,
-    claims::{to_people, to_programs},
-    rejection,
     scheme::Reading,
+    verdict::{self, to_people, to_programs},
 };
-use crate::{json, sanitize::one_line};
+use crate::text::{json, sanitize::one_line};
 use imagekiln::webhook::{Event, Rejection};
 
 /// The outcome of a delivery. If it was not verified, the names of its headers are kept, never
@@ -105,7 +104,7 @@ impl Why {
         };
         Self {
             status,
-            reason: rejection::reason(rejection),
+            reason: verdict::reason(rejection),
             message: rejection.to_string(),
             bytes: Some(bytes),
         }

@@ -10,10 +10,12 @@ use serde_json::json;
 
 use self::server::Server;
 use super::{
-    bind::bind,
+    bind,
     scheme::{Reading, SchemeOptions},
 };
-use crate::{context::Context, failure::Failure, interrupt::Interrupts, output::write_failed};
+use crate::{
+    context::Context, failure::Failure, output::write_failed, process::interrupt::Interrupts,
+};
 use imagekiln::WEBHOOK_SECRET_VARIABLE;
 
 pub const NAME: &str = "listen";

@@ -20,7 +20,7 @@ use super::{
     super::{MAX_BODY, scheme::Reading},
     delivery::Delivery,
 };
-use crate::{output::Output, sanitize::json_line};
+use crate::{output::Output, text::json::json_line};
 
 /// The time limit for the body of a delivery.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,0 +1,78 @@
+//! Several pictures from one command: `-n`, and several seeds.
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use super::flag;
+use crate::{failure::Failure, text::parse};
+
+/// The field of the contract that makes pictures of the same request differ.
+pub const SEED: &str = "seed";
+
+/// The id of `-n`.
+pub const COUNT: &str = "count";
+
+/// The maximum number of pictures of one command.
+pub const MOST: usize = 1000;
+
+/// `-n`, for commands that save pictures of new tasks.
+pub fn arg() -> Arg {
+    Arg::new(COUNT)
+        .long(COUNT)
+        .short('n')
+        .value_name("N")
+        .value_parser(value_parser!(u16).range(1..=MOST as i64))
+        .help("How many pictures to make, each with a random seed [default: 1]")
+}
+
+/// Says that `--seed` of a command with `-n` takes several seeds.
+pub fn describe_seed(command: Command) -> Command {
+    let id = flag::field_id(SEED);
+    let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    if !has(COUNT) || !has(&id) {
+        return command;
+    }
+    command.mut_arg(id, |arg| {
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        arg.value_name("SEEDS").help(format!("{help} [several pictures: 1..4 or 1,5,9]"))
+    })
+}
+
+/// The seeds of the pictures that differ only in them. One picture has the seed of the request.
+pub fn seeds(matches: &ArgMatches) -> Result<Vec<Option<i64>>, Failure> {
+    let count = matches.try_get_one::<u16>(COUNT).ok().flatten().copied();
+    match (count, list(matches)?) {
+        (None | Some(1), Some(seeds)) => Ok(seeds.into_iter().map(Some).collect()),
+        (None | Some(1), None) => Ok(vec![None]),
+        (Some(count), None) if seed(matches).is_none() => Ok(vec![None; count.into()]),
+        (Some(count), _) => Err(Failure::usage(format!(
+            "-n {count} and --seed are both given, and pictures of the same seed are the same"
+        ))
+        .advise(
+            "nothing was sent; leave -n out, and pass a seed for each picture, such as --seed 1..4",
+        )),
+    }
+}
+
+/// Whether `--seed` names a list, which is not the value of the field.
+pub fn has_list(matches: &ArgMatches) -> bool {
+    matches.try_contains_id(COUNT).is_ok() && seed(matches).is_some_and(is_list)
+}
+
+fn list(matches: &ArgMatches) -> Result<Option<Vec<i64>>, Failure> {
+    if !has_list(matches) {
+        return Ok(None);
+    }
+    let text = seed(matches).unwrap_or_default();
+    let seeds = parse::seeds(text).map_err(|problem| {
+        Failure::usage(format!("invalid --seed `{text}`: {problem}")).advise("nothing was sent")
+    })?;
+    Ok(Some(seeds))
+}
+
+fn is_list(text: &str) -> bool {
+    text.contains(',') || text.contains("..")
+}
+
+fn seed(matches: &ArgMatches) -> Option<&str> {
+    matches.try_get_one::<String>(&flag::field_id(SEED)).ok().flatten().map(String::as_str)
+}

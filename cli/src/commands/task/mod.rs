@@ -1,0 +1,170 @@
+//! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
+//! `kiln task list|dismiss|resolve`: works on the unfinished ones.
+
+mod reference;
+mod resolve;
+mod unfinished;
+
+use std::time::UNIX_EPOCH;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
+
+use crate::{
+    args::{
+        completers::{self, Submissions},
+        output,
+    },
+    context::Context,
+    failure::Failure,
+    files::target::{Known, Target},
+    history::Entry,
+    making::finish::{finish, wait},
+    output::reference_json,
+    process::interrupt::Interrupts,
+    seeing::{self, Seeing},
+    service::session::Session,
+};
+use imagekiln::{Task, journal::State};
+
+pub const NAME: &str = "task";
+
+pub fn command() -> Command {
+    let reference = || {
+        Arg::new("ref")
+            .value_name("REF")
+            .required(true)
+            .add(completers::submissions(Submissions::UnfinishedFirst))
+            .help(
+                "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
+                 output of `kiln submit`, `-` for standard input, or the JSON itself",
+            )
+    };
+    Command::new(NAME)
+        .about("Resume a task: show its status, wait for it, save its picture")
+        .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommands([
+            Command::new("status")
+                .about("Poll once and print the status; the exit code is 0 for every status")
+                .arg(reference().add(completers::submissions(Submissions::Any))),
+            Command::new("wait").about("Wait for the final status").arg(reference()),
+            Command::new("save")
+                .about("Wait and save the picture, to the target of its submission or to --output")
+                .arg(reference())
+                .args(output::args())
+                .args(seeing::args()),
+            Command::new("list").about("List the unfinished submissions, newest first"),
+            Command::new("dismiss")
+                .about("Remove submissions from the unfinished ones; sends nothing")
+                .arg(
+                    reference()
+                        .add(completers::submissions(Submissions::Unfinished))
+                        .action(ArgAction::Append)
+                        .num_args(1..)
+                        .help("@last, @ and a number of `kiln history`, an id or its beginning"),
+                ),
+            resolve::command(),
+        ])
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let (action, matches) = matches
+        .subcommand()
+        .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
+    match action {
+        "list" => return unfinished::list(context),
+        "dismiss" => return unfinished::dismiss(context, matches).await,
+        _ if context.globals.simulate => {
+            let problem = "an in-process simulator has no tasks of earlier commands";
+            return Err(Failure::usage(problem).advise(
+                "run `kiln simulate` in another terminal and use its settings for `kiln submit` \
+                 and `kiln task`",
+            ));
+        }
+        resolve::NAME => return resolve::execute(context, matches).await,
+        _ => {}
+    }
+    let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
+    let found = reference::find(context, given)?;
+    let session = found.session(context).await?;
+    let task = found.task(&session)?;
+    match action {
+        "status" => status(context, &task).await,
+        "wait" => wait_for(context, &task, found.entry()).await,
+        _ => save(context, &session, (&task, found.entry()), matches).await,
+    }
+}
+
+async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
+    let update = task.poll().await?;
+    let status = update.status();
+    context.output.result(
+        || format!("{}: {status}", task.id()),
+        || json!({ "id": task.id(), "status": status.as_str(), "final": status.is_final() }),
+    )
+}
+
+async fn wait_for(context: &Context, task: &Task, entry: Option<&Entry>) -> Result<(), Failure> {
+    let interrupts = Interrupts::listen(context.process())?;
+    let picture = wait(context, task, &interrupts).await;
+    let picture = picture.map_err(|failure| context.with_resume_command(failure, None, entry))?;
+    let expires_at =
+        picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
+    context.output.result(
+        || format!("{}: Ready; run `kiln task save` within ten minutes to save it", task.id()),
+        || {
+            json!({
+                "task": reference_json(task.reference()),
+                "status": "Ready",
+                "expires_at": expires_at,
+            })
+        },
+    )
+}
+
+async fn save(
+    context: &Context,
+    session: &Session,
+    (task, entry): (&Task, Option<&Entry>),
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let has_output = matches.contains_id(output::OUTPUT);
+    let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
+    let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
+    let target = match unsaved.and_then(|entry| remembered(context, entry, matches)) {
+        Some(target) => target,
+        None => filled(output::target(&context.settings, matches)?, task)?,
+    };
+    let with_command = |failure| context.with_resume_command(failure, Some(&target), entry);
+    let seeing = target
+        .check(context.output.json, &context.process().stdout)
+        .and_then(|()| Seeing::of(context, matches, Some(&target)))
+        .map_err(|failure| with_command(failure.after_payment(task.reference())))?;
+    let interrupts = Interrupts::listen(context.process())?;
+    let saved = finish(context, session, task, &target, &interrupts).await;
+    let saved = saved.map_err(with_command)?;
+    let about = json!({ "task": reference_json(task.reference()) });
+    seeing.present(context, &saved, task, about).await
+}
+
+/// Fills in the known facts of a task that another command submitted.
+fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
+    let model = task.reference().operation().unwrap_or("picture");
+    target.filled(Known { index: 1, seed: None, prompt: None, model })
+}
+
+/// The target that the submission of the task named.
+fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<Target> {
+    let destination = &entry.kept.destination;
+    destination.output()?;
+    let target = destination.target(&context.process().directory);
+    let [overwrite, mkdir] = output::flags(matches);
+    Some(Target {
+        overwrite: target.overwrite || overwrite,
+        mkdir: target.mkdir || mkdir,
+        ..target
+    })
+}

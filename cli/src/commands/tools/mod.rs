@@ -1,0 +1,174 @@
+//! Tools: commands for one kind of work, such as `kiln inpaint`. The contract says which models can
+//! do it. The flags are the fields of the chosen model, as in `generate` and `edit`.
+
+mod argument;
+mod rules;
+mod table;
+
+use clap::{ArgMatches, Command};
+
+use self::{
+    argument::Argument,
+    rules::{Modes, Need},
+};
+use super::{
+    chosen_model::{chosen, default_model, model_arg, of_model},
+    edit, generate,
+};
+use crate::{
+    args::{image::Images, prompt::PROMPT, request},
+    context::Context,
+    failure::Failure,
+    making, models,
+};
+use imagekiln::{FieldKind, Operation, OperationKind, Request};
+
+pub use self::table::TOOLS;
+
+/// A command, and the facts about its models that it needs.
+pub struct Tool {
+    /// The name of the command.
+    pub name: &'static str,
+    about: &'static str,
+    /// The kind of the models that can do it.
+    kind: OperationKind,
+    arguments: &'static [Argument],
+    /// What a request needs besides what the contract says.
+    need: Option<Need>,
+    /// The values of the field `mode`, if the images decide it.
+    modes: Option<Modes>,
+    examples: &'static str,
+}
+
+/// Finds a tool by the name of its command.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// The commands. `named` is the model that `--model` names.
+pub fn commands(named: &'static Operation) -> impl Iterator<Item = Command> {
+    TOOLS.iter().map(move |tool| tool.command(named))
+}
+
+pub async fn execute(
+    context: &Context,
+    tool: &'static Tool,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let request = tool.request(context, matches)?;
+    let unlisted = tool.unlisted(request.operation());
+    let assumed: Vec<&str> = unlisted.filter(|name| request.has_field(name)).collect();
+    if !assumed.is_empty() {
+        context.output.warning(&format!(
+            "the contract does not list these fields of {}, so their names are assumed: {}",
+            request.operation(),
+            assumed.join(", ")
+        ));
+    }
+    making::make(context, request, &[], matches).await
+}
+
+/// The names of the commands that accept a model, besides `run` and `submit`.
+pub fn able() -> impl Iterator<Item = &'static str> {
+    [generate::NAME, edit::NAME].into_iter().chain(TOOLS.iter().map(|tool| tool.name))
+}
+
+/// The commands that suit a model. The model of a tool suits its tool only.
+pub fn that_accept(model: &Operation) -> Vec<&'static str> {
+    if model.kind != Some(OperationKind::Create) {
+        let tools = TOOLS.iter().filter(|tool| model.kind == Some(tool.kind));
+        return tools.map(|tool| tool.name).collect();
+    }
+    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
+    let edits =
+        model.field(PROMPT).is_some() && model.fields.iter().any(|field| is_image(&field.kind));
+    let abilities = [(generate::NAME, true), (edit::NAME, edits)];
+    abilities.into_iter().filter(|(_, able)| *able).map(|(name, _)| name).collect()
+}
+
+/// The same on one line.
+pub fn shown_that_accept(model: &Operation) -> String {
+    let abilities = that_accept(model);
+    if abilities.is_empty() { "-".to_owned() } else { abilities.join(", ") }
+}
+
+impl Tool {
+    /// The models that can do it, in the order of the contract, those that are not deprecated
+    /// first. The first one is the default.
+    pub fn models(&self) -> Vec<&'static Operation> {
+        let mut models: Vec<_> =
+            models::models().filter(|model| model.kind == Some(self.kind)).collect();
+        models.sort_by_key(|model| model.deprecated);
+        models
+    }
+
+    /// The named model if it can do it, or else the default.
+    pub fn model(&self, named: &'static Operation) -> &'static Operation {
+        let models = self.models();
+        let found = models.iter().find(|model| model.name == named.name).or(models.first());
+        found.copied().unwrap_or(named)
+    }
+
+    /// The arguments of the command, for a tip.
+    pub fn takes(&self) -> String {
+        let names: Vec<&str> = self.arguments.iter().map(|argument| argument.value_name).collect();
+        let quotes = if self.arguments.first().is_some_and(Argument::is_prompt) {
+            "; a prompt of several words needs quotes"
+        } else {
+            ""
+        };
+        format!("'kiln {}' takes only {}{quotes}", self.name, names.join(" and "))
+    }
+
+    /// The fields of the arguments that the contract does not list for a model.
+    fn unlisted(&self, model: &'static Operation) -> impl Iterator<Item = &'static str> {
+        let fields = self.arguments.iter().map(|argument| argument.field);
+        fields.filter(move |name| model.field(name).is_none())
+    }
+
+    fn command(&'static self, named: &'static Operation) -> Command {
+        let model = self.model(named);
+        let fields: Vec<&str> = self.arguments.iter().map(|argument| argument.field).collect();
+        let command = Command::new(self.name)
+            .about(format!("{}: submit, wait, save", self.about))
+            .args(self.arguments.iter().map(Argument::arg));
+        let models = self.models();
+        let default = models.first().map_or(named.name, |model| model.name);
+        let choice = model_arg(default, models.into_iter());
+        of_model(command, model, choice, &fields, &self.examples(model))
+    }
+
+    fn examples(&self, model: &'static Operation) -> String {
+        let mut text = format!("Examples:\n{}", self.examples);
+        if self.models().len() > 1 {
+            text += &format!("\n\n`kiln models --can {}` lists what --model accepts.", self.name);
+        }
+        let unlisted: Vec<String> = self.unlisted(model).map(|name| format!("`{name}`")).collect();
+        if !unlisted.is_empty() {
+            text += &format!(
+                "\n\nThe contract does not list the names of these fields of {model}, so they are \
+                 assumed: {}. To send others, use `kiln run {model}` with --extra and \
+                 --extra-image.",
+                unlisted.join(", ")
+            );
+        }
+        text
+    }
+
+    fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
+        let model = chosen(matches, self.model(default_model(context)?))?;
+        let mut images = Images::of(context.process());
+        let mut request = request::from_flags(model, matches, &mut images)?;
+        for argument in self.arguments {
+            let given = argument.read(self.name, matches, &mut images)?;
+            request = argument.set(request, given);
+        }
+        if let Some(need) = &self.need {
+            need.check(&request)?;
+        }
+        match &self.modes {
+            Some(modes) => modes.set(request),
+            None => Ok(request),
+        }
+    }
+}

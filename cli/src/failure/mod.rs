@@ -1,0 +1,316 @@
+//! The failure of a command, with everything that a report needs.
+
+pub mod advice;
+#[cfg(feature = "batch")]
+mod batch;
+pub mod exit;
+mod left;
+
+use std::{
+    error,
+    fmt::{self, Display},
+    io,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
+
+#[cfg(feature = "batch")]
+pub use self::batch::FOREIGN;
+pub use self::{
+    advice::Remedy,
+    exit::Exit,
+    left::{Left, settle},
+};
+use crate::text::sanitize::one_line;
+use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
+
+/// A problem and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineProblem {
+    /// The file, as the user named it.
+    pub file: String,
+    /// 0 if the problem is not about a line.
+    pub line: u64,
+    pub message: String,
+}
+
+impl fmt::Display for LineProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// A failure, with advice, and whether anything was charged. Boxed to keep results small.
+#[derive(Debug)]
+pub struct Failure(Box<Parts>);
+
+/// The details of a failure.
+#[derive(Debug)]
+pub struct Parts {
+    pub kind: &'static str,
+    pub exit: Exit,
+    pub message: String,
+    pub causes: Vec<String>,
+    pub advice: Option<String>,
+    /// The environment variable of the setting that is missing or invalid.
+    pub setting: Option<&'static str>,
+    pub violations: Vec<Violation>,
+    /// The first problems of a job file.
+    pub problems: Vec<LineProblem>,
+    /// The number of problems of the job file that are not among them.
+    pub more_problems: usize,
+    pub status: Option<u16>,
+    pub request_id: Option<String>,
+    pub billing_unknown: bool,
+    pub task: Option<TaskRef>,
+    /// Accepted tasks that a ledger could not record.
+    pub unrecorded: Vec<TaskRef>,
+    /// The command that resumes the task, if that makes sense.
+    pub resume_command: Option<String>,
+    /// The number of the submission, if it is in the history.
+    pub number: Option<u64>,
+    /// The remedy if the picture could not be written.
+    pub remedy: Option<Remedy>,
+    /// Why a webhook was rejected.
+    pub reason: Option<&'static str>,
+    /// The wait that the service asked for.
+    pub retry_after: Option<Duration>,
+}
+
+impl Failure {
+    fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            kind,
+            exit,
+            message: message.into(),
+            causes: Vec::new(),
+            advice: None,
+            setting: None,
+            violations: Vec::new(),
+            problems: Vec::new(),
+            more_problems: 0,
+            status: None,
+            request_id: None,
+            billing_unknown: false,
+            task: None,
+            unrecorded: Vec::new(),
+            resume_command: None,
+            number: None,
+            remedy: None,
+            reason: None,
+            retry_after: None,
+        }))
+    }
+
+    /// The command line is invalid.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new("usage", Exit::Usage, message)
+    }
+
+    /// The request is not what the user can have meant, although the contract allows it.
+    pub fn request(message: impl Into<String>) -> Self {
+        Self::new("validation", Exit::Usage, message)
+    }
+
+    /// A setting is missing or invalid.
+    pub fn settings(message: impl Into<String>) -> Self {
+        Self::new("settings", Exit::Usage, message)
+    }
+
+    /// Lines of a job file are invalid.
+    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
+        let plural = if count == 1 { "" } else { "s" };
+        let mut failure =
+            Self::new("validation", Exit::Usage, format!("{file} has {count} problem{plural}"));
+        failure.more_problems = count - problems.len();
+        failure.problems = problems;
+        failure.advise("nothing was sent; correct the lines, and run the command again")
+    }
+
+    /// A webhook delivery was rejected.
+    pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
+        let mut failure = Self::new("webhook", Exit::WebhookRefused, message);
+        failure.reason = Some(reason);
+        failure
+    }
+
+    /// A local file could not be read or written.
+    pub fn file(what: impl Display, error: io::Error) -> Self {
+        Self::new("file", Exit::Other, what.to_string()).caused_by(&error)
+    }
+
+    /// Another local error.
+    pub fn other(what: impl Into<String>, error: &(dyn error::Error + 'static)) -> Self {
+        Self::new("other", Exit::Other, what).caused_by(error)
+    }
+
+    /// The service does not know the task that a person found.
+    pub fn unknown_task(id: &str) -> Self {
+        let message = format!("the service does not know the task {id}");
+        Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
+    }
+
+    /// The user interrupted a command whose task is known.
+    pub fn interrupted(task: &TaskRef) -> Self {
+        let message = format!("interrupted (task {})", one_line(task.id()));
+        Self::new("interrupted", Exit::Interrupted, message)
+            .about(task)
+            .advise("the task continues")
+    }
+
+    /// The user interrupted a command before its request was accepted.
+    pub fn not_submitted() -> Self {
+        Self::new("interrupted", Exit::Interrupted, "interrupted before the submission")
+            .advise("nothing was charged")
+    }
+
+    /// The user interrupted a command that waited for input and has done nothing.
+    pub fn interrupted_input() -> Self {
+        Self::new("interrupted", Exit::Interrupted, "interrupted").advise("nothing was changed")
+    }
+
+    /// A submission was abandoned before its response arrived.
+    pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
+        let mut failure = Self::new(kind, Exit::BillingUnknown, message);
+        failure.billing_unknown = true;
+        failure.advise(
+            "check your usage with the service before you retry: the task may have been charged",
+        )
+    }
+
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    pub fn about(mut self, task: &TaskRef) -> Self {
+        self.task = Some(task.clone());
+        self
+    }
+
+    pub fn remedied_by(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// Names the variable that the failure is about.
+    pub fn about_variable(mut self, variable: &'static str) -> Self {
+        self.setting = Some(variable);
+        self
+    }
+
+    /// The failure of a command that has sent nothing.
+    pub fn before_payment(mut self) -> Self {
+        let correction = self.remedy.map(|remedy| remedy.correction().to_owned());
+        let advice = self.advice.take().or(correction);
+        let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+        self.advise(format!("nothing was sent{advice}"))
+    }
+
+    /// The failure of a command whose task was paid for before.
+    pub fn after_payment(mut self, task: &TaskRef) -> Self {
+        self.message += &format!(" (task {})", one_line(task.id()));
+        self.advice = None;
+        self.about(task)
+    }
+
+    fn caused_by(mut self, error: &(dyn error::Error + 'static)) -> Self {
+        self.causes = causes(Some(error));
+        self
+    }
+
+    /// Whether the user interrupted the command, and no task is lost by that.
+    pub fn is_harmless_interruption(&self) -> bool {
+        let is_lost = self.billing_unknown || (self.task.is_some() && self.number.is_none());
+        self.exit == Exit::Interrupted && !is_lost
+    }
+
+    /// Whether the task may still produce its picture.
+    pub fn leaves_a_picture_to_fetch(&self) -> bool {
+        let is_known = self.task.is_some() && !self.billing_unknown;
+        is_known && !["task_failed", "moderated"].contains(&self.kind)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let exit = match error.billing() {
+            Billing::Unknown => Exit::BillingUnknown,
+            _ => exit_of(error.kind()),
+        };
+        let mut failure = Self::new(error.kind().as_str(), exit, message(error));
+        failure.causes = causes(error::Error::source(error));
+        failure.advice = advice::of(error);
+        failure.setting = advice::setting(error);
+        failure.violations = error.violations().to_vec();
+        failure.status = error.status();
+        failure.request_id = error.request_id().map(str::to_owned);
+        failure.billing_unknown = error.may_have_been_billed();
+        failure.task = error.task().cloned();
+        failure.retry_after = error.retry_after();
+        failure
+    }
+}
+
+impl Deref for Failure {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Parts {
+        &mut self.0
+    }
+}
+
+fn exit_of(kind: ErrorKind) -> Exit {
+    match kind {
+        ErrorKind::Settings | ErrorKind::Usage | ErrorKind::Validation => Exit::Usage,
+        ErrorKind::Auth => Exit::KeyRefused,
+        ErrorKind::Payment => Exit::Unpaid,
+        ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
+        ErrorKind::Moderated => Exit::Moderated,
+        ErrorKind::Deadline => Exit::Deadline,
+        ErrorKind::Webhook => Exit::WebhookRefused,
+        ErrorKind::File | ErrorKind::Journal | ErrorKind::Refused => Exit::Other,
+        _ => Exit::Network,
+    }
+}
+
+/// The message, with the ids of the task and the request. Violations and advice are on their own
+/// lines.
+fn message(error: &Error) -> String {
+    let mut text = error.message();
+    if let Some(task) = error.task() {
+        text += &format!(" (task {})", one_line(task.id()));
+    }
+    if let Some(request_id) = error.request_id() {
+        text += &format!(" (request {request_id})");
+    }
+    text
+}
+
+/// The chain of sources, without those that the error before already quotes.
+fn causes(mut source: Option<&(dyn error::Error + 'static)>) -> Vec<String> {
+    let mut causes: Vec<String> = Vec::new();
+    while let Some(error) = source {
+        let text = error.to_string();
+        if !causes.last().is_some_and(|above| above.contains(&text)) {
+            causes.push(text);
+        }
+        source = error.source();
+    }
+    causes
+}

@@ -1,0 +1,106 @@
+//! The directories in which this platform keeps the files of programs, and whether a directory can
+//! be written to.
+
+use std::{
+    fs::{self, DirBuilder},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use tempfile::Builder;
+
+use crate::{failure::Remedy, process::Process};
+
+/// Replaces the platform's directory for the history.
+pub const STATE_DIR_VARIABLE: &str = "KILN_STATE_DIR";
+/// Replaces the platform's directory for settings and keys.
+pub const CONFIG_DIR_VARIABLE: &str = "KILN_CONFIG_DIR";
+
+/// The directory for the state of the program. `None` if there is no home directory.
+pub fn state(process: &Process) -> Option<PathBuf> {
+    set(process, STATE_DIR_VARIABLE)
+        .or_else(|| of_platform(process, "LOCALAPPDATA", "XDG_STATE_HOME", &[".local", "state"]))
+}
+
+/// The directory for settings and keys. `None` if there is no home directory.
+pub fn config(process: &Process) -> Option<PathBuf> {
+    set(process, CONFIG_DIR_VARIABLE)
+        .or_else(|| of_platform(process, "APPDATA", "XDG_CONFIG_HOME", &[".config"]))
+}
+
+/// `windows` and `xdg` are variables with the parent directory. `below_home` is the default of
+/// `xdg`.
+fn of_platform(
+    process: &Process,
+    windows: &str,
+    xdg: &str,
+    below_home: &[&str],
+) -> Option<PathBuf> {
+    let parent = if cfg!(windows) {
+        set(process, windows)?
+    } else if cfg!(target_os = "macos") {
+        home(process)?.join("Library").join("Application Support")
+    } else {
+        // The specification of these directories says that relative paths are ignored.
+        let given = set(process, xdg).filter(|path| Path::is_absolute(path));
+        given.or_else(|| Some(home(process)?.join(below_home.iter().collect::<PathBuf>())))?
+    };
+    Some(parent.join("kiln"))
+}
+
+/// The home directory of the user.
+pub fn home(process: &Process) -> Option<PathBuf> {
+    process.home.clone().filter(|home| home.is_absolute())
+}
+
+fn set(process: &Process, variable: &str) -> Option<PathBuf> {
+    process.variable(variable).map(PathBuf::from)
+}
+
+/// Creates a directory, and its parents, that other users can't read.
+pub fn create_private(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// The remedy for this error of a picture in the directory.
+pub fn remedy(error: ErrorKind, directory: &Path) -> Remedy {
+    match error {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            Remedy::Space
+        }
+        ErrorKind::NotFound if can_be_created(directory) => Remedy::Mkdir,
+        _ => Remedy::Elsewhere,
+    }
+}
+
+/// Creates and deletes a temporary file. Its name is at least as long as those of temporary files
+/// of pictures.
+pub fn probe(directory: &Path) -> io::Result<()> {
+    let mut name = Builder::new();
+    let name = name.prefix(".kiln-probe-").rand_bytes(24).suffix(".part");
+    name.tempfile_in(directory).map(drop)
+}
+
+/// An empty path is the working directory.
+pub fn here_if_empty(directory: &Path) -> &Path {
+    if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
+}
+
+/// Whether the nearest parent that exists can be written to. A dangling link is not a directory.
+fn can_be_created(directory: &Path) -> bool {
+    let mut parents = directory.ancestors().map(here_if_empty);
+    let existing = parents.find(|parent| fs::symlink_metadata(parent).is_ok());
+    existing.is_some_and(|existing| probe(existing).is_ok())
+}
+
+/// The working directory, the home directory, or that of temporary files.
+pub fn writable(process: &Process) -> Option<String> {
+    let temporary = process.temporary.clone();
+    let directories = [Some(PathBuf::from(".")), home(process), Some(temporary)];
+    let directories = directories.into_iter().flatten().filter(|path| probe(path).is_ok());
+    directories.filter_map(|path| path.into_os_string().into_string().ok()).next()
+}

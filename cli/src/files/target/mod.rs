@@ -1,0 +1,337 @@
+//! The target of the picture. It is checked before anything is paid.
+
+mod endings;
+mod names;
+mod pattern;
+mod place;
+mod staged;
+
+use std::{
+    error::Error as _,
+    ffi::OsStr,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use self::staged::Staged;
+pub use self::{
+    pattern::{Known, Pattern},
+    place::Place,
+};
+use crate::{
+    failure::{Failure, Remedy},
+    files::directory::{self, here_if_empty, probe},
+    process::Stream,
+    text::sanitize::one_line,
+};
+use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
+
+/// The target of a picture, and its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub place: Place,
+    /// Whether an existing file is replaced.
+    pub overwrite: bool,
+    /// Whether missing directories are created.
+    pub mkdir: bool,
+}
+
+/// A saved picture.
+#[derive(Debug)]
+pub struct Saved {
+    /// `None` for standard output.
+    pub path: Option<PathBuf>,
+    /// `None` if the bytes were passed on unchecked.
+    pub kind: Option<FileKind>,
+    pub bytes: u64,
+    /// `None` if the bytes were passed on.
+    pub sha256: Option<String>,
+    /// Why the path differs from the one that the user named.
+    pub notes: Vec<String>,
+}
+
+impl Target {
+    /// The target that `--output` names.
+    pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Result<Self, Failure> {
+        Ok(Self { place: Place::of(output)?, overwrite, mkdir })
+    }
+
+    /// The same target, for a picture with these known facts.
+    pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
+        let place = match &self.place {
+            Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
+            place => place.clone(),
+        };
+        Ok(Self { place, ..*self })
+    }
+
+    /// The value of `--output`, if there is one.
+    pub fn shown(&self) -> Option<String> {
+        let output = match &self.place {
+            Place::File(path) | Place::Named(path) | Place::Special(path) => path.clone(),
+            Place::Pattern(pattern) => pattern.shown(),
+            Place::Stdout => "-".into(),
+        };
+        let output = output.to_string_lossy().into_owned();
+        (!output.is_empty()).then_some(output)
+    }
+
+    /// The options of the target, for another command line.
+    pub fn words(&self) -> Vec<String> {
+        let flags = [(self.overwrite, "--overwrite"), (self.mkdir, "--mkdir")];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into());
+        let output = self.shown().map(|output| ["--output".into(), output]);
+        output.into_iter().flatten().chain(flags).collect()
+    }
+
+    /// Checks that a picture can be saved there. Creates missing directories, if the user wants
+    /// that.
+    pub fn check(&self, json: bool, stdout: &Stream) -> Result<(), Failure> {
+        let directory = match &self.place {
+            Place::Named(directory) => here_if_empty(directory),
+            Place::Pattern(pattern) => here_if_empty(&pattern.directory),
+            Place::File(path) if path.file_name().is_none() => {
+                return Err(Failure::usage(format!("{} is not a file name", path.display()))
+                    .remedied_by(Remedy::Elsewhere));
+            }
+            Place::File(path) => directory_of(path),
+            Place::Stdout if json => {
+                return Err(Failure::usage("--json and --output - both use standard output")
+                    .remedied_by(Remedy::Elsewhere));
+            }
+            Place::Stdout if stdout.is_terminal => {
+                return Err(Failure::usage(
+                    "could not write a picture to standard output: it is a terminal",
+                )
+                .advise("redirect it to a file, or pass a file to --output")
+                .remedied_by(Remedy::Elsewhere));
+            }
+            Place::Special(_) | Place::Stdout => return Ok(()),
+        };
+        self.check_directory(directory)
+    }
+
+    fn check_directory(&self, directory: &Path) -> Result<(), Failure> {
+        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
+        // The picture is written to a temporary file next to its target, so try that.
+        let tried = created.and_then(|()| probe(directory));
+        tried.map_err(|error| {
+            // An error of the directory itself is clearer than that of the temporary file.
+            let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
+            let remedy = directory::remedy(error.kind(), directory);
+            not_a_target(directory, error).remedied_by(remedy)
+        })
+    }
+
+    /// Checks the name of the picture as far as it is known, in a directory that exists. After the
+    /// payment, a name that is too long is shortened instead.
+    pub fn check_name(&self) -> Result<(), Failure> {
+        let path = match &self.place {
+            Place::File(path) => path.clone(),
+            Place::Pattern(pattern) => pattern.longest_path(),
+            Place::Named(_) | Place::Special(_) | Place::Stdout => return Ok(()),
+        };
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(not_a_target(&path, error).remedied_by(Remedy::Elsewhere))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file whose ending is that of a format that no model produces.
+    pub fn check_ending(&self) -> Result<(), Failure> {
+        let Some(path) = self.file_name().filter(|path| endings::is_impossible(path)) else {
+            return Ok(());
+        };
+        let ending = path.extension().unwrap_or_default().display();
+        Err(Failure::usage(format!("no model produces .{ending} files: {}", path.display()))
+            .advise("nothing was sent; use .jpg, .png or .webp, or no ending"))
+    }
+
+    /// The format that the file extension asks for.
+    pub fn wanted_format(&self) -> Option<OutputFormat> {
+        let name = self.file_name()?;
+        let extension = name.extension()?.to_str()?;
+        match FileKind::of_extension(extension)? {
+            FileKind::Jpeg => Some(OutputFormat::Jpeg),
+            FileKind::Png => Some(OutputFormat::Png),
+            FileKind::Webp => Some(OutputFormat::Webp),
+            _ => None,
+        }
+    }
+
+    /// The path or the name of a file whose ending the user chose.
+    fn file_name(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::File(path) => Some(path.clone()),
+            Place::Pattern(pattern) => Some(pattern.file_name().into()),
+            _ => None,
+        }
+    }
+
+    /// Downloads the picture and saves it, or writes it to `stdout`.
+    pub async fn receive(&self, picture: &Picture, stdout: &Stream) -> Result<Saved, Failure> {
+        match &self.place {
+            Place::File(path) => self.save(picture, path).await,
+            Place::Named(directory) => {
+                let staged = self.download(picture, directory, directory).await?;
+                let (kind, bytes) = (staged.kind, staged.bytes);
+                let sha256 = staged.sha256.clone();
+                let extension = kind.map_or("picture", FileKind::extension);
+                let names = names::of_task(picture.task(), directory, extension);
+                let taken = blocking(move || staged.take_name(names)).await;
+                let path =
+                    taken.map_err(|error| unwritable(picture, directory, directory, error))?;
+                Ok(Saved { path: Some(path), kind, bytes, sha256, notes: Vec::new() })
+            }
+            Place::Pattern(pattern) => {
+                let staged = self.download(picture, &pattern.directory, &pattern.directory).await?;
+                let path = pattern.path(picture.task(), staged.kind);
+                let directory = directory_of(&path);
+                fs::create_dir_all(directory)
+                    .map_err(|error| unwritable(picture, &path, directory, error))?;
+                self.place(picture, staged, &path, &path).await
+            }
+            Place::Special(path) => {
+                let file = path.clone();
+                let open = move || fs::OpenOptions::new().write(true).open(file);
+                let bytes = write_to(picture, &path.display().to_string(), open).await?;
+                Ok(passed_on(Some(path.clone()), bytes))
+            }
+            Place::Stdout => {
+                let stdout = stdout.clone();
+                let bytes = write_to(picture, "standard output", || Ok(stdout)).await?;
+                Ok(passed_on(None, bytes))
+            }
+        }
+    }
+
+    async fn save(&self, picture: &Picture, given: &Path) -> Result<Saved, Failure> {
+        // A link stays, and the file behind it is replaced.
+        let behind = if self.overwrite { fs::canonicalize(given).ok() } else { None };
+        let wanted = behind.as_deref().unwrap_or(given);
+        let staged = self.download(picture, directory_of(wanted), given).await?;
+        self.place(picture, staged, wanted, given).await
+    }
+
+    /// Downloads the picture to the directory of its target, which may have disappeared since the
+    /// check. Errors name the target.
+    async fn download(
+        &self,
+        picture: &Picture,
+        directory: &Path,
+        target: &Path,
+    ) -> Result<Staged, Failure> {
+        let directory = here_if_empty(directory);
+        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
+        let file = created.and_then(|()| staged::temporary(directory));
+        let file = file.map_err(|error| unwritable(picture, target, directory, error))?;
+        Staged::download(picture, file).await.map_err(|error| {
+            let of_file = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+            match of_file.filter(|_| error.kind() == ErrorKind::File).map(io::Error::kind) {
+                None => Failure::from(&error),
+                Some(kind) => {
+                    let mut failure = Failure::from(&error);
+                    failure.message = not_written(picture, target);
+                    failure.advice = None;
+                    failure.remedied_by(directory::remedy(kind, directory))
+                }
+            }
+        })
+    }
+
+    /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
+    /// name for messages.
+    async fn place(
+        &self,
+        picture: &Picture,
+        staged: Staged,
+        wanted: &Path,
+        given: &Path,
+    ) -> Result<Saved, Failure> {
+        let (kind, bytes, sha256) = (staged.kind, staged.bytes, staged.sha256.clone());
+        let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
+        let mut notes = Vec::new();
+        if let Some(kind) = kind.filter(|_| fitting != wanted) {
+            notes.push(format!("the picture is {kind}, so its ending is .{}", kind.extension()));
+        }
+        let allowed = names::allowed(fitting.clone());
+        if allowed != fitting {
+            notes.push(format!("the name is too long, so it became {}", allowed.display()));
+        }
+        let place = allowed.clone();
+        let placed = if self.overwrite {
+            blocking(move || staged.replace(place)).await
+        } else {
+            blocking(move || staged.take_name(names::numbered(place))).await
+        };
+        let path =
+            placed.map_err(|error| unwritable(picture, given, directory_of(&allowed), error))?;
+        if path != allowed {
+            let (taken, path) = (allowed.display(), path.display());
+            notes.push(format!(
+                "{taken} exists, so the picture is saved as {path}; --overwrite replaces files"
+            ));
+        }
+        let path = if path == wanted { given.to_owned() } else { path };
+        Ok(Saved { path: Some(path), kind, bytes, sha256, notes })
+    }
+}
+
+fn not_a_target(path: &Path, error: io::Error) -> Failure {
+    Failure::file(format!("could not write a picture to {}", path.display()), error)
+}
+
+fn unwritable(picture: &Picture, target: &Path, directory: &Path, error: io::Error) -> Failure {
+    let remedy = directory::remedy(error.kind(), directory);
+    Failure::file(not_written(picture, target), error).about(picture.task()).remedied_by(remedy)
+}
+
+fn not_written(picture: &Picture, target: &Path) -> String {
+    let id = one_line(picture.task().id());
+    format!("could not write {} (task {id})", here_if_empty(target).display())
+}
+
+/// A picture whose bytes were written to a stream.
+fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
+    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new() }
+}
+
+/// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still
+/// works.
+async fn write_to<W: Write>(
+    picture: &Picture,
+    what: &str,
+    open: impl FnOnce() -> io::Result<W> + Send + 'static,
+) -> Result<u64, Failure> {
+    let bytes = picture.bytes().await?;
+    let length = bytes.len() as u64;
+    let written = blocking(move || {
+        let mut out = open()?;
+        out.write_all(&bytes)?;
+        out.flush()
+    });
+    written.await.map(|()| length).map_err(|error| {
+        let id = one_line(picture.task().id());
+        Failure::file(format!("could not write to {what} (task {id})"), error)
+            .about(picture.task())
+            .remedied_by(Remedy::Elsewhere)
+    })
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other).and_then(|outcome| outcome)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    here_if_empty(path.parent().unwrap_or(path))
+}
+
+/// Whether the path can only be that of a directory.
+pub fn ends_with_separator(path: &OsStr) -> bool {
+    path.as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
+}

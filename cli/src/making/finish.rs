@@ -1,0 +1,100 @@
+//! From a task to a saved picture.
+
+use std::{future::poll_fn, pin::Pin};
+
+use futures_core::Stream;
+
+use crate::{
+    context::Context,
+    failure::Failure,
+    files::target::{Saved, Target},
+    process::interrupt::Interrupts,
+    service::session::Session,
+    text::sanitize::one_line,
+};
+use imagekiln::{Picture, Task};
+
+/// The number of characters of an id in the progress line. The whole id was printed before.
+const SHOWN: usize = 8;
+
+/// Waits for the picture of a submission of this command, and saves it.
+pub async fn save(
+    context: &Context,
+    session: &Session,
+    (index, task): (usize, &Task),
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let saved = finish(context, session, task, target, interrupts).await;
+    saved.map_err(|failure| {
+        context.with_resume_command(failure, Some(target), session.submission(index).as_ref())
+    })
+}
+
+/// Waits for the picture, saves it, and records that in the history.
+pub async fn finish(
+    context: &Context,
+    session: &Session,
+    task: &Task,
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let picture = wait(context, task, interrupts).await?;
+    let saved = receive(context, target, &picture, interrupts).await?;
+    if let Some(history) = &session.history {
+        history.saved(task.reference(), &saved).await;
+    }
+    Ok(saved)
+}
+
+/// Downloads the picture to its target, unless the user interrupts.
+async fn receive(
+    context: &Context,
+    target: &Target,
+    picture: &Picture,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let spinner = context.output.spin("saving the picture");
+    let saved = tokio::select! {
+        biased;
+        () = interrupts.first() => return Err(Failure::interrupted(picture.task())),
+        outcome = target.receive(picture, &context.process().stdout) => outcome?,
+    };
+    drop(spinner);
+    for note in &saved.notes {
+        context.output.warning(note);
+    }
+    Ok(saved)
+}
+
+/// Waits for the picture and shows the status meanwhile.
+pub async fn wait(
+    context: &Context,
+    task: &Task,
+    interrupts: &Interrupts,
+) -> Result<Picture, Failure> {
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Err(Failure::interrupted(task.reference())),
+        outcome = follow(context, task) => outcome,
+    }
+}
+
+async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
+    let id: String = one_line(task.id()).chars().take(SHOWN).collect();
+    let spinner = context.output.spin(format!("task {id}"));
+    let mut updates = task.updates(context.wait_options());
+    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
+        let update = update?;
+        if let Some(picture) = update.picture() {
+            return Ok(picture.clone());
+        }
+        let status = one_line(update.status().as_str());
+        spinner.show(format!("task {id}: {status}"));
+        if update.status().is_failure() {
+            break;
+        }
+    }
+    // The updates do not turn a failure status into an error; `wait_with` does, with its advice.
+    Ok(task.wait_with(context.wait_options()).await?)
+}

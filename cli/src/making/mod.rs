@@ -1,0 +1,56 @@
+//! From a request to a saved picture: the common part of the commands that make one.
+
+pub mod checks;
+pub mod finish;
+pub mod plan;
+pub mod preview;
+mod series;
+pub mod submission;
+
+use clap::ArgMatches;
+use serde_json::json;
+
+use self::{
+    finish::save,
+    plan::{Planned, check_targets, kept, plan},
+    submission::submit,
+};
+use crate::{
+    context::Context, failure::Failure, output::task_json, process::interrupt::Interrupts,
+    seeing::Seeing, service::session::Session,
+};
+use imagekiln::Request;
+
+/// Submits, waits, and saves a picture for each prompt and each seed. Without prompts, the request
+/// is complete.
+pub async fn make(
+    context: &Context,
+    request: Request,
+    prompts: &[String],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let planned = plan(context, request, prompts, matches)?;
+    if preview::is_wanted(matches) {
+        return preview::print(context, &planned);
+    }
+    // After the dry run, because it can create directories.
+    check_targets(context, &planned)?;
+    let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
+    let seeing = seeing.map_err(Failure::before_payment)?;
+    let session = Session::recorded(
+        context,
+        context.history(kept(&planned, &context.process().directory)).await?,
+    )
+    .await?;
+    let interrupts = Interrupts::listen(context.process())?;
+    match <[Planned; 1]>::try_from(planned) {
+        Ok([Planned { request, target, .. }]) => {
+            let task = submit(context, &session, (0, request), &interrupts).await;
+            let task =
+                task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
+            let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
+            seeing.present(context, &saved, &task, json!({ "task": task_json(&task) })).await
+        }
+        Err(planned) => series::make_all(context, session, planned, &seeing, &interrupts).await,
+    }
+}

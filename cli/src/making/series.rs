@@ -1,0 +1,225 @@
+//! Several pictures from one command, with a limit on how many tasks are active at once.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use super::{finish::save, plan::Planned, submission};
+use crate::{
+    context::Context,
+    failure::{Failure, Left, exit::Exit},
+    files::target::Saved,
+    output::task_json,
+    process::interrupt::Interrupts,
+    seeing::Seeing,
+    service::session::Session,
+};
+use imagekiln::{Backoff, ErrorKind, Request, Task};
+
+/// The number of active tasks that the service accepts, for settings without one.
+const MAX_ACTIVE: u16 = 24;
+
+/// The time for which a refused submission is tried, without `--deadline`.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The pauses after refusals without a `Retry-After`.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Makes all planned pictures. Each one is printed when it is saved, and each failure is reported
+/// when it happens.
+pub async fn make_all(
+    context: &Context,
+    session: Session,
+    planned: Vec<Planned>,
+    seeing: &Seeing,
+    interrupts: &Interrupts,
+) -> Result<(), Failure> {
+    let limit = context.settings.max_active().unwrap_or(MAX_ACTIVE).into();
+    let session = Arc::new(session);
+    let seeds: Vec<Option<i64>> = planned.iter().map(|planned| planned.seed).collect();
+    let mut tally = Tally { all: planned.len(), ..Tally::default() };
+    let mut waiting = planned.into_iter().enumerate();
+    let mut active = JoinSet::new();
+    let spinner = context.output.spin("");
+    loop {
+        let may_submit = || !tally.stops && !interrupts.happened();
+        while active.len() < limit
+            && may_submit()
+            && let Some(next) = waiting.next()
+        {
+            let context = context.without_spinner();
+            active.spawn(picture(context, Arc::clone(&session), next, interrupts.clone()));
+        }
+        spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
+        let Some(joined) = active.join_next().await else { break };
+        match joined {
+            Ok((index, Ok((task, saved)))) => {
+                tally.saved += 1;
+                let seed = seeds.get(index).copied().flatten();
+                let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
+                let printed = seeing.present(context, &saved, &task, about).await;
+                tally.unprinted = tally.unprinted.or(printed.err());
+            }
+            Ok((index, Err(failure))) => {
+                // The outcome of the command reports this for all of them.
+                if context.output.json || !failure.is_harmless_interruption() {
+                    context.output.not_made(index + 1, &failure);
+                }
+                tally.fail(&failure);
+            }
+            Err(error) => tally.fail(&Failure::other("could not make a picture", &error)),
+        }
+    }
+    drop(spinner);
+    tally.outcome(waiting.len(), interrupts)
+}
+
+/// Returns the index of the picture and its outcome.
+async fn picture(
+    context: Context,
+    session: Arc<Session>,
+    (index, planned): (usize, Planned),
+    interrupts: Interrupts,
+) -> (usize, Result<(Task, Saved), Failure>) {
+    let outcome = async {
+        let submission = (index, planned.request);
+        let task = submit(&context, &session, submission, &interrupts).await;
+        let task = task
+            .map_err(|failure| context.with_resume_command(failure, Some(&planned.target), None))?;
+        let saved = save(&context, &session, (index, &task), &planned.target, &interrupts).await?;
+        Ok((task, saved))
+    };
+    (index, outcome.await)
+}
+
+/// Submits a request, and again while the service refuses it because of too many tasks or requests,
+/// which may be those of another program.
+async fn submit(
+    context: &Context,
+    session: &Session,
+    (index, request): (usize, Request),
+    interrupts: &Interrupts,
+) -> Result<Task, Failure> {
+    let patience = context.globals.deadline.or_else(|| context.settings.deadline());
+    let mut patience = Patience::new(patience.unwrap_or(PATIENCE));
+    loop {
+        let submission = (index, request.clone());
+        let failure = match submission::submit(context, session, submission, interrupts).await {
+            Ok(task) => return Ok(task),
+            Err(failure) => failure,
+        };
+        let Some(wait) = patience.wait_after(&failure) else { return Err(failure) };
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = interrupts.first() => return Err(Failure::not_submitted()),
+        }
+    }
+}
+
+/// The time for which a refused submission is tried again.
+struct Patience {
+    end: Instant,
+    backoff: Backoff,
+}
+
+impl Patience {
+    fn new(patience: Duration) -> Self {
+        Self { end: Instant::now() + patience, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
+    }
+
+    /// The wait before the next attempt. `None` if there is none.
+    fn wait_after(&mut self, failure: &Failure) -> Option<Duration> {
+        if failure.kind != ErrorKind::RateLimited.as_str() {
+            return None;
+        }
+        let wait = failure.retry_after.unwrap_or_default().max(self.backoff.pause());
+        (Instant::now() + wait <= self.end).then_some(wait)
+    }
+}
+
+/// The outcomes of the pictures.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    saved: usize,
+    /// The exit codes of the pictures that were not saved.
+    exits: Vec<Exit>,
+    /// What is left to do for the pictures that were not saved.
+    left: Left,
+    /// The number of pictures that an interruption left out.
+    left_out: usize,
+    /// Whether submitting has stopped, because further pictures would fail for the same reason.
+    stops: bool,
+    /// Why the path of a picture could not be printed.
+    unprinted: Option<Failure>,
+}
+
+impl Tally {
+    fn fail(&mut self, failure: &Failure) {
+        self.exits.push(failure.exit);
+        self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
+        self.left.add(failure);
+        self.stops |= failure.task.is_none() && failure.kind != ErrorKind::Validation.as_str();
+    }
+
+    /// The outcome of the command. `unreached` pictures were not submitted.
+    fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
+        let Self { all, saved, exits, left, left_out, unprinted, .. } = self;
+        if saved == all {
+            return unprinted.map_or(Ok(()), Err);
+        }
+        let exit = match exits.first() {
+            _ if exits.contains(&Exit::BillingUnknown) => Exit::BillingUnknown,
+            _ if interrupts.happened() => Exit::Interrupted,
+            Some(exit) => *exit,
+            None => Exit::Other,
+        };
+        let mut advice = left.advice();
+        match unreached + left_out {
+            0 => {}
+            1 => advice.push("1 was not submitted and cost nothing".to_owned()),
+            count => advice.push(format!("{count} were not submitted and cost nothing")),
+        }
+        let failure =
+            Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
+        Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn busy(retry_after: Option<Duration>) -> Failure {
+        let mut failure = Failure::usage("busy");
+        failure.kind = ErrorKind::RateLimited.as_str();
+        failure.retry_after = retry_after;
+        failure
+    }
+
+    /// The waits within a minute if each attempt fails, in seconds.
+    async fn waits(failure: Failure) -> Vec<u64> {
+        let mut patience = Patience::new(60 * SECOND);
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.wait_after(&failure) {
+            waits.push(wait.as_secs());
+            sleep(wait).await;
+        }
+        waits
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_submission_is_tried_again_until_the_deadline() {
+        assert_eq!(waits(busy(None)).await, [1, 2, 4, 8, 16]);
+        assert_eq!(waits(busy(Some(20 * SECOND))).await, [20, 20, 20]);
+        assert_eq!(waits(busy(Some(61 * SECOND))).await, [0; 0]);
+        assert_eq!(waits(Failure::usage("other")).await, [0; 0]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Progress and events on standard error, and results on standard output.
+//!
+//! Writing to a closed stream neither panics nor loses a task: text that can't be written to
+//! standard error is dropped.
+
+pub mod report;
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Failure,
+    process::Process,
+    terminal::{
+        paint::{PATH, WARNING},
+        spinner::Spinner,
+    },
+    text::{
+        json::{self, json_line},
+        sanitize::{one_line, printable},
+    },
+};
+use imagekiln::{Task, TaskRef};
+
+/// Writes text for people, or JSON for programs.
+#[derive(Clone)]
+pub struct Output {
+    pub process: Arc<Process>,
+    pub json: bool,
+    pub quiet: bool,
+    /// Whether progress is shown on a terminal.
+    pub spins: bool,
+}
+
+impl Output {
+    /// `json`, `quiet` and `verbosity` are the global options.
+    pub fn new(process: Arc<Process>, json: bool, quiet: bool, verbosity: u8) -> Self {
+        let is_silent = json || quiet || verbosity > 0;
+        let spins = !is_silent && process.stderr.is_terminal;
+        Self { process, json, quiet, spins }
+    }
+
+    /// Reports a problem that does not stop the command.
+    pub fn warning(&self, text: &str) {
+        if !self.quiet {
+            let people = || {
+                let label = self.process.stderr.paint().text(WARNING, "warning:");
+                format!("{label} {text}")
+            };
+            self.event("warning", people, || json!({ "message": text }));
+        }
+    }
+
+    /// Reports something that is neither a result nor a problem.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.event("note", || text.to_owned(), || json!({ "message": text }));
+        }
+    }
+
+    /// Reports, even with `--quiet`, that `kiln resume` continues without the picture of this
+    /// submission.
+    pub fn not_saved(&self, number: u64, failure: &Failure) {
+        self.without_picture(&format!("@{number}"), ("number", number), failure);
+    }
+
+    /// Reports, even with `--quiet`, that a command continues without one of its pictures.
+    pub fn not_made(&self, index: usize, failure: &Failure) {
+        self.without_picture(&format!("picture {index}"), ("index", index as u64), failure);
+    }
+
+    fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
+        let programs = || json::with(report::to_programs(failure), [(member, number.into())]);
+        let people = || {
+            let text = report::to_people(failure, self.process.stderr.paint());
+            format!("{name}: {text}")
+        };
+        self.event("not_saved", people, programs);
+    }
+
+    /// Reports the task as soon as it is created.
+    pub fn submitted(&self, task: &Task) {
+        if self.quiet {
+            return;
+        }
+        let people = || {
+            let model = task.reference().operation().unwrap_or("the service");
+            match task.cost() {
+                Some(cost) => format!("submitted task {} to {model} ({cost} credits)", task.id()),
+                None => format!("submitted task {} to {model}", task.id()),
+            }
+        };
+        self.event("submitted", people, || json!({ "task": task_json(task) }));
+    }
+
+    /// Describes a saved picture to people. Programs find the same in the result.
+    pub fn saved(&self, path: &Path, description: &str) {
+        if !self.quiet && !self.json {
+            let path = printable(&path.to_string_lossy());
+            let path = self.process.stderr.paint().text(PATH, path);
+            self.process.line_on_stderr(&format!("saved {path}: {description}"));
+        }
+    }
+
+    /// Reports, even with `--quiet`, that Ctrl-C waits for the submission in progress.
+    pub fn finishing(&self) {
+        let text = "finishing the submission so that no paid task is lost; press Ctrl-C again to \
+                    abandon it";
+        self.event("finishing", || text.to_owned(), || json!({ "message": text }));
+    }
+
+    /// Reports, even with `--quiet`, that Ctrl-C waits for the active jobs of a batch.
+    pub fn stopping(&self) {
+        let text = "stopping: no more jobs are submitted, and the active ones continue to their \
+                    end; press Ctrl-C again to stop at once";
+        self.event("stopping", || text.to_owned(), || json!({ "message": text }));
+    }
+
+    /// Reports, even with `--quiet`, that a stopped batch waits for its last responses.
+    pub fn last_responses(&self, limit: Duration) {
+        let text = format!(
+            "stopping now: waiting up to {} s for the responses to submissions in flight",
+            limit.as_secs()
+        );
+        self.event("stopping_now", || text.clone(), || json!({ "message": text }));
+    }
+
+    /// Reports, even with `--quiet`, an accepted task that the ledger could not record.
+    pub fn unrecorded(&self, task: &TaskRef, command: &str) {
+        let people = || {
+            let (id, model) = (one_line(task.id()), task.operation().unwrap_or("an unknown model"));
+            format!("not recorded: task {id} of {model}; save its picture with: {command}")
+        };
+        let programs = || json!({ "task": reference_json(task), "resume": command });
+        self.event("not_recorded", people, programs);
+    }
+
+    fn event(
+        &self,
+        event: &str,
+        people: impl FnOnce() -> String,
+        programs: impl FnOnce() -> Value,
+    ) {
+        let line = if self.json {
+            json::with(programs(), [("event", event.into())]).to_string()
+        } else {
+            people()
+        };
+        self.process.line_on_stderr(&line);
+    }
+
+    /// A spinner, if standard error is a terminal. Dropping it removes it.
+    pub fn spin(&self, text: impl Into<String>) -> Spinner {
+        Spinner::start(self.spins, text.into())
+    }
+
+    /// A result on standard output: a line for people, or JSON for programs.
+    pub fn result(
+        &self,
+        people: impl FnOnce() -> String,
+        programs: impl FnOnce() -> Value,
+    ) -> Result<(), Failure> {
+        let text = if self.json { json_line(&programs()) } else { people() };
+        self.process.line_on_stdout(&text).or_else(write_failed)
+    }
+}
+
+/// The outcome of a command that could not write to standard output. A closed pipe is not an error:
+/// its reader does not need the rest.
+pub fn write_failed(error: io::Error) -> Result<(), Failure> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Failure::file("could not write to standard output", error)),
+    }
+}
+
+/// A task's reference with its cost: what `kiln submit` prints and `kiln task` reads.
+pub fn task_json(task: &Task) -> Value {
+    let [cost, input_mp, output_mp] =
+        [task.cost(), task.input_mp(), task.output_mp()].map(Value::from);
+    let members = [("cost", cost), ("input_mp", input_mp), ("output_mp", output_mp)];
+    json::with(reference_json(task.reference()), members)
+}
+
+/// Serializes a reference. This cannot fail; the fallback is the id.
+pub fn reference_json(task: &TaskRef) -> Value {
+    serde_json::to_value(task).unwrap_or_else(|_| json!({ "id": task.id() }))
+}

@@ -1,0 +1,107 @@
+//! Counts Ctrl-C and SIGTERM, so that no signal is missed between two waits.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use super::Process;
+use crate::failure::Failure;
+
+/// The number of times the user asked to stop.
+#[derive(Clone)]
+pub struct Interrupts {
+    count: watch::Receiver<u32>,
+    /// Whether the user was told what the first one does.
+    is_reported: Arc<AtomicBool>,
+}
+
+impl Interrupts {
+    /// Starts listening: from now on, Ctrl-C no longer ends the process. Must be called in the
+    /// runtime.
+    pub fn listen(process: &Process) -> Result<Self, Failure> {
+        let (count, seen) = watch::channel(0);
+        let interrupts = Self { count: seen, is_reported: Arc::default() };
+        if !process.has_signals {
+            return Ok(interrupts);
+        }
+        let mut presses = Presses::listen()
+            .map_err(|error| Failure::other("could not listen for Ctrl-C", &error))?;
+        tokio::spawn(async move {
+            while presses.next().await.is_some() && !count.is_closed() {
+                count.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(interrupts)
+    }
+
+    pub fn happened(&self) -> bool {
+        *self.count.borrow() > 0
+    }
+
+    /// Whether no other submission has reported what Ctrl-C does.
+    pub fn is_first_report(&self) -> bool {
+        !self.is_reported.swap(true, Ordering::Relaxed)
+    }
+
+    /// Waits for the first signal, which may have come before the call.
+    pub async fn first(&self) {
+        self.reach(1).await;
+    }
+
+    /// Waits for the second signal.
+    pub async fn second(&self) {
+        self.reach(2).await;
+    }
+
+    async fn reach(&self, presses: u32) {
+        if self.count.clone().wait_for(|count| *count >= presses).await.is_err() {
+            // The counting task has ended, so no signal will come.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Presses {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+#[cfg(unix)]
+impl Presses {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::select! {
+            press = self.interrupt.recv() => press,
+            press = self.terminate.recv() => press,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Presses;
+
+#[cfg(not(unix))]
+impl Presses {
+    fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::signal::ctrl_c().await.ok()
+    }
+}

@@ -1,0 +1,159 @@
+//! The parts of its process that a command uses: the environment, the working directory, the
+//! standard streams, signals, and settings of clients that the user can't set.
+//!
+//! Nothing else reads them, so that several commands can run in one process, each with its own.
+//! Code that draws on a real terminal or reads from it accesses it directly, if a stream is one.
+
+pub(crate) mod interrupt;
+pub(crate) mod password;
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::terminal::{paint::Paint, spinner::hidden};
+use imagekiln::{ClientBuilder, Error, journal::Directory};
+
+/// Looks up an environment variable.
+pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// Opens the journal in a directory. It keeps a number of closed records.
+pub type OpenJournal = Box<dyn Fn(&Path, usize) -> Result<Directory, Error> + Send + Sync>;
+
+/// The surroundings of a command.
+pub struct Process {
+    /// The environment.
+    pub variable: Variables,
+    /// The working directory of the real process, or an empty path: then all paths of the command
+    /// must be absolute.
+    pub directory: PathBuf,
+    /// The home directory of the user.
+    pub home: Option<PathBuf>,
+    /// The directory of temporary files.
+    pub temporary: PathBuf,
+    /// Standard input.
+    pub stdin: Input,
+    /// Standard output.
+    pub stdout: Stream,
+    /// Standard error.
+    pub stderr: Stream,
+    /// Whether Ctrl-C and SIGTERM are for this command.
+    pub has_signals: bool,
+    /// Changes the settings of each client, for example its clock.
+    pub client: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
+    /// Opens the history.
+    pub journal: OpenJournal,
+}
+
+/// A stream that a command reads.
+pub struct Input {
+    reader: Mutex<Box<dyn Read + Send>>,
+    /// Whether a person types what is read.
+    pub is_terminal: bool,
+}
+
+/// A stream that a command writes to. All clones write to the same stream.
+#[derive(Clone)]
+pub struct Stream {
+    writer: Arc<Mutex<dyn Write + Send>>,
+    /// Whether a person sees what is written.
+    pub is_terminal: bool,
+    /// Whether it shows colours.
+    pub has_colours: bool,
+}
+
+impl Process {
+    /// The real process.
+    #[expect(clippy::disallowed_methods, reason = "this is where the process is read")]
+    pub(crate) fn current() -> Self {
+        use std::{env, io::IsTerminal};
+
+        use anstream::{AutoStream, ColorChoice};
+
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        Self {
+            variable: Box::new(|name| env::var_os(name)),
+            directory: env::current_dir().unwrap_or_default(),
+            home: env::home_dir(),
+            temporary: env::temp_dir(),
+            stdin: Input { is_terminal: stdin.is_terminal(), ..Input::new(stdin) },
+            stdout: Stream {
+                is_terminal: stdout.is_terminal(),
+                has_colours: AutoStream::choice(&stdout) != ColorChoice::Never,
+                ..Stream::new(stdout)
+            },
+            stderr: Stream {
+                is_terminal: stderr.is_terminal(),
+                has_colours: AutoStream::choice(&stderr) != ColorChoice::Never,
+                ..Stream::new(stderr)
+            },
+            has_signals: true,
+            client: Box::new(|client| client),
+            journal: Box::new(|path, closed| Directory::open_keeping(path, closed)),
+        }
+    }
+
+    /// An environment variable that is not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        (self.variable)(name).filter(|value| !value.is_empty())
+    }
+
+    /// Writes a line to standard error. If it can't be written, it is dropped.
+    pub(crate) fn line_on_stderr(&self, line: &str) {
+        hidden(|| {
+            let _ = writeln!(lock(&self.stderr.writer), "{line}");
+        });
+    }
+
+    /// Writes a line to standard output, which may be closed.
+    pub(crate) fn line_on_stdout(&self, text: &str) -> io::Result<()> {
+        let write = || {
+            let mut stdout = lock(&self.stdout.writer);
+            writeln!(stdout, "{text}")?;
+            stdout.flush()
+        };
+        // A pipe does not disturb the spinner, and its reader may block.
+        if self.stdout.is_terminal { hidden(write) } else { write() }
+    }
+}
+
+impl Input {
+    /// A stream that is not a terminal.
+    pub fn new(reader: impl Read + Send + 'static) -> Self {
+        Self { reader: Mutex::new(Box::new(reader)), is_terminal: false }
+    }
+}
+
+impl Read for &Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        lock(&self.reader).read(buffer)
+    }
+}
+
+impl Stream {
+    /// A stream that is not a terminal.
+    pub fn new(writer: impl Write + Send + 'static) -> Self {
+        Self { writer: Arc::new(Mutex::new(writer)), is_terminal: false, has_colours: false }
+    }
+
+    pub(crate) fn paint(&self) -> Paint {
+        Paint::new(self.has_colours)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        lock(&self.writer).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        lock(&self.writer).flush()
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+//! Reads a typed line that the terminal does not show.
+
+use std::{io::Write, thread};
+
+use tokio::sync::oneshot;
+
+use super::{Process, interrupt::Interrupts};
+use crate::failure::Failure;
+
+/// Asks for a line on standard error. Both standard input and standard error must be the terminal.
+/// It shows typed text again afterwards, even after Ctrl-C.
+pub async fn ask(process: &Process, question: &str) -> Result<String, Failure> {
+    let failed = |error| Failure::file("could not read from the terminal", error);
+    let interrupts = Interrupts::listen(process)?;
+    let line = {
+        let _hidden = Hidden::start().map_err(failed)?;
+        let _ = write!(process.stderr.clone(), "{question}: ");
+        let (sender, line) = oneshot::channel();
+        // The runtime waits at its end for threads of its own, and this one may never end.
+        thread::spawn(move || sender.send(read_line()));
+        tokio::select! {
+            biased;
+            () = interrupts.first() => None,
+            line = line => line.ok(),
+        }
+    };
+    line.map_or_else(
+        || {
+            let _ = writeln!(process.stderr.clone());
+            Err(Failure::interrupted_input())
+        },
+        |line| line.map_err(failed),
+    )
+}
+
+#[cfg(unix)]
+use unix::{Hidden, read_line};
+
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
+mod unix {
+    use std::io;
+
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+    /// Typed text is hidden until this is dropped.
+    pub struct Hidden(Termios);
+
+    impl Hidden {
+        pub fn start() -> io::Result<Self> {
+            let original = tcgetattr(io::stdin())?;
+            let mut modes = original.clone();
+            modes.local_modes.remove(LocalModes::ECHO);
+            // The end of the line is shown.
+            modes.local_modes.insert(LocalModes::ECHONL);
+            tcsetattr(io::stdin(), OptionalActions::Flush, &modes)?;
+            Ok(Self(original))
+        }
+    }
+
+    impl Drop for Hidden {
+        fn drop(&mut self) {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
+        }
+    }
+
+    pub fn read_line() -> io::Result<String> {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        Ok(line)
+    }
+}
+
+#[cfg(not(unix))]
+use other::{Hidden, read_line};
+
+#[cfg(not(unix))]
+mod other {
+    use std::io;
+
+    use console::Term;
+
+    /// The console hides what is typed while it is read.
+    pub struct Hidden;
+
+    impl Hidden {
+        pub fn start() -> io::Result<Self> {
+            Ok(Self)
+        }
+    }
+
+    pub fn read_line() -> io::Result<String> {
+        Term::stderr().read_secure_line()
+    }
+}

@@ -1,0 +1,103 @@
+//! The client of a command: connected to the service that the settings name, or to an in-process
+//! simulator.
+
+use super::{recordings::Recordings, retries::Retries, tls};
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{Entry, History},
+    settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
+};
+use imagekiln::{Client, ClientBuilder, Error, Request, Task};
+use imagekiln_simulator::{Config, Simulator, StartError};
+
+/// A client, its journal, and its simulator if it runs in this process.
+pub struct Session {
+    pub client: Client,
+    /// `None` if nothing is to be recorded.
+    pub history: Option<History>,
+    _simulator: Option<Simulator>,
+}
+
+impl Session {
+    /// Creates the client; nothing is sent.
+    pub async fn open(context: &Context) -> Result<Self, Failure> {
+        Self::recorded(context, None).await
+    }
+
+    /// Creates a client whose journal is the history; nothing is sent.
+    pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
+        let (builder, simulator) = client(context).await?;
+        let builder = builder.middleware(Retries::new(&context.output));
+        let builder = match &history {
+            Some(history) => builder.journal(history.journal()),
+            None => builder,
+        };
+        Ok(Self { client: builder.build()?, history, _simulator: simulator })
+    }
+
+    /// Submits the request of a picture of this command.
+    pub async fn submit(&self, index: usize, request: Request) -> Result<Task, Error> {
+        match &self.history {
+            Some(history) => self.client.submit_for(request, history.origin(index)).await,
+            None => self.client.submit(request).await,
+        }
+    }
+
+    /// The last submission for a picture of this command, if there is a history.
+    pub fn submission(&self, index: usize) -> Option<Entry> {
+        self.history.as_ref()?.submission(index)
+    }
+}
+
+/// Returns the settings of a client, and the simulator that must exist as long as the client.
+/// Nothing is sent.
+pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
+    let globals = &context.globals;
+    let (builder, simulator) = if globals.simulate {
+        let simulator = simulator(Config::default()).await?;
+        let builder = Client::builder()
+            .api_key(simulator.api_key())
+            .base_url(simulator.base_url())
+            .regional_base_url(simulator.regional_base_url());
+        (builder, Some(simulator))
+    } else {
+        (context.settings.service(&context.output).await?, None)
+    };
+    let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
+    let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
+    let hosts = context.hosts(&globals.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
+    let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
+    let builder = match &globals.record {
+        Some(path) => builder.recorder(Recordings::create(path, &context.output)?),
+        None => builder,
+    };
+    let tls = tls::config(!globals.simulate)?;
+    let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
+    Ok(((context.process().client)(builder), simulator))
+}
+
+/// Starts a simulator. Without a seed its ids are unique across runs, so that a task kept from an
+/// earlier run is never mistaken for another one.
+pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
+    let seed = config.seed.unwrap_or_else(|| fastrand::u64(..).into());
+    Simulator::start(Config { seed: Some(seed), ..config }).await.map_err(|error| match error {
+        StartError::NotLoopback { address } => {
+            Failure::settings(format!("{address} is reachable from other machines"))
+                .advise("add --allow-remote if that is intended, or listen on 127.0.0.1")
+        }
+        StartError::Setting { setting, problem } => {
+            let setting = setting.replace('_', " ");
+            Failure::settings(format!("invalid {setting} of the simulator: {problem}"))
+                .advise("`kiln simulate --help` lists the options")
+        }
+        StartError::Listen { address, source } => Failure::file(
+            format!("the simulator could not listen on {address}"),
+            source,
+        )
+        .advise(
+            "another simulator may be running; choose another port with --port; 0 picks free ones",
+        ),
+        other => Failure::other("could not start the simulator", &other),
+    })
+}
