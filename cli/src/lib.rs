@@ -18,7 +18,6 @@ pub mod fuzzing;
 mod history;
 #[cfg(feature = "batch")]
 mod jobs;
-mod keyring;
 mod making;
 mod models;
 mod output;

@@ -15,7 +15,7 @@ struct Check {
 }
 
 /// `docs/checks.md` describes them, with those of `.ci/run`.
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 16] = [
     Check {
         name: "minimum-rust",
         commands: &[
@@ -87,10 +87,6 @@ const CHECKS: [Check; 17] = [
     Check {
         name: "static-binary",
         commands: &["apt-get install --yes musl-tools", "cargo xtask static-binary"],
-    },
-    Check {
-        name: "keyring",
-        commands: &["cargo test --package imagekiln-cli --features keyring --test keyring"],
     },
     Check { name: "exercise", commands: &["cargo xtask exercise"] },
     Check { name: "generators", commands: &["cargo xtask generators"] },

@@ -18,7 +18,7 @@ const TARGET: &str = "x86_64-unknown-linux-musl";
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<ExitCode> {
-    let built = binary::build(TARGET, &["--release", "--features", "keyring"], "release")?;
+    let built = binary::build(TARGET, &["--release"], "release")?;
     let folder = tempfile::tempdir().context("could not create a temporary folder")?;
     let kiln = folder.path().join("kiln");
     let bytes =

@@ -52,7 +52,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
     }
     let settings = Settings::load(context.process(), context.globals.profile.as_deref())?;
-    let rows = rows(context, &settings).await?;
+    let rows = rows(context, &settings)?;
     if context.output.json {
         let rows = rows.into_iter().map(
             |row| json!({ "name": row.name, "value": row.value, "source": row.source.to_string() }),
@@ -72,12 +72,12 @@ struct Row {
     source: Source,
 }
 
-async fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
+fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
     let simulate = context.globals.simulate;
     let profile = &settings.profile;
     let mut rows = vec![
         Row { name: "profile", value: json!(profile.name), source: profile.source.clone() },
-        api_key(context, settings).await?,
+        api_key(context, settings)?,
     ];
     rows.extend(NAMES.into_iter().map(|name| row(context, settings, name)));
     rows.extend([
@@ -94,17 +94,13 @@ async fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failur
     Ok(rows)
 }
 
-/// A simulator has a key of its own, so the key is not read. A keyring might ask the user for a
-/// password, so it is not asked either.
-async fn api_key(context: &Context, settings: &Settings) -> Result<Row, Failure> {
+/// A simulator has a key of its own, so the key is not read.
+fn api_key(context: &Context, settings: &Settings) -> Result<Row, Failure> {
     let name = "api_key";
     if context.globals.simulate {
         return Ok(Row { name, value: Value::Null, source: Source::Flag("--simulate") });
     }
-    if key::source(settings) == Some(Source::Keyring) {
-        return Ok(Row { name, value: json!(SET), source: Source::Keyring });
-    }
-    Ok(match key::find(settings, &context.output).await? {
+    Ok(match key::find(settings)? {
         Some(key) => Row { name, value: json!(SET), source: key.source },
         None => Row { name, value: Value::Null, source: Source::Default },
     })

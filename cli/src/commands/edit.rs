@@ -14,6 +14,7 @@ use crate::{
     context::Context,
     failure::Failure,
     making,
+    text::words::counted,
 };
 use imagekiln::{FieldKind, Operation};
 
@@ -66,7 +67,8 @@ fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static st
     let problem = match fields.len() {
         0 => format!("the contract lists no image field for {model}"),
         most if count > most => {
-            format!("{model} accepts at most {most} image{}, but {count} were given", plural(most))
+            let most = counted(most, "image");
+            format!("{model} accepts at most {most}, but {count} were given")
         }
         _ => return Ok(fields),
     };
@@ -77,8 +79,4 @@ fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static st
             .to_owned()
     };
     Err(Failure::usage(problem).advise(advice))
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

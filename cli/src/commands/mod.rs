@@ -14,7 +14,6 @@ pub mod edit;
 pub mod generate;
 pub mod history;
 pub mod login;
-pub mod logout;
 pub mod man;
 pub mod models;
 pub mod resume;
@@ -85,8 +84,9 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             webhook::command(),
             models::command(),
             simulate::command(),
-            login::command(),
-            logout::command(),
+        ])
+        .subcommands(login::commands())
+        .subcommands([
             config::command(),
             doctor::command(),
             completions::command(),
@@ -101,8 +101,8 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
     const WITHOUT: [&str; 10] = [
-        login::NAME,
-        logout::NAME,
+        login::LOGIN,
+        login::LOGOUT,
         config::NAME,
         doctor::NAME,
         history::NAME,
@@ -134,8 +134,8 @@ pub async fn execute(
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
-        login::NAME => login::execute(context).await,
-        logout::NAME => logout::execute(context).await,
+        login::LOGIN => login::login(context).await,
+        login::LOGOUT => login::logout(context),
         config::NAME => config::execute(context, matches).await,
         completions::NAME => completions::execute(context, matches),
         man::NAME => man::execute(context, matches),

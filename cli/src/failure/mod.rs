@@ -21,7 +21,7 @@ pub use self::{
     exit::Exit,
     left::{Left, settle},
 };
-use crate::text::sanitize::one_line;
+use crate::text::{sanitize::one_line, words::counted};
 use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
 
 /// A problem and its line.
@@ -122,9 +122,8 @@ impl Failure {
 
     /// Lines of a job file are invalid.
     pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
-        let plural = if count == 1 { "" } else { "s" };
-        let mut failure =
-            Self::new("validation", Exit::Usage, format!("{file} has {count} problem{plural}"));
+        let message = format!("{file} has {}", counted(count, "problem"));
+        let mut failure = Self::new("validation", Exit::Usage, message);
         failure.more_problems = count - problems.len();
         failure.problems = problems;
         failure.advise("nothing was sent; correct the lines, and run the command again")

@@ -9,7 +9,7 @@ use std::{
 use image::{ImageDecoder as _, ImageReader};
 use serde_json::{Map, Value};
 
-use crate::{args::prompt::PROMPT, failure::Failure};
+use crate::{args::prompt::PROMPT, failure::Failure, text::words::counted};
 use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request};
 
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
@@ -71,9 +71,8 @@ fn missing_image(request: &Request, body: &Map<String, Value>) -> Result<(), Fai
                 if given >= count {
                     continue;
                 }
-                let plural = if count == 1 { "" } else { "s" };
-                let message =
-                    format!("{count} image{plural} ({}), and the request has {given}", need.why);
+                let images = counted(count, "image");
+                let message = format!("{images} ({}), and the request has {given}", need.why);
                 (message, UNLISTED.to_owned())
             }
             _ => continue,

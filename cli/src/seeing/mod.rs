@@ -3,10 +3,7 @@
 mod blocks;
 mod inline;
 mod protocol;
-#[cfg(unix)]
-mod question;
 mod screen;
-mod sixel;
 mod summary;
 
 use std::{io, path::Path};

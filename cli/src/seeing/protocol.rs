@@ -1,11 +1,10 @@
-//! The protocol with which a terminal shows pictures, by its name or its own report.
+//! The protocol with which a terminal shows pictures, by the variables that it sets.
 
 /// A way to show a picture, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Kitty,
     Iterm2,
-    Sixel,
     /// Half blocks of these colours.
     Blocks(Colours),
 }
@@ -18,22 +17,12 @@ pub enum Colours {
     Palette,
 }
 
-/// The protocols that a terminal reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
-    pub kitty: bool,
-    pub sixel: bool,
-}
-
 /// Values of `TERM_PROGRAM` of terminals with the protocol of iTerm2.
 const LIKE_ITERM2: [&str; 3] = ["iTerm.app", "WezTerm", "mintty"];
 
-/// Finds the best protocol. `variable` returns variables of the environment, and `ask` asks the
-/// terminal, which is only necessary if its name does not decide. `None` if it can't show pictures.
-pub fn detect(
-    variable: impl Fn(&str) -> String,
-    ask: impl FnOnce() -> Option<Answer>,
-) -> Option<Protocol> {
+/// Finds the best protocol. `variable` returns variables of the environment. `None` if the terminal
+/// can't show pictures.
+pub fn detect(variable: impl Fn(&str) -> String) -> Option<Protocol> {
     let is_set = |name| !variable(name).is_empty();
     let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
     if term == "dumb" || (term.is_empty() && cfg!(unix)) {
@@ -53,15 +42,7 @@ pub fn detect(
             return Some(Protocol::Iterm2);
         }
     }
-    // These show neither pictures nor, without a trace, the question.
-    if term == "linux" || program == "Apple_Terminal" {
-        return Some(blocks);
-    }
-    Some(match ask() {
-        Some(Answer { kitty: true, .. }) => Protocol::Kitty,
-        Some(Answer { sixel: true, .. }) => Protocol::Sixel,
-        _ => blocks,
-    })
+    Some(blocks)
 }
 
 #[cfg(test)]
@@ -70,20 +51,15 @@ mod tests {
 
     const BLOCKS: Protocol = Protocol::Blocks(Colours::Palette);
 
-    fn answer(kitty: bool, sixel: bool) -> Option<Answer> {
-        Some(Answer { kitty, sixel })
-    }
-
-    fn of(variables: &[(&str, &str)], answer: Option<Answer>) -> Option<Protocol> {
-        let variable = |name: &str| {
+    fn of(variables: &[(&str, &str)]) -> Option<Protocol> {
+        detect(|name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
-        };
-        detect(variable, || answer)
+        })
     }
 
     #[test]
-    fn known_terminals_are_not_asked() {
+    fn the_variables_tell_the_protocol() {
         for (variables, protocol) in [
             (&[("TERM", "xterm-kitty")][..], Protocol::Kitty),
             (&[("TERM", "xterm-ghostty")], Protocol::Kitty),
@@ -91,39 +67,24 @@ mod tests {
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Protocol::Iterm2),
             (&[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")], Protocol::Iterm2),
             (&[("TERM", "linux")], BLOCKS),
+            (&[("TERM", "xterm")], BLOCKS),
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal")], BLOCKS),
+            (&[("TERM", "xterm"), ("COLORTERM", "truecolor")], Protocol::Blocks(Colours::True)),
         ] {
-            let variable = |name: &str| {
-                let found = variables.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
-            };
-            let found = detect(variable, || panic!("asked {variables:?}"));
-            assert_eq!(found, Some(protocol), "{variables:?}");
+            assert_eq!(of(variables), Some(protocol), "{variables:?}");
         }
-    }
-
-    #[test]
-    fn other_terminals_are_asked() {
-        let xterm = [("TERM", "xterm")];
-        assert_eq!(of(&xterm, answer(true, true)), Some(Protocol::Kitty));
-        assert_eq!(of(&xterm, answer(false, true)), Some(Protocol::Sixel));
-        assert_eq!(of(&xterm, answer(false, false)), Some(BLOCKS));
-        assert_eq!(of(&xterm, None), Some(BLOCKS));
-        let variables = [("TERM", "xterm"), ("COLORTERM", "truecolor")];
-        assert_eq!(of(&variables, None), Some(Protocol::Blocks(Colours::True)));
     }
 
     #[test]
     fn a_multiplexer_is_not_its_terminal() {
         let tmux = [("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1"), ("TMUX", "/tmp/tmux")];
-        assert_eq!(of(&tmux, answer(false, false)), Some(BLOCKS));
-        assert_eq!(of(&tmux, answer(false, true)), Some(Protocol::Sixel));
+        assert_eq!(of(&tmux), Some(BLOCKS));
         let screen = [("TERM", "screen"), ("LC_TERMINAL", "iTerm2")];
-        assert_eq!(of(&screen, answer(false, false)), Some(BLOCKS));
+        assert_eq!(of(&screen), Some(BLOCKS));
     }
 
     #[test]
     fn a_dumb_terminal_shows_no_picture() {
-        assert_eq!(of(&[("TERM", "dumb"), ("TERM_PROGRAM", "iTerm.app")], None), None);
+        assert_eq!(of(&[("TERM", "dumb"), ("TERM_PROGRAM", "iTerm.app")]), None);
     }
 }

@@ -11,7 +11,6 @@ use tokio::task::spawn_blocking;
 use super::{
     blocks, inline,
     protocol::{Protocol, detect},
-    sixel,
     summary::is_video,
 };
 use crate::{output::Output, process::Process, terminal::spinner, text::sanitize::printable};
@@ -19,9 +18,6 @@ use imagekiln::FileKind;
 
 /// Rows that stay free for the prompt of the shell and the line about the picture.
 const FREE_ROWS: u32 = 2;
-
-/// Terminals such as xterm draw no wider sixel pictures.
-const WIDEST_SIXEL: u32 = 1000;
 
 /// The terminal, and how it shows pictures.
 #[derive(Clone, Copy)]
@@ -55,7 +51,7 @@ impl Screen {
         let variable = |name: &str| {
             process.variable(name).and_then(|it| it.into_string().ok()).unwrap_or_default()
         };
-        Some(Self { stream, protocol: detect(variable, || stream.ask())? })
+        Some(Self { stream, protocol: detect(variable)? })
     }
 
     /// Shows the picture, which is saved, so a failure is only a note.
@@ -89,9 +85,6 @@ impl Screen {
         match self.protocol {
             Protocol::Kitty => inline::kitty(&shrunk(image, pixels), window.cell),
             Protocol::Iterm2 => inline::iterm2(&shrunk(image, pixels), window.cell),
-            Protocol::Sixel => {
-                Ok(sixel::encode(shrunk(image, (pixels.0.min(WIDEST_SIXEL), pixels.1)).to_rgba8()))
-            }
             Protocol::Blocks(colours) => {
                 let image = shrunk(image, (columns, rows * 2));
                 Ok(blocks::encode(&image.to_rgb8(), colours).into_bytes())
@@ -117,19 +110,6 @@ impl Stream {
             Self::Stderr => write_all(io::stderr().lock(), bytes),
             Self::Stdout => write_all(io::stdout().lock(), bytes),
         });
-    }
-
-    #[cfg(unix)]
-    fn ask(self) -> Option<super::protocol::Answer> {
-        match self {
-            Self::Stderr => super::question::ask(io::stderr()),
-            Self::Stdout => super::question::ask(io::stdout()),
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn ask(self) -> Option<super::protocol::Answer> {
-        None
     }
 
     #[cfg(unix)]

@@ -62,7 +62,7 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
             .regional_base_url(simulator.regional_base_url());
         (builder, Some(simulator))
     } else {
-        (context.settings.service(&context.output).await?, None)
+        (context.settings.service()?, None)
     };
     let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));

@@ -7,16 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Settings, Source, profile, text};
-use crate::{failure::Failure, files::secret_file, output::Output};
+use super::{Settings, Source, profile, stored::Stored, text};
+use crate::{failure::Failure, files::secret_file};
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
-/// The directory of the stored keys, and the endings of its files.
+/// The directory of the stored keys, and the ending of its files.
 const DIRECTORY: &str = "keys";
-const ENDINGS: [&str; 2] = [".key", ".keyring"];
+const ENDING: &str = ".key";
 
 /// A key, which must not be printed.
 pub struct Key {
@@ -36,19 +36,13 @@ pub fn source(settings: &Settings) -> Option<Source> {
     if let Some(name) = of_environment.into_iter().find(|name| variable(settings, name).is_some()) {
         return Some(Source::Variable(name));
     }
-    let stored = settings.stored().ok()?;
-    match (stored.is_in_keyring(), stored.exists()) {
-        (true, _) => Some(Source::Keyring),
-        (false, true) => Some(Source::Login),
-        (false, false) => None,
-    }
+    settings.stored().ok().filter(Stored::exists).map(|_| Source::Login)
 }
 
-/// The key in effect, if there is one. Reports to `output` if it waits for a keyring.
-pub async fn find(settings: &Settings, output: &Output) -> Result<Option<Key>, Failure> {
+/// The key in effect, if there is one.
+pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
     let Some(source) = source(settings) else { return Ok(None) };
     let text = match source {
-        Source::Keyring => of_keyring(settings, output).await?,
         Source::Login => {
             let advice = "run `kiln login` to store it again";
             of_file(settings.stored()?.file(), "the stored API key", advice)?
@@ -66,16 +60,6 @@ pub async fn find(settings: &Settings, output: &Output) -> Result<Option<Key>, F
 /// A variable that is not blank.
 fn variable(settings: &Settings, name: &str) -> Option<OsString> {
     settings.process.variable(name).filter(|value| !value.to_string_lossy().trim().is_empty())
-}
-
-async fn of_keyring(settings: &Settings, output: &Output) -> Result<String, Failure> {
-    let text = settings.stored()?.read_keyring(output).await?;
-    if is_key(&text) {
-        Ok(text)
-    } else {
-        Err(Failure::settings("the entry of the keyring is not an API key")
-            .advise("run `kiln login` to store it again"))
-    }
 }
 
 fn of_file(path: &Path, what: &str, advice: &str) -> Result<String, Failure> {
@@ -97,9 +81,6 @@ pub fn is_key(text: &str) -> bool {
 pub fn profiles(directory: &Path) -> Vec<String> {
     let files = fs::read_dir(directory.join(DIRECTORY)).into_iter().flatten().flatten();
     let names = files.filter_map(|file| file.file_name().into_string().ok());
-    let names = names.filter_map(|name| {
-        let profile = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
-        profile.map(str::to_owned)
-    });
+    let names = names.filter_map(|name| name.strip_suffix(ENDING).map(str::to_owned));
     names.filter(|name| profile::is_valid(name)).collect()
 }

@@ -53,8 +53,6 @@ pub enum Source {
     Variable(&'static str),
     /// The file in which `kiln login` stored the key.
     Login,
-    /// The keyring in which `kiln login` stored the key.
-    Keyring,
     Profile(String),
     File,
     Default,
@@ -209,7 +207,6 @@ impl fmt::Display for Source {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
             Self::Login => f.write_str("kiln login"),
-            Self::Keyring => f.write_str("keyring"),
             Self::Profile(name) => write!(f, "[profile.{name}] in config.toml"),
             Self::File => f.write_str("config.toml"),
             Self::Default => f.write_str("default"),

@@ -5,7 +5,7 @@ use super::{
     names::{BASE_URL, MODEL_PREFIX, Name, REGIONAL_BASE_URL, WEBHOOK_URL},
     text,
 };
-use crate::{failure::Failure, output::Output};
+use crate::failure::Failure;
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder,
     WEBHOOK_SECRET_VARIABLE,
@@ -42,12 +42,12 @@ impl Settings {
         Ok(builder.allow_http(allowed.map_err(about(ALLOW_HTTP_VARIABLE))?))
     }
 
-    /// The client with its key. Reports to `output` if it waits for a keyring.
-    pub async fn service(&self, output: &Output) -> Result<ClientBuilder, Failure> {
+    /// The client with its key.
+    pub fn service(&self) -> Result<ClientBuilder, Failure> {
         let has_base_url = self.find(&BASE_URL).is_some();
         let set_key = format!("run `kiln login` or set {API_KEY_VARIABLE}");
         let set_base_url = format!("set {BASE_URL_VARIABLE} or `base_url` in config.toml");
-        let (what, advice) = match (key::find(self, output).await?, has_base_url) {
+        let (what, advice) = match (key::find(self)?, has_base_url) {
             (None, false) => {
                 ("the API key and the base URL are not set", format!("{set_key}; {set_base_url}"))
             }

@@ -1,4 +1,6 @@
-//! Suggestions for misspelled names.
+//! Suggestions for misspelled names, and nouns with their number.
+
+use std::fmt::Display;
 
 /// The minimum similarity of a name that is suggested alone, from 0 to 1.
 const SIMILAR: f64 = 0.4;
@@ -6,6 +8,12 @@ const SIMILAR: f64 = 0.4;
 /// The minimum similarity of names that are listed. This measure and its minimum are those of the
 /// parser of the command line, which suggests commands and flags.
 const LISTED: f64 = 0.7;
+
+/// A number with its noun, such as `1 job` or `3 jobs`.
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
 
 /// Suggests the known name that is most similar to `name`.
 pub fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {

@@ -164,27 +164,6 @@ fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
     assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
 }
 
-#[cfg(not(feature = "keyring"))]
-#[test]
-fn a_build_without_the_keyring_says_that_it_cannot_read_it() {
-    let place = Place::new();
-    fs::create_dir(place.config("keys")).unwrap();
-    let marker = place.config("keys/work.keyring");
-    fs::write(&marker, "").unwrap();
-    let words = ["--profile", "work", "task", "status", "x"];
-    let read = place.run(&words).fails(2).stderr;
-    assert!(read.contains("from the keyring: this build of kiln can't use a keyring"), "{read}");
-    assert!(read.contains("run `kiln login --profile work`"), "{read}");
-    assert!(place.run(&["--profile", "work", "config"]).ok().text().contains("keyring"));
-    let deleted = place.run(&["logout", "--profile", "work"]).fails(2).stderr;
-    assert!(deleted.contains("nothing was deleted"), "{deleted}");
-    assert!(marker.exists());
-    let stored = login(&place, &["--profile", "work"], KEY).ok().stderr;
-    assert!(stored.contains("the keyring may still contain"), "{stored}");
-    assert!(!marker.exists());
-    assert_eq!(key_that_is_sent(&place, &["--profile", "work"], &[]), KEY);
-}
-
 #[test]
 fn a_simulated_command_reads_no_key_and_no_base_url() {
     let place = Place::new();

@@ -9,7 +9,7 @@ use super::{place, progress::job_event, select};
 use crate::{
     context::Context,
     failure::Failure,
-    text::{parse::duration, sanitize::one_line},
+    text::{parse::duration, sanitize::one_line, words::counted},
 };
 use imagekiln_batch::JobState;
 
@@ -96,9 +96,8 @@ pub async fn archive(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (_, ledger) = place::open(context.process(), matches).await?;
     let age = matches.get_one::<Duration>("older-than").copied().unwrap_or(Duration::MAX);
     let jobs = ledger.archive(age).await?;
-    let plural = if jobs == 1 { "job" } else { "jobs" };
     context.output.result(
-        || format!("{jobs} {plural} archived"),
+        || format!("{} archived", counted(jobs, "job")),
         || json!({ "event": "archived", "jobs": jobs }),
     )
 }

@@ -4,7 +4,11 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::json;
 
 use super::{place, select};
-use crate::{context::Context, failure::Failure, text::sanitize::one_line};
+use crate::{
+    context::Context,
+    failure::Failure,
+    text::{sanitize::one_line, words::counted},
+};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 pub const NAMES: [&str; 2] = [CANCEL, PRIORITY];
@@ -76,14 +80,14 @@ pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Res
             changed => jobs += changed,
         }
     }
-    let plural = if jobs == 1 { "job" } else { "jobs" };
+    let shown = counted(jobs, "job");
     match priority {
         Some(priority) => context.output.result(
-            || format!("the priority of {jobs} {plural} is {priority}"),
+            || format!("the priority of {shown} is {priority}"),
             || json!({ "event": "priority", "jobs": jobs, "priority": priority }),
         ),
         None => context.output.result(
-            || format!("{jobs} {plural} cancelled"),
+            || format!("{shown} cancelled"),
             || json!({ "event": "cancelled", "jobs": jobs }),
         ),
     }

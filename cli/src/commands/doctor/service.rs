@@ -61,7 +61,7 @@ async fn base(context: &Context) -> Result<Url, Failure> {
     let found = context.settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
     let Some(text) = found else {
         // Names what is missing, which is at least the base URL.
-        let missing = context.settings.service(&context.output).await.err();
+        let missing = context.settings.service().err();
         return Err(missing.unwrap_or_else(|| Failure::settings("the base URL is not set")));
     };
     let url = Url::parse(text.trim()).ok().filter(Url::has_host);

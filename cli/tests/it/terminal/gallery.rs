@@ -12,9 +12,6 @@ pub const BLOCKS: &str = "\
 \u{1b}[38;2;255;0;0;48;2;0;0;255m▀\u{1b}[38;2;0;255;0;48;2;9;8;7m▀\u{1b}[0m\r\n\
 \u{1b}[38;2;1;2;3m▀\u{1b}[38;2;4;5;6m▀\u{1b}[0m\r\n";
 
-/// The question to the terminal.
-pub const QUESTION: &str = "\u{1b}_Gi=1,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[c";
-
 pub fn picture() -> RgbImage {
     let rows = [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 8, 7]], [[1, 2, 3], [4, 5, 6]]];
     RgbImage::from_fn(2, 3, |x, y| Rgb(rows[y as usize][x as usize]))

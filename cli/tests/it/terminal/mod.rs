@@ -1,6 +1,5 @@
 //! Interactive use: the program on a pseudo-terminal, whose output goes to a terminal emulator.
 
-mod asking;
 mod bars;
 mod colour;
 mod emulated;
@@ -8,6 +7,7 @@ mod gallery;
 mod help;
 mod keys;
 mod progress;
+mod protocols;
 mod session;
 mod several;
 mod showing;

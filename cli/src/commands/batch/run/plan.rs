@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     failure::Failure,
     jobs::{PlannedJob, Source},
-    text::sanitize::one_line,
+    text::{sanitize::one_line, words::counted},
 };
 use imagekiln::Operation;
 
@@ -68,15 +68,13 @@ fn total(rows: &[Row]) -> Option<f64> {
 
 fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
     let Plan { source, jobs, submitted, output } = *plan;
-    let plural = |count: usize| if count == 1 { "job" } else { "jobs" };
     let credits = |credits: Option<f64>| match credits {
         Some(credits) => format!("{credits} credits"),
         None => "price not known".to_owned(),
     };
     let mut lines = vec![format!(
-        "{} {} from {source}, {}; nothing was sent\n",
-        jobs.len(),
-        plural(jobs.len()),
+        "{} from {source}, {}; nothing was sent\n",
+        counted(jobs.len(), "job"),
         credits(total(rows))
     )];
     if submitted > 0 {
@@ -88,7 +86,7 @@ fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.model.name.len()).max().unwrap_or_default();
     for row in rows {
         let (name, price) = (row.model.name, credits(row.credits()));
-        lines.push(format!("  {name:width$}  {} {}, {price}", row.jobs, plural(row.jobs)));
+        lines.push(format!("  {name:width$}  {}, {price}", counted(row.jobs, "job")));
     }
     if jobs.is_empty() {
         return lines.join("\n").trim_end().to_owned();
