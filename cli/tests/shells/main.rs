@@ -37,5 +37,6 @@ fn main() {
         test("elvish_completes", &[ELVISH], runtime, async || session::elvish()),
         test("fish_completes", &[FISH], runtime, async || session::fish()),
         test("zsh_completes", &[ZSH], runtime, async || session::zsh()),
+        test("zsh_counts_candidates_once", &[ZSH], runtime, async || session::zsh_counts()),
     ]);
 }

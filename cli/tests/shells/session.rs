@@ -47,15 +47,9 @@ pub fn bash() {
     );
 }
 
-/// The script is in a directory of `fpath`.
 pub fn zsh() {
     let place = place();
-    fs::create_dir(place.path("zfunc")).unwrap();
-    place.write("zfunc/_kiln", script(&place, "zsh"));
-    let rc = "fpath=(~/zfunc $fpath); autoload -Uz compinit; compinit -u -d ~/dump; PS1='$ '";
-    place.write(".zshrc", format!("{rc}\n{PRINT}"));
-    let mut command = shell(&place, "zsh");
-    command.args(["-d", "-i"]).env("ZDOTDIR", place.path(""));
+    let command = zsh_with_script(&place);
     completes(
         &place,
         command,
@@ -66,6 +60,30 @@ pub fn zsh() {
             ("true && kiln run gen-2-fl", &["run", "gen-2-flex"]),
         ],
     );
+}
+
+/// zsh asks before it lists more than `LISTMAX` candidates. It would count empty places as
+/// candidates if it listed those with the same help side by side.
+pub fn zsh_counts() {
+    let place = place();
+    submit(&place, "an owl");
+    submit(&place, "an owl");
+    let mut terminal = Terminal::start(zsh_with_script(&place));
+    terminal.until_it("a prompt", |terminal| !terminal.text().trim().is_empty());
+    terminal.press("LISTMAX=1\rkiln task save @\t");
+    // @last, @3, @2 and @1
+    terminal.until("do you wish to see all 4 possibilities");
+}
+
+/// The script is in a directory of `fpath`.
+fn zsh_with_script(place: &Place) -> Command {
+    fs::create_dir(place.path("zfunc")).unwrap();
+    place.write("zfunc/_kiln", script(place, "zsh"));
+    let rc = "fpath=(~/zfunc $fpath); autoload -Uz compinit; compinit -u -d ~/dump; PS1='$ '";
+    place.write(".zshrc", format!("{rc}\n{PRINT}"));
+    let mut command = shell(place, "zsh");
+    command.args(["-d", "-i"]).env("ZDOTDIR", place.path(""));
+    command
 }
 
 pub fn fish() {
@@ -110,9 +128,13 @@ fn place() -> Place {
         place.write(name, "");
     }
     place.configure("[profile.work]\nmodel = \"gen-2-flex\"\n");
-    let kiln = env!("CARGO_BIN_EXE_kiln");
-    place.run(&["simulate", "--", kiln, "submit", "gen-2-pro", "--prompt", "a red fox"]).ok();
+    submit(&place, "a red fox");
     place
+}
+
+fn submit(place: &Place, prompt: &str) {
+    let kiln = env!("CARGO_BIN_EXE_kiln");
+    place.run(&["simulate", "--", kiln, "submit", "gen-2-pro", "--prompt", prompt]).ok();
 }
 
 fn script(place: &Place, shell: &str) -> String {

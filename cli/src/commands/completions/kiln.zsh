@@ -6,6 +6,8 @@ _kiln() {
         _files
         return
     fi
+    # zsh would list candidates with the same help side by side, and count the empty places too.
+    zstyle ':completion:*:*:kiln:*' list-grouped false
     local line ret=1
     local -a values directories
     for line in "${(@f)$(command kiln __complete zsh "${(@)words[1,CURRENT-1]}" "$IPREFIX$PREFIX" 2>/dev/null)}"; do
