@@ -205,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_added_to_the_document_is_served() {
+        let mut document = document();
+        document["paths"]["/v1/gen-9-new"] = document["paths"]["/v1/gen-2-pro"].clone();
+        document["paths"]["/v1/gen-9-new"]["post"]["operationId"] = json!("gen_9_new");
+        let contract = Contract::read(&Arc::new(document)).unwrap();
+        assert_eq!(contract.submission("gen-9-new").unwrap().0, "gen_9_new");
+    }
+
+    #[test]
     fn an_unsupported_operation_is_named() {
         let mut document = document();
         document["paths"]["/v1/task"] = json!({ "delete": { "operationId": "delete_task" } });
