@@ -43,7 +43,7 @@ use crate::{
     service::trace,
     settings::Settings,
     text::json,
-    usage::before,
+    usage::arguments,
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
@@ -65,18 +65,18 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             let failure = Failure::other("could not start the async runtime", &error);
-            end(&process, Err(failure), before::json(&arguments)).into()
+            end(&process, Err(failure), arguments::json(&arguments)).into()
         }
     }
 }
 
 /// Runs a command line, whose first word is the name of the program, and returns the exit code.
 pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
-    let arguments = before::join_booleans(arguments);
-    let arguments = before::fill_models(arguments);
-    let arguments = before::spell_help(arguments);
-    let json = before::json(&arguments);
-    let settings = Settings::load(&process, before::profile(&arguments));
+    let arguments = arguments::join_booleans(arguments);
+    let arguments = arguments::fill_models(arguments);
+    let arguments = arguments::spell_help(arguments);
+    let json = arguments::json(&arguments);
+    let settings = Settings::load(&process, arguments::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);
     let outcome = match usage::parse(&arguments, model) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,

@@ -1,4 +1,6 @@
 //! Values that are completed: models, submissions of the history, profiles, prompts and images.
+//!
+//! A shell starts a separate process for a completion, so these functions read the real process.
 
 use std::{ffi::OsStr, sync::Arc};
 

@@ -111,7 +111,8 @@ fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Ar
         .allow_negative_numbers(true);
     let arg = with_flag(arg, field.name, flag);
     match &field.kind {
-        // Requires `=`, so that the word after `--raw` is not taken for its value; see `before`.
+        // Requires `=`, so that the word after `--raw` is not taken for its value.
+        // `usage::arguments` joins `true` and `false` with the flag.
         FieldKind::Boolean => arg
             .num_args(0..=1)
             .require_equals(true)

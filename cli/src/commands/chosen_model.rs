@@ -23,24 +23,23 @@ pub fn of_model(
     elsewhere: &[&str],
     examples: &str,
 ) -> Command {
-    model::with_fields(
-        command,
-        chosen,
-        elsewhere,
-        &[
-            &[model][..],
-            &output::args(),
-            &seeing::args(),
-            &[count::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
-        ]
-        .concat(),
-    )
-    .after_help(format!("{examples}\n\n`--help` lists all fields of {chosen}. {}", model::IMAGE))
-    .after_long_help(format!(
-        "{examples}\n\n{}\n{}",
-        model::description(chosen),
-        model::notes(chosen, model::IMAGE)
-    ))
+    let options = [vec![model], own_options()].concat();
+    model::with_fields(command, chosen, elsewhere, &options)
+        .after_help(format!(
+            "{examples}\n\n`--help` lists all fields of {chosen}. {}",
+            model::IMAGE
+        ))
+        .after_long_help(format!(
+            "{examples}\n\n{}\n{}",
+            model::description(chosen),
+            model::notes(chosen, model::IMAGE)
+        ))
+}
+
+/// The options of commands that make pictures, besides the fields of the model.
+pub fn own_options() -> Vec<Arg> {
+    let others = [count::arg(), size::arg(), webhook_secret::arg(), preview::arg()];
+    output::args().into_iter().chain(seeing::args()).chain(others).collect()
 }
 
 /// `--model` of `generate` and `edit`.

@@ -2,12 +2,12 @@
 
 use clap::{ArgMatches, Command};
 
+use super::chosen_model::own_options;
 use crate::{
-    args::{count, image::Images, model, output, request, size, webhook_secret},
+    args::{image::Images, model, request},
     context::Context,
     failure::Failure,
-    making::{self, preview},
-    models, seeing,
+    making, models,
 };
 use imagekiln::Request;
 
@@ -25,15 +25,7 @@ pub fn command(used: model::Used<'_>) -> Command {
     of_models(Command::new(NAME))
         .about("Run any model with any of its fields: submit, wait, save")
         .after_help(format!("{EXAMPLES}\n\n{MODEL_HELP}"))
-        .subcommands(model::subcommands(
-            used,
-            &[
-                &output::args()[..],
-                &seeing::args(),
-                &[count::arg(), size::arg(), webhook_secret::arg(), preview::arg()],
-            ]
-            .concat(),
-        ))
+        .subcommands(model::subcommands(used, &own_options()))
 }
 
 /// A command whose subcommands are the models.

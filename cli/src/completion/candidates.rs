@@ -10,7 +10,7 @@ use crate::{
     process::Process,
     settings::Settings,
     text::sanitize::printable,
-    usage::{self, before},
+    usage::{self, arguments},
 };
 
 /// A word that may follow.
@@ -25,10 +25,10 @@ pub struct Candidate {
 /// first one is the program.
 pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let before = before.into_iter().map(OsString::from).collect();
-    let before = before::fill_models(before::join_booleans(before));
-    let mut words = before::spell_help(before);
+    let before = arguments::fill_models(arguments::join_booleans(before));
+    let mut words = arguments::spell_help(before);
     let process = Arc::new(Process::current());
-    let settings = Settings::load(&process, before::profile(&words)).ok();
+    let settings = Settings::load(&process, arguments::profile(&words)).ok();
     let configured = settings.as_ref().and_then(Settings::model);
     let Some(model) = usage::model(&words, configured) else { return Vec::new() };
     let at = words.len();

@@ -1,8 +1,6 @@
 //! Completion in a shell. The script of the shell runs `kiln __complete SHELL ...` with the words
 //! that are typed, and kiln prints what may follow: one candidate per line.
 //!
-//! A shell starts a separate process for this, so completions of values read the real process.
-//!
 //! Nothing is written and nothing is sent. Files that can't be read offer no candidates.
 
 mod candidates;

@@ -37,11 +37,8 @@ pub async fn make(
     check_targets(context, &planned)?;
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
-    let session = Session::recorded(
-        context,
-        context.history(kept(&planned, &context.process().directory)).await?,
-    )
-    .await?;
+    let history = context.history(kept(&planned, &context.process().directory)).await?;
+    let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([Planned { request, target, .. }]) => {

@@ -1,6 +1,6 @@
 //! Parses the command line and reports its errors.
 
-pub mod before;
+pub mod arguments;
 mod hints;
 
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ pub fn parse(
         ErrorKind::UnknownArgument => {
             let command = named_command(arguments).unwrap_or_default();
             let model = match (has_models(command), tools::find(command)) {
-                (true, _) => before::words(arguments).nth(1).and_then(models::find),
+                (true, _) => arguments::words(arguments).nth(1).and_then(models::find),
                 (_, Some(tool)) => Some(tool.model(model)),
                 _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
@@ -75,12 +75,12 @@ pub fn model(
 
 /// `kiln batch` accepts several models; its flags are the fields of the first one.
 fn named_model(arguments: &[OsString]) -> Option<&str> {
-    before::model(arguments)?.split(',').next()
+    arguments::model(arguments)?.split(',').next()
 }
 
 /// The first word that is not a flag.
 fn named_command(arguments: &[OsString]) -> Option<&str> {
-    before::words(arguments).next()
+    arguments::words(arguments).next()
 }
 
 /// Whether the subcommands of the command are models.
