@@ -12,7 +12,7 @@ use crate::{
         names::{DEADLINE, DELIVERY_HOSTS, NAMES, Name, POLLING_HOSTS},
         text,
     },
-    text::sanitize::printable,
+    text::{sanitize::printable, table::columns},
 };
 use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
 
@@ -46,7 +46,7 @@ fn table_of_names() -> String {
     format!("Settings in config.toml:{}", NAMES.iter().map(line).collect::<String>())
 }
 
-pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let path = context.settings.directory()?.join("config.toml");
     if matches.subcommand_name() == Some(PATH) {
         return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
@@ -161,14 +161,7 @@ fn table(rows: &[Row]) -> String {
         rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
     let header = ["SETTING", "VALUE", "SOURCE"].map(str::to_owned);
     let cells: Vec<_> = std::iter::once(header).chain(cells).collect();
-    let width = |column: usize| {
-        let cells = cells.iter().filter_map(|row: &[String; 3]| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let (first, second) = (width(0), width(1));
-    let line =
-        |[name, value, source]: &[String; 3]| format!("{name:<first$}  {value:<second$}  {source}");
-    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+    columns(&cells)
 }
 
 /// A value on one line.

@@ -136,7 +136,7 @@ pub async fn execute(
         models::NAME => models::execute(context, matches),
         login::LOGIN => login::login(context).await,
         login::LOGOUT => login::logout(context),
-        config::NAME => config::execute(context, matches).await,
+        config::NAME => config::execute(context, matches),
         completions::NAME => completions::execute(context, matches),
         man::NAME => man::execute(context, matches),
         other => match tools::find(other) {

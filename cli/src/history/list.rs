@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    text::{json::json_line, sanitize::printable},
+    text::{json::json_line, sanitize::printable, table::columns},
 };
 use imagekiln::TaskRef;
 
@@ -38,16 +38,7 @@ fn table(entries: &[Entry], here: &Path) -> String {
     let heading = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
     let rows = entries.iter().map(|entry| row(entry, here));
     let rows: Vec<[String; 7]> = std::iter::once(heading.map(str::to_owned)).chain(rows).collect();
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
-        (cells.collect::<String>() + &row[6]).trim_end().to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    columns(&rows)
 }
 
 fn row(entry: &Entry, here: &Path) -> [String; 7] {

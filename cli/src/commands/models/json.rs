@@ -14,7 +14,7 @@ pub fn model_json(model: &'static Operation) -> Value {
         "path": model.path,
         "summary": model.summary,
         "description": model.description,
-        "good_for": tools::that_accept(model),
+        "good_for": tools::commands_for(model),
         "deprecated": model.deprecated,
         "regional": model.regional,
         "max_reference_images": model.max_reference_images,

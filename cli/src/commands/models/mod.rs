@@ -6,7 +6,7 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::tools;
-use crate::{args::completers, context::Context, failure::Failure, models};
+use crate::{args::completers, context::Context, failure::Failure, models, text::table::columns};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -28,7 +28,7 @@ pub fn command() -> Command {
             Arg::new(CAN)
                 .long(CAN)
                 .value_name("COMMAND")
-                .value_parser(PossibleValuesParser::new(tools::able()))
+                .value_parser(PossibleValuesParser::new(tools::model_commands()))
                 .help("List only the models that this command accepts"),
         )
         .after_help(format!(
@@ -53,7 +53,7 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let can = matches.get_one::<String>(CAN);
     let models = || {
         let fits = |model: &Operation| {
-            can.is_none_or(|can| tools::that_accept(model).contains(&can.as_str()))
+            can.is_none_or(|can| tools::commands_for(model).contains(&can.as_str()))
         };
         models::models().filter(move |model| fits(model))
     };
@@ -77,23 +77,9 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> String {
             model.name.to_owned(),
             model.max_reference_images.map_or("-".to_owned(), |count| count.to_string()),
             if model.regional { "regional" } else { "-" }.to_owned(),
-            tools::shown_that_accept(model),
+            tools::shown_commands_for(model),
             models::summary(model),
         ]
     });
     columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
-}
-
-/// Rows with aligned columns.
-fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }

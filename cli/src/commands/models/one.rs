@@ -1,7 +1,7 @@
 //! A model for people.
 
-use super::{columns, json::kind_json};
-use crate::{args::model, commands::tools, models};
+use super::json::kind_json;
+use crate::{args::model, commands::tools, models, text::table::columns};
 use imagekiln::{Field, Need, NeedKind, Operation};
 
 /// The purpose of the model, its properties, its fields with their limits, and the gaps of the
@@ -46,7 +46,7 @@ fn need(need: &Need) -> String {
 fn properties(model: &'static Operation) -> String {
     let images = model.max_reference_images;
     let rows = [
-        ("good for", tools::shown_that_accept(model)),
+        ("good for", tools::shown_commands_for(model)),
         ("path", model.path.to_owned()),
         ("region", if model.regional { "regional" } else { "global" }.to_owned()),
         ("deprecated", if model.deprecated { "yes" } else { "no" }.to_owned()),

@@ -69,12 +69,12 @@ pub async fn execute(
 }
 
 /// The names of the commands that accept a model, besides `run` and `submit`.
-pub fn able() -> impl Iterator<Item = &'static str> {
+pub fn model_commands() -> impl Iterator<Item = &'static str> {
     [generate::NAME, edit::NAME].into_iter().chain(TOOLS.iter().map(|tool| tool.name))
 }
 
 /// The commands that suit a model. The model of a tool suits its tool only.
-pub fn that_accept(model: &Operation) -> Vec<&'static str> {
+pub fn commands_for(model: &Operation) -> Vec<&'static str> {
     if model.kind != Some(OperationKind::Create) {
         let tools = TOOLS.iter().filter(|tool| model.kind == Some(tool.kind));
         return tools.map(|tool| tool.name).collect();
@@ -87,9 +87,9 @@ pub fn that_accept(model: &Operation) -> Vec<&'static str> {
 }
 
 /// The same on one line.
-pub fn shown_that_accept(model: &Operation) -> String {
-    let abilities = that_accept(model);
-    if abilities.is_empty() { "-".to_owned() } else { abilities.join(", ") }
+pub fn shown_commands_for(model: &Operation) -> String {
+    let names = commands_for(model);
+    if names.is_empty() { "-".to_owned() } else { names.join(", ") }
 }
 
 impl Tool {
