@@ -78,6 +78,8 @@ fn task_list_has_only_the_unfinished() {
     let table = bench.run(&["task", "list"]).ok().text();
     assert!(table.contains("unfinished") && table.contains("fox.png"), "{table}");
     assert!(table.contains("`kiln resume` waits"), "{table}");
+    bench.run(&["--simulate", "task", "dismiss", "@1"]).fails(2);
+    assert_ne!(history(&bench)[1]["state"], "dismissed");
     bench.run(&["task", "dismiss", "@1"]).ok();
     let left = lines(&bench.run(&["task", "list", "--json"]).ok());
     assert_eq!((left.len(), &left[0]["prompt"]), (1, &json!("a wolf")));

@@ -74,16 +74,17 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (action, matches) = matches
         .subcommand()
         .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
+    // Otherwise `dismiss` would remove a real submission.
+    if context.globals.simulate {
+        let problem = "an in-process simulator has no tasks of earlier commands";
+        return Err(Failure::usage(problem).advise(
+            "run `kiln simulate` in another terminal and use its settings for `kiln submit` and \
+             `kiln task`",
+        ));
+    }
     match action {
         "list" => return unfinished::list(context),
         "dismiss" => return unfinished::dismiss(context, matches).await,
-        _ if context.globals.simulate => {
-            let problem = "an in-process simulator has no tasks of earlier commands";
-            return Err(Failure::usage(problem).advise(
-                "run `kiln simulate` in another terminal and use its settings for `kiln submit` \
-                 and `kiln task`",
-            ));
-        }
         resolve::NAME => return resolve::execute(context, matches).await,
         _ => {}
     }
