@@ -8,7 +8,7 @@ use super::{
     Ledger,
     database::{Database, Value},
     jobs::read_request,
-    manage::{ENDED, state_in},
+    manage::state_in,
 };
 #[cfg(doc)]
 use crate::ErrorKind;
@@ -66,7 +66,7 @@ impl Ledger {
 /// Returns the number of jobs that left. If this runs again after its commit, others leave.
 async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now();
-    let states = [&[JobState::Saved], ENDED].concat();
+    let states = [&[JobState::Saved], Ledger::RETRIABLE].concat();
     let find = format!(
         "SELECT id, name, number, target, request, state, location FROM jobs
          WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",

@@ -7,32 +7,31 @@ use imagekiln::Request;
 use super::{Ledger, database::Database};
 use crate::{Error, ErrorKind, JobState, JobStatus};
 
-/// The states of jobs that ended without a picture.
-pub(super) const ENDED: &[JobState] =
-    &[JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
-
-/// The states in which no picture of a job can be lost.
-const DONE: &[JobState] = &[
-    JobState::Queued,
-    JobState::Saved,
-    JobState::Failed,
-    JobState::Moderated,
-    JobState::Expired,
-    JobState::Cancelled,
-];
-
 impl Ledger {
-    /// Queues a job again that is [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
-    /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled), and returns its new
-    /// status. The next run submits it, and
-    /// the service may bill it again. What it has cost so far still counts for the budget.
+    /// The states in which a job can be [retried](Self::retry): it ended without a picture.
+    pub const RETRIABLE: &[JobState] =
+        &[JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
+
+    /// The states in which a job can be [forgotten](Self::forget): no picture of it can be lost.
+    pub const FORGETTABLE: &[JobState] = &[
+        JobState::Queued,
+        JobState::Saved,
+        JobState::Failed,
+        JobState::Moderated,
+        JobState::Expired,
+        JobState::Cancelled,
+    ];
+
+    /// Queues a job again that is in one of the states [`RETRIABLE`](Self::RETRIABLE), and returns
+    /// its new status. The next run submits it, and the service may bill it again. What it has cost
+    /// so far still counts for the budget.
     ///
     /// # Errors
     ///
     /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn retry(&self, name: &str) -> Result<JobStatus, Error> {
-        let (job, submission) = self.find_in(name, ENDED).await?;
+        let (job, submission) = self.find_in(name, Self::RETRIABLE).await?;
         self.transaction(async move |database| {
             let now = database.now();
             // Does not pay again if this runs again, and the job was submitted since.
@@ -41,7 +40,7 @@ impl Ledger {
                  location = NULL, worker = NULL, left_after = NULL, ready_at = NULL,
                  changed_at = $1
                  WHERE id = $2 AND COALESCE(submission, 0) = COALESCE($3, 0) AND {}",
-                state_in(ENDED)
+                state_in(Self::RETRIABLE)
             );
             database.execute(&retry, [now.into(), job.into(), submission.into()]).await?;
             Ok(())
@@ -63,18 +62,19 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it cannot be removed.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn forget(&self, name: &str) -> Result<(), Error> {
-        let (job, _) = self.find_in(name, DONE).await?;
+        let (job, _) = self.find_in(name, Self::FORGETTABLE).await?;
         let name = name.to_owned();
         self.transaction(async move |database| {
             let job = [job.into()];
-            let done = format!("(SELECT id FROM jobs WHERE id = $1 AND {})", state_in(DONE));
+            let states = state_in(Self::FORGETTABLE);
+            let done = format!("(SELECT id FROM jobs WHERE id = $1 AND {states})");
             let detach = format!("UPDATE submissions SET job = NULL WHERE job IN {done}");
             database.execute(&detach, job.clone()).await?;
             let delete = format!("DELETE FROM jobs WHERE id IN {done}");
             database.execute(&delete, job.clone()).await?;
             // It may have been removed when this ran the first time.
             if database.finds("SELECT 1 FROM jobs WHERE id = $1", job).await? {
-                return Err(why_unchanged(database, &name, &either(DONE)).await?);
+                return Err(why_unchanged(database, &name, &either(Self::FORGETTABLE)).await?);
             }
             Ok(())
         })

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     billing::accounts::MAX_FINETUNE_NAME,
-    contract::{self, Need, OperationKind, Submission, Violation},
+    contract::{self, MAX_VIOLATIONS, Need, OperationKind, Submission, Violation},
     media::{
         images::{self, Image, Input},
         video,
@@ -47,7 +47,8 @@ pub(super) fn refused(
         let msg = format!("Extra inputs are not permitted{hint}");
         Some(Violation::new(["body", name.as_str()], "extra_forbidden", msg))
     };
-    body.iter().filter_map(refuse).collect()
+    // Each name is compared with those of all fields.
+    body.iter().filter_map(refuse).take(MAX_VIOLATIONS).collect()
 }
 
 /// Returns the number of a reference image: 1 for `input_image`, 2 for `input_image_2`.

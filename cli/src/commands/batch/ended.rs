@@ -11,23 +11,11 @@ use crate::{
     failure::Failure,
     text::{parse::duration, sanitize::one_line, words::counted},
 };
-use imagekiln_batch::JobState;
+use imagekiln_batch::Ledger;
 
 pub const RETRY: &str = "retry";
 pub const FORGET: &str = "forget";
 pub const ARCHIVE: &str = "archive";
-
-const RETRIABLE: [JobState; 4] =
-    [JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
-
-const FORGETTABLE: [JobState; 6] = [
-    JobState::Queued,
-    JobState::Saved,
-    JobState::Failed,
-    JobState::Moderated,
-    JobState::Expired,
-    JobState::Cancelled,
-];
 
 pub fn retry_command() -> Command {
     let command = Command::new(RETRY)
@@ -37,7 +25,7 @@ pub fn retry_command() -> Command {
             "Sends nothing. A run that is open, or the next one, submits the jobs, which may be \
              billed again.",
         );
-    select::of_states(command, &RETRIABLE)
+    select::of_states(command, Ledger::RETRIABLE)
 }
 
 pub async fn retry(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -59,7 +47,7 @@ pub fn forget_command() -> Command {
             "If a job file still contains a removed job, the next run adds it again, and pays for \
              it again. What the removed jobs have cost still counts for --budget.",
         );
-    select::of_states(command, &FORGETTABLE)
+    select::of_states(command, Ledger::FORGETTABLE)
 }
 
 pub async fn forget(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
