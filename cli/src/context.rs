@@ -3,7 +3,7 @@
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use crate::{
-    args::globals::Globals,
+    args::options::{Globals, Shared},
     failure::{Failure, Remedy},
     files::{directory, target::Target},
     history::{Entry, History, Kept},
@@ -17,12 +17,13 @@ use imagekiln::{ErrorKind, TaskRef, WaitOptions};
 /// Set to 1, it has the effect of `--no-history`.
 const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
 
-/// The global options and the output.
+/// The options that commands share, and the output.
 #[derive(Clone)]
 pub struct Context {
     pub globals: Globals,
+    pub shared: Shared,
     pub output: Output,
-    /// The settings that are not global options.
+    /// The settings of the environment and of `config.toml`.
     pub settings: Settings,
     /// The name by which this program was called.
     program: String,
@@ -31,14 +32,14 @@ pub struct Context {
 impl Context {
     pub fn new(
         process: Arc<Process>,
-        globals: Globals,
+        (globals, shared): (Globals, Shared),
         settings: Settings,
         program: Option<&OsString>,
     ) -> Self {
         let output = Output::new(process, globals.json, globals.quiet, globals.verbose);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
-        Self { globals, output, settings, program }
+        Self { globals, shared, output, settings, program }
     }
 
     pub fn process(&self) -> &Arc<Process> {
@@ -53,7 +54,7 @@ impl Context {
     }
 
     pub fn wait_options(&self) -> WaitOptions {
-        let deadline: Option<Duration> = self.globals.deadline.or_else(|| self.settings.deadline());
+        let deadline: Option<Duration> = self.shared.deadline.or_else(|| self.settings.deadline());
         deadline
             .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
     }
@@ -71,7 +72,7 @@ impl Context {
     /// Whether this command writes to the history. Simulated tasks end with their command.
     pub fn records(&self) -> Result<bool, Failure> {
         let off = flag(self.process(), NO_HISTORY_VARIABLE)?;
-        Ok(!off && !self.globals.no_history && !self.globals.simulate)
+        Ok(!off && !self.shared.no_history && !self.shared.simulate)
     }
 
     /// Adds the command that resumes the task to a failure. `target` is where the picture was to
@@ -89,7 +90,7 @@ impl Context {
             return failure;
         }
         let Some(task) = failure.task.as_ref() else { return failure };
-        if self.globals.simulate {
+        if self.shared.simulate {
             return failure.advise("the task disappeared with the in-process simulator");
         }
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
@@ -143,13 +144,13 @@ impl Context {
         if let Some(profile) = &self.globals.profile {
             words.extend(["--profile", profile]);
         }
-        for host in &self.globals.allow_polling_host {
+        for host in &self.shared.allow_polling_host {
             words.extend(["--allow-polling-host", host]);
         }
-        for host in &self.globals.allow_delivery_host {
+        for host in &self.shared.allow_delivery_host {
             words.extend(["--allow-delivery-host", host]);
         }
-        if self.globals.simulate {
+        if self.shared.simulate {
             words.push("--simulate");
         }
         words.insert(0, &self.program);

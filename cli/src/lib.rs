@@ -35,7 +35,7 @@ use clap::{ArgMatches, FromArgMatches};
 use tokio::runtime::Runtime;
 
 use crate::{
-    args::globals::Globals,
+    args::options::{Globals, Shared},
     context::Context,
     failure::{Failure, exit::Exit},
     output::report,
@@ -100,8 +100,8 @@ async fn command(
     settings: Result<Settings, Failure>,
     program: Option<&OsString>,
 ) -> Result<u8, Failure> {
-    let globals =
-        Globals::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+    let invalid = |error: clap::Error| Failure::usage(error.to_string());
+    let globals = Globals::from_arg_matches(matches).map_err(invalid)?;
     trace::show(&process.stderr, globals.verbose, globals.json);
     let (command, matches) =
         matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
@@ -111,7 +111,8 @@ async fn command(
         }
         settings => settings?,
     };
-    let context = Context::new(Arc::clone(process), globals, settings, program);
+    let shared = Shared::from_arg_matches(matches).map_err(invalid)?;
+    let context = Context::new(Arc::clone(process), (globals, shared), settings, program);
     let outcome = commands::execute(&context, command, matches).await;
     outcome.map_err(|failure| context.settings.explain(failure))
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Args, Command};
+use clap::Command;
 
-use super::globals::Globals;
+use super::options;
 
 /// The flag of a field: `--input-image-2` sets `input_image_2`. If the program already has a flag
 /// of that name, the field's flag is `--field-...`.
@@ -14,10 +14,10 @@ pub fn of_field(name: &str, taken: &BTreeSet<String>) -> String {
     if taken.contains(&flag) || taken.contains(name) { format!("field-{flag}") } else { flag }
 }
 
-/// The global flags and this command's own flags.
+/// The flags that commands share, and this command's own.
 pub fn taken(command: &Command) -> BTreeSet<String> {
-    let globals = Globals::augment_args(Command::new("globals"));
-    let own = command.get_arguments().chain(globals.get_arguments());
+    let shared = options::of_program(Command::new("shared"));
+    let own = command.get_arguments().chain(shared.get_arguments());
     own.filter_map(|arg| arg.get_long()).chain(["help", "version"]).map(str::to_owned).collect()
 }
 

@@ -25,20 +25,21 @@ const SHORT: [&str; 13] = [
     "seed",
 ];
 
-/// A subcommand for each model, for `kiln run` and `kiln submit`. Those that are not `used` have no
+/// A subcommand for each model, for `kiln run` and `kiln task submit`. Those that are not `used` have no
 /// flags, because the flags of all models take milliseconds.
 pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
     models()
         .map(|model| {
             let aliases = [model.id, model.path].into_iter().filter(|alias| *alias != model.name);
             let command = Command::new(model.name).aliases(aliases).about(summary(model));
-            if used(model) { complete(command, model, options) } else { command }
+            let is_used = [model.name, model.id, model.path].into_iter().any(used);
+            if is_used { complete(command, model, options) } else { command }
         })
         .collect()
 }
 
-/// Whether a command line can contain flags of a model.
-pub type Used<'a> = &'a dyn Fn(&Operation) -> bool;
+/// Whether a word is on the command line, so that the flags of what it names are needed.
+pub type Used<'a> = &'a dyn Fn(&str) -> bool;
 
 fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Command {
     with_fields(command, model, &[], options)

@@ -29,7 +29,8 @@ fn file_arg() -> Arg {
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
         .value_hint(ValueHint::AnyPath)
-        .help(
+        .help("Where to save the picture: a file, a directory, or `-` for standard output")
+        .long_help(
             "Where to save the picture: a file, whose ending selects the format, a name with \
              fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard output [default: \
              MODEL-TASK.EXTENSION]",

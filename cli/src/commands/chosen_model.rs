@@ -6,7 +6,7 @@ use clap::{
 };
 
 use crate::{
-    args::{count, model, output, prompt::PROMPT, size, webhook_secret},
+    args::{count, model, options, output, prompt::PROMPT, size, webhook_secret},
     context::Context,
     failure::Failure,
     making::preview,
@@ -39,7 +39,8 @@ pub fn of_model(
 /// The options of commands that make pictures, besides the fields of the model.
 pub fn own_options() -> Vec<Arg> {
     let others = [count::arg(), size::arg(), webhook_secret::arg(), preview::arg()];
-    output::args().into_iter().chain(seeing::args()).chain(others).collect()
+    let own = output::args().into_iter().chain(seeing::args()).chain(others);
+    own.chain(options::shared(options::MAKING)).collect()
 }
 
 /// `--model` of `generate` and `edit`.

@@ -9,7 +9,7 @@ use crate::{
     output::write_failed,
     settings::{
         Found, Settings, Source, key,
-        names::{DEADLINE, DELIVERY_HOSTS, NAMES, Name, POLLING_HOSTS},
+        names::{NAMES, Name},
         text,
     },
     text::{sanitize::printable, table::columns},
@@ -73,42 +73,29 @@ struct Row {
 }
 
 fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
-    let simulate = context.globals.simulate;
     let profile = &settings.profile;
     let mut rows = vec![
         Row { name: "profile", value: json!(profile.name), source: profile.source.clone() },
-        api_key(context, settings)?,
+        api_key(settings)?,
     ];
-    rows.extend(NAMES.into_iter().map(|name| row(context, settings, name)));
+    rows.extend(NAMES.into_iter().map(|name| row(settings, name)));
     rows.extend([
         of_variable(context, "webhook_secret", WEBHOOK_SECRET_VARIABLE, |_| json!(SET)),
         of_variable(context, "allow_http", ALLOW_HTTP_VARIABLE, |text| json!(text)),
     ]);
-    if simulate {
-        let service = ["base_url", "regional_base_url", "model_prefix", "webhook_url"];
-        let mut ignored = rows.iter_mut().filter(|row| service.contains(&row.name));
-        ignored.by_ref().for_each(|row| {
-            (row.value, row.source) = (Value::Null, Source::Flag("--simulate"));
-        });
-    }
     Ok(rows)
 }
 
-/// A simulator has a key of its own, so the key is not read.
-fn api_key(context: &Context, settings: &Settings) -> Result<Row, Failure> {
+fn api_key(settings: &Settings) -> Result<Row, Failure> {
     let name = "api_key";
-    if context.globals.simulate {
-        return Ok(Row { name, value: Value::Null, source: Source::Flag("--simulate") });
-    }
     Ok(match key::find(settings)? {
         Some(key) => Row { name, value: json!(SET), source: key.source },
         None => Row { name, value: Value::Null, source: Source::Default },
     })
 }
 
-fn row(context: &Context, settings: &Settings, name: &'static Name) -> Row {
-    let found = of_flag(context, name).or_else(|| settings.find(name));
-    let Some(Found { texts, source }) = found else {
+fn row(settings: &Settings, name: &'static Name) -> Row {
+    let Some(Found { texts, source }) = settings.find(name) else {
         let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
         return Row { name: name.name, value, source: Source::Default };
     };
@@ -125,23 +112,6 @@ fn url(text: &str) -> String {
     let shown = Address::from(text).to_string();
     let is_bare = !text.ends_with('/');
     shown.strip_suffix('/').filter(|_| is_bare).map_or(shown.clone(), str::to_owned)
-}
-
-/// The value of a global option.
-fn of_flag(context: &Context, name: &Name) -> Option<Found> {
-    let globals = &context.globals;
-    let texts = match name.name {
-        name if name == DEADLINE.name => globals
-            .deadline
-            .map(|deadline| format!("{}s", deadline.as_secs_f64()))
-            .into_iter()
-            .collect(),
-        name if name == POLLING_HOSTS.name => globals.allow_polling_host.clone(),
-        name if name == DELIVERY_HOSTS.name => globals.allow_delivery_host.clone(),
-        _ => Vec::new(),
-    };
-    let source = Source::Flag(name.flag?);
-    (!texts.is_empty()).then_some(Found { texts, source })
 }
 
 fn of_variable(

@@ -30,16 +30,7 @@ pub fn commands() -> [Command; 2] {
     ]
 }
 
-fn check_not_simulated(context: &Context) -> Result<(), Failure> {
-    if context.globals.simulate {
-        return Err(Failure::usage("an in-process simulator has a key of its own")
-            .advise("remove --simulate"));
-    }
-    Ok(())
-}
-
 pub async fn login(context: &Context) -> Result<(), Failure> {
-    check_not_simulated(context)?;
     let profile = &context.settings.profile.name;
     let stored = context.settings.stored()?;
     let key = read(context.process(), profile).await?;
@@ -57,7 +48,6 @@ pub async fn login(context: &Context) -> Result<(), Failure> {
 }
 
 pub fn logout(context: &Context) -> Result<(), Failure> {
-    check_not_simulated(context)?;
     let profile = &context.settings.profile.name;
     let note = if context.settings.stored()?.delete()? {
         format!("deleted the API key of profile `{profile}`")

@@ -7,7 +7,10 @@ use std::{
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
-use super::{grammar, run, submit};
+use super::{
+    grammar, run,
+    task::{self, submit},
+};
 use crate::{context::Context, failure::Failure, models, output::write_failed};
 
 pub const NAME: &str = "man";
@@ -51,11 +54,9 @@ fn write(directory: &Path, command: Command) -> io::Result<()> {
 fn grammar_with_plain_names() -> Result<Command, Failure> {
     let default =
         models::find(models::DEFAULT).ok_or_else(|| Failure::usage("no default model"))?;
-    let mut command = grammar(default, &|_| true);
-    for name in [run::NAME, submit::NAME] {
-        command = command.mut_subcommand(name, |command| command.mut_subcommands(with_plain_name));
-    }
-    Ok(command)
+    let of_models = |command: Command| command.mut_subcommands(with_plain_name);
+    let grammar = grammar(default, &|_| true).mut_subcommand(run::NAME, of_models);
+    Ok(grammar.mut_subcommand(task::NAME, |task| task.mut_subcommand(submit::NAME, of_models)))
 }
 
 /// A page is named after the id of a model whose name contains a slash or a brace.

@@ -19,88 +19,120 @@ pub mod models;
 pub mod resume;
 pub mod run;
 pub mod simulate;
-pub mod submit;
 pub mod task;
 pub mod tools;
 pub mod webhook;
 
-use clap::{Arg, ArgMatches, Args, Command};
+use clap::{Arg, ArgMatches, Command, builder::StyledStr};
 
 use crate::{
-    args::{globals::Globals, model},
+    args::{model, options},
     context::Context,
     failure::{
         Failure,
         exit::{self, Exit},
     },
+    output::write_failed,
 };
 use imagekiln::Operation;
 
 /// The commands that are spelled as flags, too.
 pub const HELP: &str = "help";
 pub const VERSION: &str = "version";
+/// Prints the table of exit codes.
+const EXIT_CODES: &str = "exit-codes";
+
+/// The commands that the help of the program lists. The others are short names of subcommands, such
+/// as `kiln login` for `kiln config login`, and need no place in it.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
+    ("Follow up", &[history::NAME, resume::NAME, task::NAME]),
+    ("Many", &[batch::NAME]),
+    ("Set up", &[config::NAME, doctor::NAME]),
+    ("Develop", &[simulate::NAME, webhook::NAME]),
+];
+
+const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}{after-help}";
 
 const EXAMPLES: &str = "\
 Examples:
-  kiln --simulate generate \"a red fox\" -o fox.png
-  kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png";
+  kiln generate \"a red fox\" --simulate -o fox.png
+  kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png
 
-/// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used`
-/// are the models of `run` and `submit` that need flags.
+`kiln help COMMAND` says everything about a command, `kiln help config` lists the
+settings and their variables, and `kiln exit-codes` what each exit code means.";
+
+/// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used` says which
+/// models and tools need their flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
-    // `augment_args` sets a description, which `about` replaces.
-    Globals::augment_args(Command::new("kiln"))
+    let short = |command: Command| command.hide(true);
+    let program = options::of_program(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
+        // Adding the options has set a description.
         .about("Generate and edit pictures with an asynchronous image generation service")
-        .after_help(format!(
-            "{EXAMPLES}\n\n`kiln --help` lists all options, the settings and the exit codes, and\n\
-             `kiln help COMMAND` everything about a command."
-        ))
-        .after_long_help(format!(
-            "{EXAMPLES}\n\n\
-             Settings come from flags, the environment and config.toml, in this order; see\n\
-             `kiln config --help`. An API key and a base URL are required: `kiln login`,\n\
-             IMAGEKILN_API_KEY or IMAGEKILN_API_KEY_FILE, and IMAGEKILN_BASE_URL.\n\
-             IMAGEKILN_REGIONAL_BASE_URL is the base URL of regional models, and\n\
-             IMAGEKILN_MODEL_PREFIX the prefix of model names if it is not `gen`.\n\
-             IMAGEKILN_WEBHOOK_URL and IMAGEKILN_WEBHOOK_SECRET are the webhook URL and its\n\
-             signing secret, for requests that do not set their own.\n\
-             IMAGEKILN_ALLOW_HTTP=1 allows http:// URLs on other machines.\n\n{}",
-            exit::table()
-        ))
+        .long_about(None)
         .max_term_width(120)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommands([generate::command(chosen), edit::command(chosen)])
-        .subcommands(tools::commands(chosen))
         .subcommands([
+            generate::command(chosen),
+            edit::command(chosen),
+            tools::command(chosen, used),
             run::command(used),
-            submit::command(used),
-            batch::command(chosen),
-            task::command(),
-            resume::command(),
-            history::command(),
-            webhook::command(),
             models::command(),
-            simulate::command(),
-        ])
-        .subcommands(login::commands())
-        .subcommands([
+            history::command(),
+            resume::command(),
+            task::command(used),
+            batch::command(chosen),
             config::command(),
             doctor::command(),
-            completions::command(),
-            man::command(),
-            Command::new(HELP)
-                .about("Print this help, or everything about a command")
-                .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
-            Command::new(VERSION).about("Print the version"),
+            simulate::command(),
+            webhook::command(),
         ])
+        .subcommands(tools::commands(chosen, used).map(short))
+        .subcommands(login::commands().map(short))
+        .subcommands(
+            [task::submit::command(used), completions::command(), man::command()].map(short),
+        )
+        .subcommands(
+            [
+                Command::new(EXIT_CODES).about("Print the exit codes and what they mean"),
+                Command::new(HELP)
+                    .about("Print this help, or everything about a command")
+                    .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
+                Command::new(VERSION).about("Print the version"),
+            ]
+            .map(short),
+        );
+    let text = listed(&program);
+    program.after_help(text).help_template(TEMPLATE)
+}
+
+/// The commands in their groups, and the global options, on one screen.
+fn listed(program: &Command) -> StyledStr {
+    let styles = program.get_styles();
+    let (heading, word) = (*styles.get_header(), *styles.get_literal());
+    let about = |name: &str| program.find_subcommand(name).and_then(Command::get_about);
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        text += &format!("{heading}{group}:{heading:#}\n");
+        for name in names {
+            let about = about(name).map(ToString::to_string).unwrap_or_default();
+            text += &format!("  {word}{name:<10}{word:#}{about}\n");
+        }
+    }
+    text += &format!(
+        "\n{heading}Options of every command:{heading:#} {word}--help  --json  --quiet  --verbose  \
+         --profile NAME{word:#}\n\n{EXAMPLES}"
+    );
+    text.into()
 }
 
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
-    const WITHOUT: [&str; 10] = [
+    const WITHOUT: [&str; 11] = [
+        EXIT_CODES,
         login::LOGIN,
         login::LOGOUT,
         config::NAME,
@@ -127,7 +159,7 @@ pub async fn execute(
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
-        submit::NAME => submit::execute(context, matches).await,
+        task::submit::NAME => task::submit::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
@@ -139,10 +171,8 @@ pub async fn execute(
         config::NAME => config::execute(context, matches),
         completions::NAME => completions::execute(context, matches),
         man::NAME => man::execute(context, matches),
-        other => match tools::find(other) {
-            Some(tool) => tools::execute(context, tool, matches).await,
-            None => Err(Failure::usage(format!("unknown command `{other}`"))),
-        },
+        EXIT_CODES => context.process().line_on_stdout(&exit::table()).or_else(write_failed),
+        tool => tools::execute(context, tool, matches).await,
     };
     done.map(|()| Exit::Success.code())
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
+    args::options,
     context::Context,
     failure::{Failure, Left, exit::Exit, settle},
     files::target::Saved,
@@ -25,6 +26,7 @@ pub fn command() -> Command {
     Command::new(NAME)
         .about("Wait for every unfinished task, and save its picture to its target")
         .args(seeing::args())
+        .args(options::shared(options::RESUMING))
         .after_help(
             "A submission whose response was lost is reported, and never sent again.\n\
              Tasks that another command is waiting for are left to it.",
@@ -32,10 +34,6 @@ pub fn command() -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    if context.globals.simulate {
-        return Err(Failure::usage("an in-process simulator has no tasks of earlier commands")
-            .advise("remove --simulate"));
-    }
     let seeing = Seeing::of(context, matches, None)?;
     let (history, unfinished) = unfinished(context).await?;
     if unfinished.is_empty() {

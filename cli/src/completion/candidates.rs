@@ -34,7 +34,9 @@ pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let at = words.len();
     words.push(current.into());
     let directory = Some(&*process.directory).filter(|path| path.is_absolute());
-    let mut command = with_numbered(grammar(model, &|_| true), current);
+    let typed = words.clone();
+    let used = |word: &str| typed.iter().any(|typed| typed == word);
+    let mut command = with_numbered(grammar(model, &used), current);
     let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();

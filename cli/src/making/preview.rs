@@ -29,7 +29,7 @@ pub fn is_wanted(matches: &ArgMatches) -> bool {
 
 /// Prints the requests. Needs neither a key nor the network.
 pub fn print(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
-    let simulated = context.globals.simulate;
+    let simulated = context.shared.simulate;
     let shown = planned.iter().take(if context.output.json { planned.len() } else { 1 });
     for Planned { request, .. } in shown {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };

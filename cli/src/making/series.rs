@@ -105,7 +105,7 @@ async fn submit(
     (index, request): (usize, Request),
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
-    let patience = context.globals.deadline.or_else(|| context.settings.deadline());
+    let patience = context.shared.deadline.or_else(|| context.settings.deadline());
     let mut patience = Patience::new(patience.unwrap_or(PATIENCE));
     loop {
         let submission = (index, request.clone());

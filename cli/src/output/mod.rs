@@ -175,7 +175,7 @@ pub fn write_failed(error: io::Error) -> Result<(), Failure> {
     }
 }
 
-/// A task's reference with its cost: what `kiln submit` prints and `kiln task` reads.
+/// A task's reference with its cost: what `kiln task submit` prints and `kiln task` reads.
 pub fn task_json(task: &Task) -> Value {
     let [cost, input_mp, output_mp] =
         [task.cost(), task.input_mp(), task.output_mp()].map(Value::from);

@@ -53,8 +53,8 @@ impl Session {
 /// Returns the settings of a client, and the simulator that must exist as long as the client.
 /// Nothing is sent.
 pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
-    let globals = &context.globals;
-    let (builder, simulator) = if globals.simulate {
+    let options = &context.shared;
+    let (builder, simulator) = if options.simulate {
         let simulator = simulator(Config::default()).await?;
         let builder = Client::builder()
             .api_key(simulator.api_key())
@@ -64,15 +64,15 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
     } else {
         (context.settings.service()?, None)
     };
-    let hosts = context.hosts(&globals.allow_polling_host, &POLLING_HOSTS).into_iter();
+    let hosts = context.hosts(&options.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
-    let hosts = context.hosts(&globals.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
+    let hosts = context.hosts(&options.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_delivery_host(host));
-    let builder = match &globals.record {
+    let builder = match &options.record {
         Some(path) => builder.recorder(Recordings::create(path, &context.output)?),
         None => builder,
     };
-    let tls = tls::config(!globals.simulate)?;
+    let tls = tls::config(!options.simulate)?;
     let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
     Ok(((context.process().client)(builder), simulator))
 }

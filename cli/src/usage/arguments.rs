@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::{
-    commands::{HELP, VERSION, run, submit},
+    commands::{HELP, VERSION, run, task::submit},
     models,
 };
 use imagekiln::FieldKind;

@@ -12,7 +12,12 @@ use clap::{
 };
 
 use crate::{
-    commands::{grammar, run, submit, tools},
+    args::options,
+    commands::{
+        grammar, run,
+        task::{self, submit},
+        tools,
+    },
     failure::Failure,
     models,
     terminal::paint::ERROR,
@@ -39,11 +44,10 @@ pub fn parse(
         // Without the model its flags are unknown, so report only the name.
         return Err(Stop::Wrong(unknown_model(name)));
     }
-    let used = |model: &Operation| {
-        let names = [model.name, model.id, model.path];
-        arguments.iter().any(|word| names.iter().any(|name| word == name))
-    };
-    grammar(model, &used).try_get_matches_from(arguments).map_err(|error| match error.kind() {
+    let used = |word: &str| arguments.iter().any(|given| given == word);
+    let mut grammar = grammar(model, &used);
+    let matches = grammar.try_get_matches_from_mut(arguments);
+    let matches = matches.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
         ErrorKind::InvalidSubcommand if named_command(arguments).is_some_and(has_models) => {
             let name = texts(&error, ContextKind::InvalidSubcommand).join(" ");
@@ -53,14 +57,16 @@ pub fn parse(
         ErrorKind::UnknownArgument => {
             let command = named_command(arguments).unwrap_or_default();
             let model = match (has_models(command), tools::find(command)) {
-                (true, _) => arguments::words(arguments).nth(1).and_then(models::find),
+                (true, _) => command_words(arguments).nth(1).and_then(models::find),
                 (_, Some(tool)) => Some(tool.model(model)),
                 _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
             Stop::Wrong(hints::on_argument(error, command, model).render())
         }
         _ => Stop::Wrong(error.render()),
-    })
+    })?;
+    options::refuse_unused(&grammar, &matches).map_err(|error| Stop::Wrong(error.render()))?;
+    Ok(matches)
 }
 
 /// The model whose fields are the flags: the one that `--model` names, or `configured`, or the
@@ -78,9 +84,16 @@ fn named_model(arguments: &[OsString]) -> Option<&str> {
     arguments::model(arguments)?.split(',').next()
 }
 
-/// The first word that is not a flag.
+/// The words that are not flags, without the name of the command whose subcommands may also stand
+/// alone: `kiln inpaint` is `kiln tool inpaint`.
+fn command_words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+    let mut words = arguments::words(arguments).peekable();
+    words.next_if(|word| [tools::NAME, task::NAME].contains(word));
+    words
+}
+
 fn named_command(arguments: &[OsString]) -> Option<&str> {
-    arguments::words(arguments).next()
+    command_words(arguments).next()
 }
 
 /// Whether the subcommands of the command are models.

@@ -24,6 +24,7 @@ mod models;
 mod old_history;
 #[cfg(target_os = "linux")]
 mod opening;
+mod options;
 mod paying;
 #[cfg(unix)]
 mod programs;

@@ -22,14 +22,8 @@ fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &s
     [row["value"].clone(), row["source"].clone()]
 }
 
-/// A setting: the values that the file, a profile, the environment and a flag give it.
-type Values = (
-    &'static str,
-    &'static str,
-    &'static str,
-    Option<[&'static str; 2]>,
-    Option<[&'static str; 2]>,
-);
+/// A setting: the values that the file, a profile and the environment give it.
+type Values = (&'static str, &'static str, &'static str, Option<[&'static str; 2]>);
 
 const VALUES: [Values; 11] = [
     (
@@ -37,48 +31,33 @@ const VALUES: [Values; 11] = [
         "http://127.0.0.1:1",
         "http://127.0.0.1:2",
         Some(["IMAGEKILN_BASE_URL", "http://127.0.0.1:3"]),
-        None,
     ),
     (
         "regional_base_url",
         "http://127.0.0.1:1",
         "http://127.0.0.1:2",
         Some(["IMAGEKILN_REGIONAL_BASE_URL", "http://127.0.0.1:3"]),
-        None,
     ),
-    ("model_prefix", "one", "two", Some(["IMAGEKILN_MODEL_PREFIX", "three"]), None),
-    ("model", "gen-2-flex", "gen-dev", None, None),
-    ("output", "one.png", "two.png", None, None),
-    ("size", "64x64", "128x64", None, None),
-    ("deadline", "1m", "2m", None, Some(["--deadline", "3s"])),
-    ("max_active", "1", "2", None, None),
+    ("model_prefix", "one", "two", Some(["IMAGEKILN_MODEL_PREFIX", "three"])),
+    ("model", "gen-2-flex", "gen-dev", None),
+    ("output", "one.png", "two.png", None),
+    ("size", "64x64", "128x64", None),
+    ("deadline", "1m", "2m", None),
+    ("max_active", "1", "2", None),
     (
         "webhook_url",
         "http://127.0.0.1/1",
         "http://127.0.0.1/2",
         Some(["IMAGEKILN_WEBHOOK_URL", "http://127.0.0.1/3"]),
-        None,
     ),
-    (
-        "allow_polling_hosts",
-        "one.example",
-        "two.example",
-        None,
-        Some(["--allow-polling-host", "three.example"]),
-    ),
-    (
-        "allow_delivery_hosts",
-        "one.example",
-        "two.example",
-        None,
-        Some(["--allow-delivery-host", "three.example"]),
-    ),
+    ("allow_polling_hosts", "one.example", "two.example", None),
+    ("allow_delivery_hosts", "one.example", "two.example", None),
 ];
 
 #[test]
-fn a_flag_precedes_the_environment_a_profile_and_the_file() {
+fn the_environment_precedes_a_profile_and_the_file() {
     let place = Place::new();
-    for (name, in_file, in_profile, variable, flag) in VALUES {
+    for (name, in_file, in_profile, variable) in VALUES {
         let is_list = name.ends_with("_hosts");
         let toml =
             |text: &str| if is_list { format!("[\"{text}\"]") } else { format!("\"{text}\"") };
@@ -94,16 +73,11 @@ fn a_flag_precedes_the_environment_a_profile_and_the_file() {
         assert_eq!(in_effect(&place, &[], &[], name), expected(in_file, "config.toml"));
         let found = in_effect(&place, &work, &[], name);
         assert_eq!(found, expected(in_profile, "[profile.work] in config.toml"));
-        let variables: Vec<_> = variable.map(|[name, text]| (name, text)).into_iter().collect();
         if let Some([variable, text]) = variable {
-            let found = in_effect(&place, &work, &variables, name);
+            let found = in_effect(&place, &work, &[(variable, text)], name);
             assert_eq!(found, expected(text, variable));
             let found = in_effect(&place, &work, &[(variable, " ")], name);
             assert_eq!(found, expected(in_profile, "[profile.work] in config.toml"));
-        }
-        if let Some([flag, text]) = flag {
-            let words = [&work[..], &[flag, text]].concat();
-            assert_eq!(in_effect(&place, &words, &variables, name), expected(text, flag));
         }
     }
     let shown = place.run(&["config", "--json"]).ok().json();
@@ -222,8 +196,7 @@ fn config_shows_the_settings_without_secrets() {
     );
     place.run_with_stdin(&["login", "--profile", "work"], b"sk-secret").ok();
     let shown = |json: &[&str]| {
-        let mut command =
-            place.kiln(&[&["config", "--deadline", "90", "--profile", "work"], json].concat());
+        let mut command = place.kiln(&[&["config", "--profile", "work"], json].concat());
         command
             .env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1")
             .env("IMAGEKILN_WEBHOOK_SECRET", "sk-secret");

@@ -1,8 +1,9 @@
 //! `kiln task status|wait|save REF`: resumes a task that was submitted before, here or elsewhere.
-//! `kiln task list|dismiss|resolve`: works on the unfinished ones.
+//! `kiln task submit`: submits one. `kiln task list|dismiss|resolve`: works on the unfinished ones.
 
 mod reference;
 mod resolve;
+pub mod submit;
 mod unfinished;
 
 use std::time::UNIX_EPOCH;
@@ -13,7 +14,7 @@ use serde_json::json;
 use crate::{
     args::{
         completers::{self, Submissions},
-        output,
+        model, options, output,
     },
     context::Context,
     failure::Failure,
@@ -29,7 +30,8 @@ use imagekiln::{Task, journal::State};
 
 pub const NAME: &str = "task";
 
-pub fn command() -> Command {
+/// `used` are the models of `submit` that need flags.
+pub fn command(used: model::Used<'_>) -> Command {
     let reference = || {
         Arg::new("ref")
             .value_name("REF")
@@ -37,25 +39,31 @@ pub fn command() -> Command {
             .add(completers::submissions(Submissions::UnfinishedFirst))
             .help(
                 "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
-                 output of `kiln submit`, `-` for standard input, or the JSON itself",
+                 output of `kiln task submit`, `-` for standard input, or the JSON itself",
             )
     };
     Command::new(NAME)
-        .about("Resume a task: show its status, wait for it, save its picture")
+        .about("Submit without waiting; poll a task, wait for it, save its picture")
         .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommands([
+            submit::command(used),
             Command::new("status")
                 .about("Poll once and print the status; the exit code is 0 for every status")
-                .arg(reference().add(completers::submissions(Submissions::Any))),
-            Command::new("wait").about("Wait for the final status").arg(reference()),
+                .arg(reference().add(completers::submissions(Submissions::Any)))
+                .args(options::shared(options::POLLING)),
+            Command::new("wait")
+                .about("Wait for the final status")
+                .arg(reference())
+                .args(options::shared(options::WAITING)),
             Command::new("save")
                 .about("Wait and save the picture, to the target of its submission or to --output")
                 .arg(reference())
                 .args(output::args())
-                .args(seeing::args()),
+                .args(seeing::args())
+                .args(options::shared(options::RESUMING)),
             Command::new("list").about("List the unfinished submissions, newest first"),
             Command::new("dismiss")
                 .about("Remove submissions from the unfinished ones; sends nothing")
@@ -74,15 +82,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (action, matches) = matches
         .subcommand()
         .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
-    // Otherwise `dismiss` would remove a real submission.
-    if context.globals.simulate {
-        let problem = "an in-process simulator has no tasks of earlier commands";
-        return Err(Failure::usage(problem).advise(
-            "run `kiln simulate` in another terminal and use its settings for `kiln submit` and \
-             `kiln task`",
-        ));
-    }
     match action {
+        submit::NAME => return submit::execute(context, matches).await,
         "list" => return unfinished::list(context),
         "dismiss" => return unfinished::dismiss(context, matches).await,
         resolve::NAME => return resolve::execute(context, matches).await,

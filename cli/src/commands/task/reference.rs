@@ -11,8 +11,8 @@ use crate::{
 };
 use imagekiln::{Region, Task, TaskRef};
 
-const WHAT_TO_PASS: &str = "pass a file with the output of `kiln submit`, `-` for standard input, \
-                            the task's id, or @ and a number of `kiln history`";
+const WHAT_TO_PASS: &str = "pass @ and a number of `kiln history`, the task's id, a file with the \
+                            output of `kiln task submit`, or `-` for standard input";
 
 /// The content of the argument.
 enum Named {

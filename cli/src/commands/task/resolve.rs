@@ -5,7 +5,10 @@ use serde_json::json;
 
 use super::unfinished;
 use crate::{
-    args::completers::{self, Submissions},
+    args::{
+        completers::{self, Submissions},
+        options,
+    },
     context::Context,
     failure::Failure,
     history::{self, Entry, History},
@@ -32,6 +35,7 @@ pub fn command() -> Command {
                 .required(true)
                 .help("The id of the task, from your usage with the service"),
         ])
+        .args(options::shared(options::RESOLVING))
         .after_help(
             "`kiln resume` and `kiln task save` then continue the task. Its id is polled first: \
              one that the service does not know, or that another submission has, is refused.",

@@ -1,5 +1,5 @@
-//! Tools: commands for one kind of work, such as `kiln inpaint`. The contract says which models can
-//! do it. The flags are the fields of the chosen model, as in `generate` and `edit`.
+//! Tools: commands for one kind of work, such as `kiln tool inpaint`. The contract says which
+//! models can do it. The flags are the fields of the chosen model, as in `generate` and `edit`.
 
 mod argument;
 mod rules;
@@ -16,7 +16,7 @@ use super::{
     edit, generate,
 };
 use crate::{
-    args::{image::Images, prompt::PROMPT, request},
+    args::{image::Images, model, prompt::PROMPT, request},
     context::Context,
     failure::Failure,
     making, models,
@@ -40,21 +40,38 @@ pub struct Tool {
     examples: &'static str,
 }
 
+pub const NAME: &str = "tool";
+
 /// Finds a tool by the name of its command.
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// The commands. `named` is the model that `--model` names.
-pub fn commands(named: &'static Operation) -> impl Iterator<Item = Command> {
-    TOOLS.iter().map(move |tool| tool.command(named))
+/// The command with all tools. `named` is the model that `--model` names. Only a tool that is
+/// `used` has its flags.
+pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
+    Command::new(NAME)
+        .about("Inpaint, outpaint, expand, erase, deblur, try on, or make a video")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand_value_name("TOOL")
+        .subcommand_help_heading("Tools")
+        .subcommands(commands(named, used))
 }
 
-pub async fn execute(
-    context: &Context,
-    tool: &'static Tool,
-    matches: &ArgMatches,
-) -> Result<(), Failure> {
+/// The commands of the tools.
+pub fn commands(named: &'static Operation, used: model::Used<'_>) -> impl Iterator<Item = Command> {
+    TOOLS.iter().map(move |tool| tool.command(named, used(tool.name)))
+}
+
+/// Makes a picture with the tool that the matches name.
+pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    let (name, matches) = match matches.subcommand() {
+        Some(tool) if name == NAME => tool,
+        _ => (name, matches),
+    };
+    let tool = find(name).ok_or_else(|| Failure::usage(format!("unknown command `{name}`")))?;
     let request = tool.request(context, matches)?;
     let unlisted = tool.unlisted(request.operation());
     let assumed: Vec<&str> = unlisted.filter(|name| request.has_field(name)).collect();
@@ -117,7 +134,7 @@ impl Tool {
         } else {
             ""
         };
-        format!("'kiln {}' takes only {}{quotes}", self.name, names.join(" and "))
+        format!("'kiln tool {}' takes only {}{quotes}", self.name, names.join(" and "))
     }
 
     /// The fields of the arguments that the contract does not list for a model.
@@ -126,12 +143,14 @@ impl Tool {
         fields.filter(move |name| model.field(name).is_none())
     }
 
-    fn command(&'static self, named: &'static Operation) -> Command {
+    fn command(&'static self, named: &'static Operation, is_used: bool) -> Command {
+        let command = Command::new(self.name).about(self.about);
+        if !is_used {
+            return command;
+        }
         let model = self.model(named);
         let fields: Vec<&str> = self.arguments.iter().map(|argument| argument.field).collect();
-        let command = Command::new(self.name)
-            .about(format!("{}: submit, wait, save", self.about))
-            .args(self.arguments.iter().map(Argument::arg));
+        let command = command.args(self.arguments.iter().map(Argument::arg));
         let models = self.models();
         let default = models.first().map_or(named.name, |model| model.name);
         let choice = model_arg(default, models.into_iter());

@@ -20,8 +20,8 @@ const INPAINT: Tool = Tool {
     ],
     need: None,
     modes: None,
-    examples: "  kiln inpaint \"a hat\" cat.png --mask mask.png -o hat.png
-  kiln inpaint @prompt.txt cutout.png --steps 30 -o hat.webp",
+    examples: "  kiln tool inpaint \"a hat\" cat.png --mask mask.png -o hat.png
+  kiln tool inpaint @prompt.txt cutout.png --steps 30 -o hat.webp",
 };
 
 const OUTPAINT: Tool = Tool {
@@ -35,8 +35,8 @@ const OUTPAINT: Tool = Tool {
         advice: "add --width PIXELS and --height PIXELS, or --size WIDTHxHEIGHT",
     }),
     modes: None,
-    examples: "  kiln outpaint cat.png -s 1024x768 -o wide.png
-  kiln outpaint cat.png --width 1024 --height 768 --reference-offset-x 0 -o wide.png",
+    examples: "  kiln tool outpaint cat.png -s 1024x768 -o wide.png
+  kiln tool outpaint cat.png --width 1024 --height 768 --reference-offset-x 0 -o wide.png",
 };
 
 const EXPAND: Tool = Tool {
@@ -50,8 +50,8 @@ const EXPAND: Tool = Tool {
         advice: "add --left, --right, --top or --bottom with a number of pixels",
     }),
     modes: None,
-    examples: "  kiln expand cat.png --left 200 --right 200 -o wide.png
-  kiln expand cat.png --top 100 --prompt \"a blue sky\" -o tall.png",
+    examples: "  kiln tool expand cat.png --left 200 --right 200 -o wide.png
+  kiln tool expand cat.png --top 100 --prompt \"a blue sky\" -o tall.png",
 };
 
 const ERASE: Tool = Tool {
@@ -61,8 +61,8 @@ const ERASE: Tool = Tool {
     arguments: &[Argument::image("image", "IMAGE", "The image to remove content from")],
     need: None,
     modes: None,
-    examples: "  kiln erase cat.png --mask mask.png -o empty.png
-  kiln erase - --mask mask.png -o empty.png < cat.png",
+    examples: "  kiln tool erase cat.png --mask mask.png -o empty.png
+  kiln tool erase - --mask mask.png -o empty.png < cat.png",
 };
 
 const DEBLUR: Tool = Tool {
@@ -72,8 +72,8 @@ const DEBLUR: Tool = Tool {
     arguments: &[Argument::image("image", "IMAGE", "The blurry image")],
     need: None,
     modes: None,
-    examples: "  kiln deblur cat.png -o sharp.png
-  kiln deblur https://example.com/cat.png -o sharp.webp",
+    examples: "  kiln tool deblur cat.png -o sharp.png
+  kiln tool deblur https://example.com/cat.png -o sharp.webp",
 };
 
 const TRY_ON: Tool = Tool {
@@ -86,8 +86,8 @@ const TRY_ON: Tool = Tool {
     ],
     need: None,
     modes: None,
-    examples: "  kiln try-on person.png garment.png -o dressed.png
-  kiln try-on person.png garment.png -m gen-tools/vto-v1 -o dressed.png",
+    examples: "  kiln tool try-on person.png garment.png -o dressed.png
+  kiln tool try-on person.png garment.png -m gen-tools/vto-v1 -o dressed.png",
 };
 
 const VIDEO: Tool = Tool {
@@ -105,8 +105,8 @@ const VIDEO: Tool = Tool {
     ],
     need: None,
     modes: Some(Modes { with_images: "i2v", without: "t2v" }),
-    examples: "  kiln video \"a fox runs\" -o fox.webm
-  kiln video \"a fox wakes up\" asleep.png awake.png -o fox.webm",
+    examples: "  kiln tool video \"a fox runs\" -o fox.webm
+  kiln tool video \"a fox wakes up\" asleep.png awake.png -o fox.webm",
 };
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn every_example_is_of_its_command() {
         for tool in TOOLS {
-            let command = format!("  kiln {} ", tool.name);
+            let command = format!("  kiln tool {} ", tool.name);
             assert!(tool.examples.lines().all(|line| line.starts_with(&command)), "{}", tool.name);
         }
     }

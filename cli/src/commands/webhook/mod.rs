@@ -31,13 +31,6 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (action, matches) = matches
         .subcommand()
         .ok_or_else(|| Failure::usage("use `kiln webhook listen` or `verify`"))?;
-    if context.globals.simulate {
-        let problem = "an in-process simulator sends no webhooks to other commands";
-        return Err(Failure::usage(problem).advise(
-            "remove --simulate; run `kiln simulate` in another terminal, and submit to it with a \
-             webhook_url",
-        ));
-    }
     match action {
         listen::NAME => listen::execute(context, matches).await,
         _ => verify::execute(context, matches),

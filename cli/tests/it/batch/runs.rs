@@ -63,8 +63,6 @@ fn the_options_reach_the_batch() {
     for (option, value) in [("--max-active", "0"), ("--workers", "0"), ("--budget", "-1")] {
         run(&bench, &["an owl"], &[option, value]).fails(2);
     }
-    let refused = run(&bench, &["an owl"], &["--deadline", "5"]).fails(2);
-    assert!(refused.stderr.contains("--deadline does not apply to batches"), "{}", refused.stderr);
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
 

@@ -19,7 +19,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use self::{drive::drive, resume::Resume, webhooks::Webhooks};
 use super::place::{self, Place};
 use crate::{
-    args::model,
+    args::{model, options},
     context::Context,
     failure::Failure,
     jobs::{self, PlannedJob},
@@ -46,8 +46,8 @@ pub fn command(chosen: &'static Operation) -> Command {
             model::description(chosen),
             model::notes(chosen, IMAGE)
         ));
-    let options: Vec<Arg> =
-        options().into_iter().chain([metrics::arg()]).chain(webhooks::args()).collect();
+    let own = options().into_iter().chain([metrics::arg()]).chain(webhooks::args());
+    let options: Vec<Arg> = own.chain(options::shared(options::RUNNING)).collect();
     arguments::of_model(command, chosen, &options)
 }
 
@@ -129,11 +129,6 @@ async fn run(
     place: Option<Place>,
     jobs: Vec<PlannedJob>,
 ) -> Result<(), Failure> {
-    if context.globals.deadline.is_some() {
-        return Err(Failure::usage("--deadline does not apply to batches").advise(
-            "nothing was sent; a run waits ten minutes for each task, and the next one continues",
-        ));
-    }
     let place = place.ok_or_else(place::missing)?;
     check_features(output)?;
     let (mut client, _simulator) = session::client(context).await?;
@@ -237,7 +232,7 @@ fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Ba
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let report = ledger.report().await?;
     let active = report.count(JobState::Submitted) + report.count(JobState::Ready);
-    if !context.globals.simulate || active == 0 {
+    if !context.shared.simulate || active == 0 {
         return Ok(());
     }
     let plural = if active == 1 { "job waits for a task" } else { "jobs wait for tasks" };

@@ -1,11 +1,10 @@
-//! `kiln submit MODEL [--FIELD VALUE]...`: submits a request without waiting. `kiln task` resumes
-//! the task.
+//! `kiln task submit MODEL [--FIELD VALUE]...`: submits a request without waiting.
 
 use clap::{ArgMatches, Command};
 
-use super::run;
 use crate::{
-    args::{model, output, size, webhook_secret},
+    args::{model, options, output, size, webhook_secret},
+    commands::run,
     context::Context,
     failure::Failure,
     files::target::Place,
@@ -22,8 +21,8 @@ pub const NAME: &str = "submit";
 
 const EXAMPLES: &str = "\
 Examples:
-  kiln submit gen-2-pro --prompt \"a red fox\" > task.json
-  kiln submit gen-2-pro --prompt \"a red fox\" | kiln task save - -o fox.png";
+  kiln task submit gen-2-pro --prompt \"a red fox\" > task.json
+  kiln task submit gen-2-pro --prompt \"a red fox\" | kiln task save - -o fox.png";
 
 pub fn command(used: model::Used<'_>) -> Command {
     run::of_models(Command::new(NAME))
@@ -31,7 +30,12 @@ pub fn command(used: model::Used<'_>) -> Command {
         .after_help(format!("{EXAMPLES}\n\n{}", run::MODEL_HELP))
         .subcommands(model::subcommands(
             used,
-            &[&output::args()[..], &[size::arg(), webhook_secret::arg(), preview::arg()]].concat(),
+            &[
+                output::args().to_vec(),
+                vec![size::arg(), webhook_secret::arg(), preview::arg()],
+                options::shared(options::SUBMITTING),
+            ]
+            .concat(),
         ))
 }
 
@@ -39,8 +43,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let (request, matches) = run::request(context, matches)?;
     let mut planned = plan(context, request, &[], matches)?;
     if planned.iter().any(|planned| planned.target.place == Place::Stdout) {
-        return Err(Failure::usage("`kiln submit` can't write the picture to standard output")
-            .advise("nothing was sent; pass a file to --output"));
+        return Err(Failure::usage(
+            "`kiln task submit` can't write the picture to standard output",
+        )
+        .advise("nothing was sent; pass a file to --output"));
     }
     if preview::is_wanted(matches) {
         return preview::print(context, &planned);
@@ -55,7 +61,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let interrupts = Interrupts::listen(context.process())?;
     let task = submission::submit(context, &session, (0, request), &interrupts).await;
     let task = task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
-    if context.globals.simulate {
+    if context.shared.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \
              that stays up",

@@ -1,0 +1,123 @@
+//! The options that commands share. A few are global; each of the others belongs to the commands
+//! that use it, and no other command accepts it.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, ValueHint,
+    error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
+};
+
+use super::completers;
+use crate::text::parse::duration;
+
+/// The options of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Globals {
+    /// Print results, and events and errors to standard error, as JSON, one object per line
+    #[arg(long, global = true, hide_short_help = true)]
+    pub json: bool,
+    /// Show only errors, no progress and no warnings
+    #[arg(long, short, global = true, hide_short_help = true)]
+    pub quiet: bool,
+    /// Log requests and responses, without secrets; repeat for polls and retries
+    #[arg(long, short, global = true, hide_short_help = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// Use the key and the settings of this profile; KILN_PROFILE does the same
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME")]
+    #[arg(add = completers::profiles())]
+    pub profile: Option<String>,
+}
+
+/// The options of commands that work with the service. Those that a command does not have are not
+/// set.
+#[derive(Debug, Clone, Args)]
+pub struct Shared {
+    /// Use a simulator in this process, which needs no key and no network, and costs nothing
+    #[arg(long)]
+    pub simulate: bool,
+    /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
+    /// [default: 10m]
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration)]
+    pub deadline: Option<Duration>,
+    /// Also send the key to polling URLs at this host
+    #[arg(long, hide_short_help = true, value_name = "HOST", action = ArgAction::Append)]
+    pub allow_polling_host: Vec<String>,
+    /// Fetch pictures from this host even if its address is private or unencrypted
+    #[arg(long, hide_short_help = true, value_name = "HOST", action = ArgAction::Append)]
+    pub allow_delivery_host: Vec<String>,
+    /// Write a redacted copy of each exchange with the service to DIR
+    #[arg(long, hide_short_help = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub record: Option<PathBuf>,
+    /// Do not record anything in the history; KILN_NO_HISTORY=1 does the same
+    #[arg(long, hide_short_help = true)]
+    pub no_history: bool,
+}
+
+const SIMULATE: &str = "simulate";
+const DEADLINE: &str = "deadline";
+const POLLING_HOST: &str = "allow_polling_host";
+const DELIVERY_HOST: &str = "allow_delivery_host";
+const RECORD: &str = "record";
+const NO_HISTORY: &str = "no_history";
+
+/// The shared options of commands that submit, wait and save.
+pub const MAKING: &[&str] = &[SIMULATE, DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD, NO_HISTORY];
+/// Those of `kiln task submit`.
+pub const SUBMITTING: &[&str] = &[SIMULATE, RECORD, NO_HISTORY];
+/// Those of commands that wait for earlier tasks, and save their pictures.
+pub const RESUMING: &[&str] = &[DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD];
+/// Those of commands that wait for an earlier task, poll it once, or look its id up.
+pub const WAITING: &[&str] = &[DEADLINE, POLLING_HOST, RECORD];
+pub const POLLING: &[&str] = &[POLLING_HOST, RECORD];
+pub const RESOLVING: &[&str] = &[RECORD];
+/// Those of `kiln batch run`, which has its ledger and a deadline for each task.
+pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];
+
+/// The place of the shared options in help, after those of the command.
+const AFTER_OWN: usize = 500;
+
+fn all() -> Vec<Arg> {
+    Shared::augment_args(Command::new("shared")).get_arguments().cloned().collect()
+}
+
+/// Shared options, for a command that uses them.
+pub fn shared(ids: &[&str]) -> Vec<Arg> {
+    let args = all().into_iter().filter(|arg| ids.contains(&arg.get_id().as_str()));
+    (AFTER_OWN..).zip(args).map(|(order, arg)| arg.display_order(order)).collect()
+}
+
+/// Adds the global options to the program, and the shared ones in hiding, so that they may also
+/// stand before the name of a command. [`refuse_unused`] refuses those that it does not use.
+pub fn of_program(command: Command) -> Command {
+    let hidden = all().into_iter().map(|arg| arg.global(true).hide(true));
+    Globals::augment_args(command).args(hidden)
+}
+
+/// Refuses a shared option that the given command does not use: it would be ignored, or worse.
+/// `program` is the grammar that parsed the matches.
+pub fn refuse_unused(program: &Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+    let (mut command, mut matches) = (program, matches);
+    let mut path = vec![program.get_name()];
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(next) = command.find_subcommand(name) else { break };
+        path.push(next.get_name());
+        (command, matches) = (next, inner);
+    }
+    let given =
+        |arg: &Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    for shared in all().iter().filter(|arg| given(arg)) {
+        let is_hidden = |arg: &Arg| arg.get_id() == shared.get_id() && arg.is_hide_set();
+        if command.get_arguments().any(is_hidden) {
+            let flag = format!("--{}", shared.get_long().unwrap_or_default());
+            let mut error = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
+            error.insert(ContextKind::InvalidArg, ContextValue::String(flag.clone()));
+            let tip = format!("'{}' does not use it; leave it out", path.join(" "));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            return Err(error);
+        }
+    }
+    Ok(())
+}

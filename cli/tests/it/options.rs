@@ -1,0 +1,245 @@
+//! Shared options: a command has those that it uses, and refuses the others at once.
+
+use std::{collections::BTreeSet, fs, thread};
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Outcome, Place, png},
+    help,
+    server::{Exchange, Server},
+};
+
+/// What a command needs to have happened.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Nothing,
+    /// A task was submitted, which is `@1`.
+    Submitted,
+    /// The response to a submission was lost.
+    Lost,
+}
+
+const PROMPT: &str = "a fox in the snow";
+
+/// A valid command line of every command that does not print its help, with what it needs.
+const COMMANDS: &[(&str, &[&str], Before)] = &[
+    ("generate", &[PROMPT], Before::Nothing),
+    ("edit", &[PROMPT, "cat.png"], Before::Nothing),
+    ("tool inpaint", &[PROMPT, "cat.png", "--mask", "cat.png"], Before::Nothing),
+    ("tool outpaint", &["cat.png", "-s", "128x128"], Before::Nothing),
+    ("tool expand", &["cat.png", "--left", "64"], Before::Nothing),
+    ("tool erase", &["cat.png", "--mask", "cat.png"], Before::Nothing),
+    ("tool deblur", &["cat.png"], Before::Nothing),
+    ("tool try-on", &["cat.png", "cat.png"], Before::Nothing),
+    ("tool video", &[PROMPT], Before::Nothing),
+    ("run", &["gen-2-flex", "--prompt", PROMPT], Before::Nothing),
+    ("models", &[], Before::Nothing),
+    ("history", &[], Before::Submitted),
+    ("resume", &[], Before::Submitted),
+    ("task submit", &["gen-2-flex", "--prompt", PROMPT], Before::Nothing),
+    ("task status", &["@1"], Before::Submitted),
+    ("task wait", &["@1"], Before::Submitted),
+    ("task save", &["@1"], Before::Submitted),
+    ("task list", &[], Before::Submitted),
+    ("task dismiss", &["@1"], Before::Submitted),
+    ("task resolve", &["@1", "task-7"], Before::Lost),
+    ("batch run", &["--prompt", PROMPT, "--output", "pictures"], Before::Nothing),
+    ("batch status", &[], Before::Nothing),
+    ("batch report", &[], Before::Nothing),
+    ("batch spending", &[], Before::Nothing),
+    ("batch pause", &[], Before::Nothing),
+    ("batch resume", &[], Before::Nothing),
+    ("batch budget", &["1"], Before::Nothing),
+    ("batch cap", &["1"], Before::Nothing),
+    ("batch rate", &["1"], Before::Nothing),
+    ("batch limits", &[], Before::Nothing),
+    ("batch cancel", &["a-job"], Before::Nothing),
+    ("batch priority", &["1", "a-job"], Before::Nothing),
+    ("batch retry", &["a-job"], Before::Nothing),
+    ("batch resolve", &["a-job", "--not-paid"], Before::Nothing),
+    ("batch adopt", &["--output", "pictures"], Before::Nothing),
+    ("batch forget", &["a-job"], Before::Nothing),
+    ("batch archive", &["--older-than", "1h"], Before::Nothing),
+    ("config", &[], Before::Nothing),
+    ("config path", &[], Before::Nothing),
+    ("doctor", &[], Before::Nothing),
+    ("simulate", &[], Before::Nothing),
+    ("webhook listen", &[], Before::Nothing),
+    ("webhook verify", &["cat.png"], Before::Nothing),
+];
+
+/// The shared options, each with a value.
+pub const OPTIONS: [&[&str]; 6] = [
+    &["--simulate"],
+    &["--deadline", "1s"],
+    &["--allow-polling-host", "127.0.0.1"],
+    &["--allow-delivery-host", "127.0.0.1"],
+    &["--record", "recorded"],
+    &["--no-history"],
+];
+
+#[test]
+fn every_command_is_tested() {
+    let listed: BTreeSet<String> = help::commands(&Place::new()).into_iter().collect();
+    let tested: BTreeSet<String> = COMMANDS.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    assert_eq!(tested, listed);
+}
+
+#[test]
+fn an_option_that_a_command_does_not_list_is_refused() {
+    let place = prepared();
+    for (name, arguments, _) in COMMANDS {
+        for option in OPTIONS.into_iter().filter(|option| !lists(&place, name, option[0])) {
+            let words: Vec<&str> = name.split(' ').collect();
+            for words in
+                [[&words, *arguments, option].concat(), [option, &words, *arguments].concat()]
+            {
+                let outcome = place.run(&words).fails(2);
+                let problem = format!("unexpected argument '{}' found", option[0]);
+                assert!(outcome.stderr.contains(&problem), "{words:?}: {}", outcome.stderr);
+                assert!(outcome.stderr.contains("does not use it"), "{words:?}");
+                assert_eq!(place.files(), ["cat.png"], "{words:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_option_that_a_command_lists_is_used() {
+    // Each command waits for its tasks, so they run at the same time.
+    thread::scope(|scope| {
+        for (name, arguments, before) in COMMANDS {
+            scope.spawn(move || {
+                let words: Vec<&str> = name.split(' ').chain(arguments.iter().copied()).collect();
+                let is_listed = |option: &&&[&str]| lists(&Place::new(), name, option[0]);
+                OPTIONS.iter().filter(is_listed).for_each(|option| check(&words, option, *before));
+            });
+        }
+    });
+}
+
+/// Whether the help of a command lists an option.
+fn lists(place: &Place, name: &str, option: &str) -> bool {
+    let mut words: Vec<&str> = name.split(' ').collect();
+    if name == "run" || name == "task submit" {
+        words.push("gen-2-flex");
+    }
+    let help = place.run(&[&words[..], &["--help"]].concat()).ok().text();
+    help.lines().any(|line| line.split_whitespace().next() == Some(option))
+}
+
+fn check(words: &[&str], option: &[&str], before: Before) {
+    let with = [words, option].concat();
+    let hosts = [["--allow-polling-host", "127.0.0.1"], ["--allow-delivery-host", "127.0.0.1"]];
+    let hosts: Vec<[&str; 2]> =
+        hosts.into_iter().filter(|host| lists(&Place::new(), &name_of(words), host[0])).collect();
+    match option[0] {
+        "--simulate" => {
+            prepared().run(&with).ok();
+        }
+        "--deadline" => {
+            let service = Service { is_ready: false, ..Service::default() };
+            service.run(&with, before).0.fails(6);
+        }
+        "--record" => {
+            let (outcome, place) = Service::default().run(&with, before);
+            outcome.ok();
+            assert!(fs::read_dir(place.path("recorded")).unwrap().count() > 0, "{words:?}");
+        }
+        "--no-history" => {
+            let (outcome, place) = Service::default().run(&with, before);
+            outcome.ok();
+            assert_eq!(place.run(&["history"]).ok().text(), "", "{words:?}");
+        }
+        host => {
+            let service = Service { is_foreign: true, ..Service::default() };
+            let all = [words, &hosts.concat()].concat();
+            service.run(&all, before).0.ok();
+            let others = hosts.iter().filter(|other| other[0] != host).copied().collect::<Vec<_>>();
+            let outcome = service.run(&[words, &others.concat()].concat(), before).0;
+            assert_ne!(outcome.code, 0, "{words:?} needs no {host}");
+            assert!(outcome.stderr.contains(host), "{words:?}: {}", outcome.stderr);
+        }
+    }
+}
+
+/// The name of the command of a command line.
+fn name_of(words: &[&str]) -> String {
+    let found = COMMANDS.iter().filter(|(name, arguments, _)| {
+        words == name.split(' ').chain(arguments.iter().copied()).collect::<Vec<_>>()
+    });
+    found.map(|(name, ..)| (*name).to_owned()).next().unwrap()
+}
+
+/// A place with an image.
+fn prepared() -> Place {
+    let place = Place::new();
+    place.write("cat.png", png(64, 64));
+    place
+}
+
+/// A service on this machine.
+#[derive(Clone, Copy)]
+struct Service {
+    is_ready: bool,
+    /// Whether the host of its polling and delivery URLs is not that of the base URL.
+    is_foreign: bool,
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Self { is_ready: true, is_foreign: false }
+    }
+}
+
+impl Service {
+    /// Runs a command against the service, after what it needs.
+    fn run(self, words: &[&str], before: Before) -> (Outcome, Place) {
+        let (place, server) = (prepared(), Server::new());
+        let url = server.url();
+        let base = if self.is_foreign { url.replace("127.0.0.1", "0.0.0.0") } else { url.clone() };
+        let kiln = |words: &[&str]| {
+            let mut command = place.kiln(words);
+            server.point(&mut command);
+            command.env("IMAGEKILN_BASE_URL", &base).env("IMAGEKILN_ALLOW_HTTP", "1");
+            command
+        };
+        let submission = ["task", "submit", "gen-2-flex", "--prompt", PROMPT];
+        let first = (before != Before::Nothing).then(|| kiln(&submission));
+        let mut command = kiln(words);
+        thread::spawn(move || {
+            let mut is_lost = before == Before::Lost;
+            loop {
+                let exchange = server.next();
+                if std::mem::take(&mut is_lost) {
+                    exchange.hang_up();
+                } else {
+                    self.respond(exchange, &url);
+                }
+            }
+        });
+        if let Some(mut first) = first {
+            first.output().unwrap();
+        }
+        (Outcome::of(command.output().unwrap()), place)
+    }
+
+    fn respond(self, exchange: Exchange, url: &str) {
+        let line = exchange.line.clone();
+        if line.starts_with("POST") {
+            let polling_url = format!("{url}/v1/get_result?id=task-1");
+            exchange.respond(200, &json!({ "id": "task-1", "polling_url": polling_url }));
+        } else if line.contains("/picture") {
+            exchange.send(&png(64, 64));
+        } else {
+            let result = match self.is_ready {
+                true => json!({ "sample": format!("{url}/picture") }),
+                false => Value::Null,
+            };
+            let status = if self.is_ready { "Ready" } else { "Pending" };
+            let id = line.split(['=', ' ']).nth(2).unwrap_or_default().to_owned();
+            exchange.respond(200, &json!({ "id": id, "status": status, "result": result }));
+        }
+    }
+}
