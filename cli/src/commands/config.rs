@@ -12,7 +12,7 @@ use crate::{
         names::{NAMES, Name},
         text,
     },
-    text::{sanitize::printable, table::columns},
+    text::{sanitize::printable, table::Table},
 };
 use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
 
@@ -62,7 +62,8 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
             .output
             .result(String::new, || json!({ "path": path, "settings": settings }));
     }
-    context.process().line_on_stdout(&table(&rows)).or_else(write_failed)
+    let table = context.process().stdout.table(&table(&rows));
+    context.process().line_on_stdout(&table).or_else(write_failed)
 }
 
 /// A line of the table. The value is `null` if there is none, `[set]` for a secret.
@@ -126,12 +127,10 @@ fn of_variable(
     }
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[Row]) -> Table<3> {
     let cells =
         rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
-    let header = ["SETTING", "VALUE", "SOURCE"].map(str::to_owned);
-    let cells: Vec<_> = std::iter::once(header).chain(cells).collect();
-    columns(&cells)
+    Table::with_heading(["SETTING", "VALUE", "SOURCE"], cells).wrapped(&[0, 1, 2])
 }
 
 /// A value on one line.

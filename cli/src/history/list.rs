@@ -10,7 +10,11 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    text::{json::json_line, sanitize::printable, table::columns},
+    text::{
+        json::json_line,
+        sanitize::printable,
+        table::{Table, wrapped},
+    },
 };
 use imagekiln::TaskRef;
 
@@ -29,16 +33,15 @@ pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failu
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
     let people = || {
         let Process { stdout, directory, .. } = &*output.process;
-        stdout.paint().table(&table(entries, directory)) + &hint
+        stdout.table(&table(entries, directory)) + &wrapped(&hint, (stdout.columns)())
     };
     output.result(people, || Value::Null)
 }
 
-fn table(entries: &[Entry], here: &Path) -> String {
+fn table(entries: &[Entry], here: &Path) -> Table<7> {
     let heading = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
     let rows = entries.iter().map(|entry| row(entry, here));
-    let rows: Vec<[String; 7]> = std::iter::once(heading.map(str::to_owned)).chain(rows).collect();
-    columns(&rows)
+    Table::with_heading(heading, rows).long(&[5, 6]).optional(&[1, 4, 2])
 }
 
 fn row(entry: &Entry, here: &Path) -> [String; 7] {

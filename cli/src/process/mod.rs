@@ -14,7 +14,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::terminal::{paint::Paint, spinner::hidden};
+use console::Term;
+
+use crate::{
+    terminal::{paint::Paint, spinner::hidden},
+    text::table::Table,
+};
 use imagekiln::{ClientBuilder, Error, journal::Directory};
 
 /// Looks up an environment variable.
@@ -63,6 +68,8 @@ pub struct Stream {
     pub is_terminal: bool,
     /// Whether it shows colours.
     pub has_colours: bool,
+    /// The current width of the terminal, if it is one.
+    pub columns: fn() -> Option<usize>,
 }
 
 impl Process {
@@ -83,11 +90,13 @@ impl Process {
             stdout: Stream {
                 is_terminal: stdout.is_terminal(),
                 has_colours: AutoStream::choice(&stdout) != ColorChoice::Never,
+                columns: || columns(&Term::stdout()),
                 ..Stream::new(stdout)
             },
             stderr: Stream {
                 is_terminal: stderr.is_terminal(),
                 has_colours: AutoStream::choice(&stderr) != ColorChoice::Never,
+                columns: || columns(&Term::stderr()),
                 ..Stream::new(stderr)
             },
             has_signals: true,
@@ -136,11 +145,17 @@ impl Read for &Input {
 impl Stream {
     /// A stream that is not a terminal.
     pub fn new(writer: impl Write + Send + 'static) -> Self {
-        Self { writer: Arc::new(Mutex::new(writer)), is_terminal: false, has_colours: false }
+        let writer = Arc::new(Mutex::new(writer));
+        Self { writer, is_terminal: false, has_colours: false, columns: || None }
     }
 
     pub(crate) fn paint(&self) -> Paint {
         Paint::new(self.has_colours)
+    }
+
+    /// The lines of a table that starts with its heading.
+    pub(crate) fn table<const N: usize>(&self, table: &Table<N>) -> String {
+        self.paint().table(&table.text((self.columns)()))
     }
 }
 
@@ -152,6 +167,11 @@ impl Write for Stream {
     fn flush(&mut self) -> io::Result<()> {
         lock(&self.writer).flush()
     }
+}
+
+/// The width of a terminal. `None` if this is none.
+fn columns(term: &Term) -> Option<usize> {
+    term.size_checked().map(|(_, columns)| columns.into())
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

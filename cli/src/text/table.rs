@@ -1,26 +1,224 @@
-//! Tables for people.
+//! Tables for people. They fit the terminal; without a terminal, nothing is cut.
 
-/// A line for each row, with aligned columns. Lines do not end with spaces.
-pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+use console::{measure_text_width, truncate_str};
+
+/// The spaces between two columns.
+const GAP: usize = 2;
+
+/// Columns are left out before a column with long texts becomes narrower than this.
+const LEAST: usize = 10;
+
+/// Rows of cells. The cells of a column have the same width on the screen, on which some characters
+/// take two columns.
+pub struct Table<const N: usize> {
+    rows: Vec<[String; N]>,
+    long: &'static [usize],
+    optional: &'static [usize],
+    numbers: &'static [usize],
+    wraps: bool,
+    indent: usize,
+}
+
+impl<const N: usize> Table<N> {
+    pub fn new(rows: impl IntoIterator<Item = [String; N]>) -> Self {
+        let rows = rows.into_iter().collect();
+        Self { rows, long: &[], optional: &[], numbers: &[], wraps: false, indent: 0 }
+    }
+
+    pub fn with_heading(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {
+        Self::new([heading.map(str::to_owned)].into_iter().chain(rows))
+    }
+
+    /// The columns with long texts, which a narrow terminal cuts.
+    pub fn long(self, long: &'static [usize]) -> Self {
+        Self { long, ..self }
+    }
+
+    /// Like [`long`](Self::long), but the texts continue on the next lines.
+    pub fn wrapped(self, long: &'static [usize]) -> Self {
+        Self { long, wraps: true, ..self }
+    }
+
+    /// The columns that a narrow terminal leaves out, the first one first.
+    pub fn optional(self, optional: &'static [usize]) -> Self {
+        Self { optional, ..self }
+    }
+
+    /// The columns that are aligned to the right.
+    pub fn numbers(self, numbers: &'static [usize]) -> Self {
+        Self { numbers, ..self }
+    }
+
+    /// Each line starts with two spaces.
+    pub fn indented(self) -> Self {
+        Self { indent: 2, ..self }
+    }
+
+    /// The lines of the table, for a terminal of this width. Lines do not end with spaces.
+    pub fn text(&self, width: Option<usize>) -> String {
+        let widths = self.widths(width.unwrap_or(usize::MAX).saturating_sub(self.indent));
+        self.rows.iter().map(|row| self.row(row, &widths)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The width of each column. `None` if it is left out.
+    fn widths(&self, limit: usize) -> [Option<usize>; N] {
+        let widest = |column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell: &String| measure_text_width(cell)).max()
+        };
+        let mut widths: [Option<usize>; N] = std::array::from_fn(widest);
+        let least = |widths: &[Option<usize>; N]| {
+            total(widths.iter().enumerate().map(|(column, width)| {
+                if self.long.contains(&column) { width.map(|it| it.min(LEAST)) } else { *width }
+            }))
+        };
+        for &column in self.optional {
+            if least(&widths) > limit {
+                widths.iter_mut().skip(column).take(1).for_each(|width| *width = None);
+            }
+        }
+        while total(widths) > limit {
+            let columns = || widths.iter().enumerate().filter(|(_, width)| **width > Some(1));
+            let long = columns().filter(|(column, _)| self.long.contains(column));
+            let widest = long.max_by_key(|(_, width)| **width);
+            let Some((column, _)) = widest.or_else(|| columns().max_by_key(|it| *it.1)) else {
+                break;
+            };
+            widths.iter_mut().skip(column).take(1).flatten().for_each(|width| *width -= 1);
+        }
+        widths
+    }
+
+    fn row(&self, row: &[String; N], widths: &[Option<usize>; N]) -> String {
+        let cells = row.iter().zip(widths).enumerate();
+        let cells = cells.filter_map(|(column, (cell, width))| Some((column, cell, (*width)?)));
+        let cells: Vec<_> = cells
+            .map(|(column, cell, width)| {
+                let lines = if self.wraps {
+                    wrap(cell, width)
+                } else {
+                    vec![truncate_str(cell, width, "…").into_owned()]
+                };
+                (column, width, lines)
+            })
+            .collect();
+        let height = cells.iter().map(|(_, _, lines)| lines.len()).max().unwrap_or_default();
+        let line = |at: usize| {
+            let cells = cells.iter().map(|(column, width, lines)| {
+                let text = lines.get(at).map(String::as_str).unwrap_or_default();
+                let space = " ".repeat(width.saturating_sub(measure_text_width(text)));
+                let is_number = self.numbers.contains(column);
+                if is_number { format!("{space}{text}") } else { format!("{text}{space}") }
+            });
+            let line = cells.collect::<Vec<_>>().join(&" ".repeat(GAP));
+            format!("{}{}", " ".repeat(self.indent), line.trim_end())
+        };
+        (0..height).map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn total(widths: impl IntoIterator<Item = Option<usize>>) -> usize {
+    let shown: Vec<usize> = widths.into_iter().flatten().collect();
+    shown.iter().sum::<usize>() + GAP * shown.len().saturating_sub(1)
+}
+
+/// Breaks the lines of a text between words, for a terminal of this width. What continues a line is
+/// indented like it.
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let lines = text.split('\n').map(|line| {
+        let indent = line.len() - line.trim_start_matches([' ', '-']).len();
+        let (start, rest) = line.split_at(indent);
+        let next = format!("\n{}", " ".repeat(indent));
+        start.to_owned() + &wrap(rest, width.saturating_sub(indent)).join(&next)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of at most this width.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if measure_text_width(line) + 1 + measure_text_width(word) <= width => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.extend(broken(word, width)),
+        }
+    }
+    lines
+}
+
+/// The parts of a word that does not fit, which end after punctuation if possible.
+fn broken(mut word: &str, width: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    loop {
+        let fitting = truncate_str(word, width, "");
+        if fitting.is_empty() || fitting.len() == word.len() {
+            parts.push(word.to_owned());
+            return parts;
+        }
+        let punctuation = fitting.rfind(|c: char| c.is_ascii_punctuation());
+        let (part, rest) = word.split_at(punctuation.map_or(fitting.len(), |at| at + 1));
+        parts.push(part.to_owned());
+        word = rest;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn rows<const N: usize, const R: usize>(rows: [[&str; N]; R]) -> Table<N> {
+        Table::new(rows.map(|row| row.map(str::to_owned)))
+    }
+
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["NAME", "WHAT"], ["füchse", "x"], ["a", ""]].map(|row| row.map(str::to_owned));
-        assert_eq!(columns(&rows), "NAME    WHAT\nfüchse  x\na");
+        let table = rows([["NAME", "WHAT"], ["füchse", "x"], ["a", ""]]);
+        assert_eq!(table.text(None), "NAME    WHAT\nfüchse  x\na");
+        let table = rows([["狐", "🦊"], ["fox", "x"]]).numbers(&[1]);
+        assert_eq!(table.text(None), "狐   🦊\nfox   x");
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_long_texts_and_leaves_out_columns() {
+        let table = || {
+            rows([
+                ["@1", "2026-11-22", "a red fox in the snow"],
+                ["@10", "2026-11-22", "狐狐狐狐狐狐狐"],
+            ])
+            .long(&[2])
+            .optional(&[1])
+        };
+        let long = "@1   2026-11-22  a red fox in the snow\n@10  2026-11-22  狐狐狐狐狐狐狐";
+        assert_eq!(table().text(Some(38)), long);
+        assert_eq!(
+            table().text(Some(30)),
+            "@1   2026-11-22  a red fox in…\n@10  2026-11-22  狐狐狐狐狐狐…"
+        );
+        assert_eq!(table().text(Some(20)), "@1   a red fox in t…\n@10  狐狐狐狐狐狐狐");
+        assert_eq!(table().text(Some(1)), "…  …\n…  …");
+    }
+
+    #[test]
+    fn long_texts_continue_on_the_next_lines() {
+        let table = rows([["ok", "the service is at https://x"], ["problem", "狐狐狐狐狐狐"]]);
+        assert_eq!(
+            table.wrapped(&[1]).indented().text(Some(22)),
+            [
+                "  ok       the service",
+                "           is at",
+                "           https://x",
+                "  problem  狐狐狐狐狐",
+                "           狐",
+            ]
+            .join("\n")
+        );
+        assert_eq!(wrapped("a b\n  - one two", Some(9)), "a b\n  - one\n    two");
+        assert_eq!(wrapped("/one/two/three_four", Some(9)), "/one/two/\nthree_\nfour");
+        assert_eq!(wrapped("a  b", Some(9)), "a  b");
+        assert_eq!(wrapped("狐", Some(0)), "狐");
     }
 }

@@ -7,7 +7,7 @@ use super::{place, select};
 use crate::{
     context::Context,
     failure::Failure,
-    text::{json, parse::credits, sanitize::one_line},
+    text::{json, parse::credits, sanitize::one_line, table::wrapped, words::counted},
 };
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
@@ -166,7 +166,8 @@ async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         if limits.is_empty() {
             return "the ledger has no limits".to_owned();
         }
-        limits.iter().map(for_people).collect::<Vec<_>>().join("\n")
+        let lines = limits.iter().map(for_people).collect::<Vec<_>>().join("\n");
+        wrapped(&lines, (context.process().stdout.columns)())
     };
     let programs = || {
         let limit = |limit: &LimitStatus| for_programs(&limit.scope, Some(limit));
@@ -204,11 +205,11 @@ fn for_people(limit: &LimitStatus) -> String {
 }
 
 fn a_minute(rate: u64) -> String {
-    format!("{rate} {} a minute", if rate == 1 { "submission" } else { "submissions" })
+    format!("{} a minute", counted(rate, "submission"))
 }
 
 fn active_tasks(count: u64) -> String {
-    format!("{count} active {}", if count == 1 { "task" } else { "tasks" })
+    counted(count, "active task")
 }
 
 fn for_programs(scope: &Scope, limit: Option<&LimitStatus>) -> Value {

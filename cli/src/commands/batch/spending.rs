@@ -4,16 +4,17 @@ use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::place;
-use crate::{context::Context, failure::Failure, text::sanitize::one_line};
+use crate::{
+    context::Context,
+    failure::Failure,
+    text::{sanitize::one_line, table::Table},
+};
 use imagekiln_batch::SpendingRow;
 
 pub const NAME: &str = "spending";
 
 const HEADER: [&str; 8] =
     ["day", "group", "model", "submissions", "without cost", "known", "estimated", "total"];
-
-/// The columns with text, which are aligned to the left.
-const TEXTS: usize = 3;
 
 pub fn command() -> Command {
     Command::new(NAME)
@@ -28,7 +29,11 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (_, ledger) = place::open_to_read(context.process(), matches).await?;
     let rows = ledger.spending().await?;
-    context.output.result(|| for_people(&rows), || for_programs(&rows))
+    let people = || match &rows[..] {
+        [] => "the ledger contains no submissions".to_owned(),
+        rows => context.process().stdout.table(&table(rows)),
+    };
+    context.output.result(people, || for_programs(&rows))
 }
 
 /// The submissions and the costs of some rows.
@@ -50,7 +55,7 @@ impl Sum {
         })
     }
 
-    fn cells(&self, [day, group, model]: [String; TEXTS]) -> [String; HEADER.len()] {
+    fn cells(&self, [day, group, model]: [String; 3]) -> [String; HEADER.len()] {
         let counts = [self.submissions, self.without_cost].map(|count| count.to_string());
         let costs = [self.credits, self.estimated, self.credits + self.estimated];
         let [submissions, unknown] = counts;
@@ -59,30 +64,17 @@ impl Sum {
     }
 }
 
-fn for_people(rows: &[SpendingRow]) -> String {
-    if rows.is_empty() {
-        return "the ledger contains no submissions".to_owned();
-    }
-    let mut table = vec![HEADER.map(str::to_owned)];
-    table.extend(rows.iter().map(|row| {
+fn table(rows: &[SpendingRow]) -> Table<8> {
+    let cells = rows.iter().map(|row| {
         let group = row.group.as_deref().map(one_line).unwrap_or_default();
         let texts = [row.day.clone(), group, row.operation.clone()];
         Sum::of(std::slice::from_ref(row)).cells(texts)
-    }));
-    table.push(Sum::of(rows).cells(["total".to_owned(), String::new(), String::new()]));
-    let mut widths = [0; HEADER.len()];
-    for cells in &table {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let line = |cells: &[String; HEADER.len()]| {
-        let cells = cells.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            if column < TEXTS { format!("{cell:width$}") } else { format!("{cell:>width$}") }
-        });
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    table.iter().map(line).collect::<Vec<_>>().join("\n")
+    });
+    let total = Sum::of(rows).cells(["total".to_owned(), String::new(), String::new()]);
+    Table::with_heading(HEADER, cells.chain([total]))
+        .numbers(&[3, 4, 5, 6, 7])
+        .long(&[1, 2])
+        .optional(&[4, 5, 6, 3])
 }
 
 fn for_programs(rows: &[SpendingRow]) -> Value {

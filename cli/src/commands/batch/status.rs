@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     place::{self, Place},
-    progress::{job_event, report_event},
+    progress::{job_event, report_event, report_table},
     select,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     text::{
         json,
         sanitize::{one_line, printable, quoted},
+        table::wrapped,
     },
 };
 use imagekiln_batch::{Filter, JobState, JobStatus, Report};
@@ -52,23 +53,26 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     };
     let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await?;
     let report = ledger.report().await?;
-    context
-        .output
-        .result(|| for_people(&place, &report, &jobs), || for_programs(&place, &report, &jobs))
+    let width = (context.process().stdout.columns)();
+    context.output.result(
+        || for_people(&place, &report, &jobs, width),
+        || for_programs(&place, &report, &jobs),
+    )
 }
 
-fn for_people(place: &Place, report: &Report, jobs: &[JobStatus]) -> String {
+fn for_people(place: &Place, report: &Report, jobs: &[JobStatus], width: Option<usize>) -> String {
     if report.rows().is_empty() {
         return "the ledger contains no jobs".to_owned();
     }
-    let mut text = report.to_string().trim_end().to_owned();
+    let mut text = report_table(report).text(width);
     if !jobs.is_empty() {
         text += "\n";
     }
     for job in jobs {
-        text += &format!("\n{}: {}", one_line(&job.name), job.state);
         let details = job.reason.as_deref().or(job.location.as_deref());
-        text += &details.map(|text| format!(": {}", printable(text))).unwrap_or_default();
+        let details = details.map(|text| format!(": {}", printable(text))).unwrap_or_default();
+        let line = format!("\n{}: {}{details}", one_line(&job.name), job.state);
+        text += &wrapped(&line, width);
     }
     for line in hints(place, jobs) {
         text += &format!("\n\n{line}");

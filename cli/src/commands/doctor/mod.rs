@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     failure::{Failure, exit::Exit},
     settings::Settings,
-    text::sanitize::printable,
+    text::{sanitize::printable, table::Table},
 };
 
 pub const NAME: &str = "doctor";
@@ -76,14 +76,15 @@ impl Check {
         }
     }
 
-    fn to_people(&self) -> String {
-        let line = format!("{:<7}  {:<9}  {}", self.word(), self.name, printable(&self.text));
-        match &self.state {
-            State::Problem { advice, .. } if !advice.is_empty() => {
-                format!("{line}\n{:20}{}", "", printable(advice))
-            }
-            _ => line,
-        }
+    /// The rows of the table: the check, and its advice.
+    fn to_people(&self) -> impl Iterator<Item = [String; 3]> {
+        let advice = match &self.state {
+            State::Problem { advice, .. } => Some(advice).filter(|advice| !advice.is_empty()),
+            _ => None,
+        };
+        let row = [self.word().to_owned(), self.name.to_owned(), printable(&self.text)];
+        let advice = advice.map(|advice| [String::new(), String::new(), printable(advice)]);
+        [row].into_iter().chain(advice)
     }
 
     fn to_programs(&self) -> Value {
@@ -119,7 +120,10 @@ pub async fn execute(context: &Context) -> Result<u8, Failure> {
         _ => None,
     });
     context.output.result(
-        || checks.iter().map(Check::to_people).collect::<Vec<_>>().join("\n"),
+        || {
+            let table = Table::new(checks.iter().flat_map(Check::to_people)).wrapped(&[2]);
+            table.text((context.process().stdout.columns)())
+        },
         || {
             let list: Vec<_> = checks.iter().map(Check::to_programs).collect();
             json!({ "ok": exit.is_none(), "checks": list })

@@ -6,7 +6,7 @@ mod one;
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::tools;
-use crate::{args::completers, context::Context, failure::Failure, models, text::table::columns};
+use crate::{args::completers, context::Context, failure::Failure, models, text::table::Table};
 use imagekiln::Operation;
 
 pub const NAME: &str = "models";
@@ -48,7 +48,8 @@ fn names_with_parameters() -> String {
 pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(name) = matches.get_one::<String>(MODEL) {
         let model = find(name)?;
-        return context.output.result(|| one::text(model), || json::model_json(model));
+        let people = || one::text(model, (context.process().stdout.columns)());
+        return context.output.result(people, || json::model_json(model));
     }
     let can = matches.get_one::<String>(CAN);
     let models = || {
@@ -58,7 +59,7 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         models::models().filter(move |model| fits(model))
     };
     context.output.result(
-        || context.process().stdout.paint().table(&table(models())),
+        || context.process().stdout.table(&table(models())),
         || models().map(json::model_json).collect(),
     )
 }
@@ -70,8 +71,8 @@ fn find(name: &str) -> Result<&'static Operation, Failure> {
     })
 }
 
-fn table(models: impl Iterator<Item = &'static Operation>) -> String {
-    let heading = ["MODEL", "IMAGES", "REGION", "GOOD FOR", "WHAT"].map(str::to_owned);
+fn table(models: impl Iterator<Item = &'static Operation>) -> Table<5> {
+    let heading = ["MODEL", "IMAGES", "REGION", "GOOD FOR", "WHAT"];
     let rows = models.map(|model| {
         [
             model.name.to_owned(),
@@ -81,5 +82,5 @@ fn table(models: impl Iterator<Item = &'static Operation>) -> String {
             models::summary(model),
         ]
     });
-    columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+    Table::with_heading(heading, rows).long(&[3, 4]).optional(&[1, 2, 3])
 }

@@ -1,15 +1,20 @@
 //! A model for people.
 
 use super::json::kind_json;
-use crate::{args::model, commands::tools, models, text::table::columns};
+use crate::{
+    args::model,
+    commands::tools,
+    models,
+    text::table::{Table, wrapped},
+};
 use imagekiln::{Field, Need, NeedKind, Operation};
 
 /// The purpose of the model, its properties, its fields with their limits, and the gaps of the
-/// contract.
-pub fn text(model: &'static Operation) -> String {
-    let mut parts = vec![model::description(model), properties(model)];
+/// contract, for a terminal of this width.
+pub fn text(model: &'static Operation, width: Option<usize>) -> String {
+    let mut parts = vec![model::description(model), properties(model, width)];
     if !model.fields.is_empty() {
-        parts.push(fields(model));
+        parts.push(fields(model, width));
     }
     if !model.needs.is_empty() {
         let needs: String = model.needs.iter().map(need).collect();
@@ -27,7 +32,7 @@ pub fn text(model: &'static Operation) -> String {
     }
     let name = models::example_name(model).unwrap_or_else(|| model.name.to_owned());
     parts.push(format!("`kiln run {name} --help` describes the fields."));
-    parts.join("\n\n")
+    wrapped(&parts.join("\n\n"), width)
 }
 
 fn need(need: &Need) -> String {
@@ -43,7 +48,7 @@ fn need(need: &Need) -> String {
     format!("\n  - {what}: {}", need.why)
 }
 
-fn properties(model: &'static Operation) -> String {
+fn properties(model: &'static Operation, width: Option<usize>) -> String {
     let images = model.max_reference_images;
     let rows = [
         ("good for", tools::shown_commands_for(model)),
@@ -60,15 +65,16 @@ fn properties(model: &'static Operation) -> String {
         None => format!("at most {most} megapixels"),
     });
     let rows = rows.into_iter().chain(size.map(|size| ("size of images", size)));
-    columns(&rows.map(|(name, value)| [format!("  {name}"), value]).collect::<Vec<_>>())
+    let rows = rows.map(|(name, value)| [name.to_owned(), value]);
+    Table::new(rows).wrapped(&[1]).indented().text(width)
 }
 
-fn fields(model: &'static Operation) -> String {
-    let heading = ["  FIELD", "KIND", "LIMITS"].map(str::to_owned);
+fn fields(model: &'static Operation, width: Option<usize>) -> String {
+    let heading = ["FIELD", "KIND", "LIMITS"];
     let rows = model.fields.iter().map(|field| {
-        [format!("  {}", field.name), kind_json(&field.kind).0.replace('_', " "), limits(field)]
+        [field.name.to_owned(), kind_json(&field.kind).0.replace('_', " "), limits(field)]
     });
-    columns(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+    Table::with_heading(heading, rows).wrapped(&[2]).optional(&[1]).indented().text(width)
 }
 
 fn limits(field: &Field) -> String {

@@ -84,7 +84,7 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_bars() {
     terminal.end().ok();
     assert_eq!(
         terminal.text(),
-        "1\n2\nsaved           2        6.00 credits  gen-2-pro",
+        "1\n2\nSTATE  JOBS  CREDITS  MODEL\nsaved     2     6.00  gen-2-pro",
         "{}",
         terminal.screen()
     );

@@ -12,6 +12,7 @@ mod session;
 mod several;
 mod showing;
 mod svg;
+mod tables;
 mod waiting;
 
 pub use emulated::{Piped, Setup, Terminal};

@@ -15,7 +15,7 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     terminal::live,
-    text::json::json_line,
+    text::{json::json_line, table::Table},
 };
 use imagekiln_batch::{JobStatus, Report, ReportRow};
 
@@ -25,6 +25,8 @@ pub struct Progress {
     display: Display,
     /// Standard output.
     out: Box<dyn Write + Send>,
+    /// The current width of standard output, if it is a terminal.
+    columns: fn() -> Option<usize>,
     /// Why writing failed. The batch continues, and [`finish`](Self::finish) returns the error.
     error: Option<io::Error>,
 }
@@ -47,7 +49,9 @@ impl Progress {
             () if output.quiet => Display::Nothing { json: output.json },
             () => Display::Events,
         };
-        Self::with(display, Box::new(output.process.stdout.clone()), report.rows())
+        let stdout = output.process.stdout.clone();
+        let columns = stdout.columns;
+        Self { columns, ..Self::with(display, Box::new(stdout), report.rows()) }
     }
 
     fn with(display: Display, out: Box<dyn Write + Send>, rows: &[ReportRow]) -> Self {
@@ -55,7 +59,7 @@ impl Progress {
         if let Display::Bars(bars) = &display {
             bars.show(&counts);
         }
-        Self { counts, display, out, error: None }
+        Self { counts, display, out, columns: || None, error: None }
     }
 
     /// Whether the display shows the number of jobs.
@@ -94,7 +98,7 @@ impl Progress {
         }
         let text = match self.display {
             Display::Events | Display::Nothing { json: true } => json_line(&report_event(report)),
-            _ => report.to_string().trim_end().to_owned(),
+            _ => report_table(report).text((self.columns)()),
         };
         self.write(&text);
         self.error.map_or(Ok(()), write_failed)
@@ -107,4 +111,22 @@ impl Progress {
             self.error = written.err();
         }
     }
+}
+
+/// The jobs by state and model.
+pub fn report_table(report: &Report) -> Table<5> {
+    let row = |row: &ReportRow| {
+        let note = match row.without_cost {
+            0 => String::new(),
+            count if row.estimated > 0.0 => {
+                format!("{count} of unknown cost, estimated at {:.2} credits", row.estimated)
+            }
+            count => format!("{count} of unknown cost"),
+        };
+        let credits = format!("{:.2}", row.credits);
+        [row.state.to_string(), row.jobs.to_string(), credits, row.operation.clone(), note]
+    };
+    Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))
+        .numbers(&[1, 2])
+        .wrapped(&[3, 4])
 }

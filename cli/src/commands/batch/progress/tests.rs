@@ -10,7 +10,7 @@ use indicatif::{InMemoryTerm, ProgressDrawTarget};
 use serde_json::Value;
 use tokio::time;
 
-use super::{Display, Progress, bars::Bars, events};
+use super::{Display, Progress, bars::Bars, events, report_table};
 use imagekiln::types::Gen2Pro;
 use imagekiln_batch::{Job, JobState, JobStatus, Ledger, Report, ReportRow};
 
@@ -131,7 +131,7 @@ async fn bars_on_a_terminal() {
     progress.finish(&report).unwrap();
     let shown = terminal.contents();
     assert_eq!(shown, "fox-2: moderated: Request Moderated [31m", "the bars are removed");
-    assert_eq!(written.text(), report.to_string());
+    assert_eq!(written.text(), report_table(&report).text(None) + "\n");
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn only_the_report_if_quiet() {
     let (jobs, report) = queued().await;
     let json = format!("{}\n", events::report(&report));
     for (display, text) in [
-        (Display::Nothing { json: false }, report.to_string()),
+        (Display::Nothing { json: false }, report_table(&report).text(None) + "\n"),
         (Display::Nothing { json: true }, json),
     ] {
         let written = Written::default();

@@ -6,7 +6,11 @@ use crate::{
     context::Context,
     failure::Failure,
     jobs::{PlannedJob, Source},
-    text::{sanitize::one_line, words::counted},
+    text::{
+        sanitize::one_line,
+        table::{Table, wrapped},
+        words::counted,
+    },
 };
 use imagekiln::Operation;
 
@@ -38,7 +42,8 @@ impl Plan<'_> {
         price: impl Fn(&Operation) -> Option<f64>,
     ) -> Result<(), Failure> {
         let rows = rows(self.jobs, price);
-        context.output.result(|| for_people(self, &rows), || for_programs(self, &rows))
+        let width = (context.process().stdout.columns)();
+        context.output.result(|| for_people(self, &rows, width), || for_programs(self, &rows))
     }
 }
 
@@ -66,7 +71,7 @@ fn total(rows: &[Row]) -> Option<f64> {
     rows.iter().map(Row::credits).sum()
 }
 
-fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
+fn for_people(plan: &Plan<'_>, rows: &[Row], width: Option<usize>) -> String {
     let Plan { source, jobs, submitted, output } = *plan;
     let credits = |credits: Option<f64>| match credits {
         Some(credits) => format!("{credits} credits"),
@@ -83,26 +88,24 @@ fn for_people(plan: &Plan<'_>, rows: &[Row]) -> String {
             if submitted == 1 { "job was" } else { "jobs were" }
         ));
     }
-    let width = rows.iter().map(|row| row.model.name.len()).max().unwrap_or_default();
-    for row in rows {
-        let (name, price) = (row.model.name, credits(row.credits()));
-        lines.push(format!("  {name:width$}  {}, {price}", counted(row.jobs, "job")));
-    }
+    let models = rows.iter().map(|row| {
+        let jobs = format!("{}, {}", counted(row.jobs, "job"), credits(row.credits()));
+        [row.model.name.to_owned(), jobs]
+    });
+    lines.push(Table::new(models).wrapped(&[0, 1]).indented().text(width));
     if jobs.is_empty() {
         return lines.join("\n").trim_end().to_owned();
     }
-    lines.extend(targets(jobs, output));
-    lines.join("\n")
+    lines.extend(targets(jobs, output, width));
+    wrapped(&lines.join("\n"), width)
 }
 
 /// The targets of the pictures of the first jobs.
-fn targets(jobs: &[PlannedJob], output: &str) -> Vec<String> {
+fn targets(jobs: &[PlannedJob], output: &str, width: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("\npictures are saved to {}:\n", without_secrets(output))];
-    let named = || jobs.iter().take(MOST_NAMED);
-    let width = named().map(|job| one_line(&job.name).chars().count()).max().unwrap_or_default();
-    lines.extend(
-        named().map(|job| format!("  {:width$}  {}", one_line(&job.name), one_line(&job.target))),
-    );
+    let named = jobs.iter().take(MOST_NAMED);
+    let named = named.map(|job| [one_line(&job.name), one_line(&job.target)]);
+    lines.push(Table::new(named).wrapped(&[0, 1]).indented().text(width));
     if let more @ 1.. = jobs.len().saturating_sub(MOST_NAMED) {
         lines.push(format!("  and {more} more"));
     }
