@@ -94,8 +94,9 @@ pub mod webhook;
 
 pub use self::client::{Client, Unfinished};
 pub use self::contract::{
-    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
-    PathParameter, Request, Submit, find_operation, operations,
+    CompleteModel, Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation,
+    OperationKind, PathParameter, Request, Submit, complete_model, find_model, find_operation,
+    models, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 /// The types of requests and responses, made from the contract: one request type for each
@@ -112,6 +113,7 @@ pub use self::settings::{
 };
 pub use self::task::{SubmissionResponse, Task, Update, Updates, WaitOptions};
 pub use self::transport::{middleware, recording};
+pub use self::values::text;
 pub use self::values::{
     Address, AspectRatio, DELIVERY_VALIDITY, Extra, FileKind, ImageInput, IntoField, IntoJson,
     Location, ParseError, REGIONAL_BASE_URL_VARIABLE, Region, Secret, TaskRef, TaskStatus,

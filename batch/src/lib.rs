@@ -3,11 +3,14 @@
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 
 #[cfg(feature = "ledger")]
-#[cfg(feature = "ledger")]
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
+#[cfg(feature = "checks")]
+mod checks;
 mod error;
+#[cfg(feature = "files")]
+pub mod files;
 #[cfg(feature = "ledger")]
 mod filter;
 #[cfg(feature = "__fuzzing")]
@@ -39,6 +42,8 @@ mod time;
 pub use self::batch::{Advanced, Batch, Dispatcher};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
+#[cfg(feature = "checks")]
+pub use self::checks::{MissingInput, count_images};
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "ledger")]
 pub use self::filter::Filter;

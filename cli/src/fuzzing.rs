@@ -8,46 +8,11 @@ use serde_json::Value;
 
 use crate::{
     history,
-    jobs::{self, Defaults, Format},
-    models,
     output::report,
     settings,
     terminal::paint::Paint,
     text::{json, sanitize},
 };
-use imagekiln::Request;
-
-/// A job of a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    /// The line where it begins.
-    pub line: u64,
-    /// Its name.
-    pub name: String,
-    /// The template of its target.
-    pub target: String,
-    /// Its request.
-    pub request: Request,
-}
-
-/// The formats of job files.
-pub const FORMATS: [&str; 3] = Format::NAMES;
-
-/// Reads a job file. The error is what `kiln` prints.
-pub fn jobs(format: &str, bytes: &[u8]) -> Result<Vec<Job>, String> {
-    let (Some(format), Some(model)) = (Format::named(format), models::find("gen-2-pro")) else {
-        return Ok(Vec::new());
-    };
-    let target = jobs::DEFAULT_TARGET.to_owned();
-    let defaults = Defaults { model, settings: Vec::new(), target };
-    let jobs = jobs::read_bytes(format, bytes, &defaults)
-        .map_err(|failure| report::to_people(&failure, Paint::new(false)))?;
-    let job = |job: jobs::PlannedJob| {
-        let jobs::PlannedJob { line, name, target, request, .. } = job;
-        Job { line, name, target, request }
-    };
-    Ok(jobs.into_iter().map(job).collect())
-}
 
 /// Reads `config.toml`. The error is what `kiln` prints.
 pub fn config(text: &str) -> Result<(), String> {

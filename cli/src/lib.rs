@@ -16,8 +16,6 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod history;
-#[cfg(feature = "batch")]
-mod jobs;
 mod making;
 mod models;
 mod output;

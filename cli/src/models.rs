@@ -1,43 +1,14 @@
 //! The models: the operations of the contract that create a task.
 
-use crate::text::words::similar;
-use imagekiln::{Operation, PathParameter, operations};
+use imagekiln::Operation;
+pub use imagekiln::{find_model as find, models};
+
+/// The minimum similarity of names that are listed. This measure and its minimum are those of the
+/// parser of the command line, which suggests commands and flags.
+const LISTED: f64 = 0.7;
 
 /// The default model.
 pub const DEFAULT: &str = "gen-2-pro";
-
-/// The operations that create a task.
-pub fn models() -> impl Iterator<Item = &'static Operation> {
-    operations().iter().filter(|operation| operation.submits)
-}
-
-/// Finds a model by its name, path or id.
-pub fn find(name: &str) -> Option<&'static Operation> {
-    imagekiln::find_operation(name).filter(|operation| operation.submits)
-}
-
-/// A model whose name has a path parameter, and the value of the parameter in a complete name.
-#[derive(Debug, PartialEq)]
-pub struct Filled<'a> {
-    pub model: &'static Operation,
-    pub parameter: &'static PathParameter,
-    pub value: &'a str,
-}
-
-/// Finds the model of a name such as `gen-2-klein-9b-kv-finetuned`, which is that of
-/// `{base_model}-finetuned` with the base model `gen-2-klein-9b-kv`.
-pub fn fill(name: &str) -> Option<Filled<'_>> {
-    let name = name.strip_prefix("/v1/").unwrap_or(name);
-    if find(name).is_some() {
-        return None;
-    }
-    models().find_map(|model| {
-        let [parameter] = model.path_parameters else { return None };
-        let (before, after) = model.name.split_once(&format!("{{{}}}", parameter.name))?;
-        let value = name.strip_prefix(before)?.strip_suffix(after)?;
-        value.starts_with(parameter.prefix?).then_some(Filled { model, parameter, value })
-    })
-}
 
 /// A complete name of a model whose name has a path parameter, for help.
 pub fn example_name(model: &Operation) -> Option<String> {
@@ -68,4 +39,13 @@ pub fn unknown(name: &str) -> (String, Vec<String>) {
     }
     tips.push("`kiln models` lists all models".to_owned());
     (format!("unknown model '{name}'"), tips)
+}
+
+/// The known names that are similar to `name`, the most similar one first.
+fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let rated = known.map(|known| (strsim::jaro(name, known), known));
+    let mut rated: Vec<_> = rated.filter(|(rate, _)| *rate > LISTED).collect();
+    // Of names that are equally similar, the last one is first.
+    rated.sort_by(|(one, _), (two, _)| one.total_cmp(two));
+    rated.into_iter().rev().map(|(_, known)| known).collect()
 }

@@ -1,6 +1,7 @@
 //! The contract at run time: operations, requests, and the validation of requests.
 
 mod images;
+mod model;
 mod operation;
 mod outline;
 mod request;
@@ -10,6 +11,7 @@ mod typed;
 mod validate;
 
 pub(crate) use self::images::{Images, Place, field_of};
+pub use self::model::{CompleteModel, complete_model, find_model, models};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
     PathParameter, find_operation, operations,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::{Location, Region};
 
 /// An operation of the contract.
@@ -274,6 +276,27 @@ impl Operation {
 }
 
 impl FieldKind {
+    /// Returns the value of text from a command line or a table, such as `7`. Text that is not a
+    /// value of this kind becomes a JSON string, which [`Request::validate`] reports.
+    ///
+    /// ```
+    /// use imagekiln::FieldKind;
+    /// assert_eq!(FieldKind::Integer.value_of("7"), 7);
+    /// assert_eq!(FieldKind::Text.value_of("7"), "7");
+    /// ```
+    ///
+    /// [`Request::validate`]: crate::Request::validate
+    pub fn value_of(&self, text: &str) -> Value {
+        let parsed = || serde_json::from_str::<Value>(text).ok();
+        let wanted = match self {
+            Self::Integer | Self::Number => parsed().filter(Value::is_number),
+            Self::Boolean => parsed().filter(Value::is_boolean),
+            Self::Json | Self::Object { .. } => parsed(),
+            _ => None,
+        };
+        wanted.unwrap_or_else(|| text.into())
+    }
+
     /// Returns the type of the items of a list.
     pub(super) fn items(&self) -> Option<&'static Self> {
         match self {
@@ -309,4 +332,32 @@ pub fn find_operation(name: &str) -> Option<&'static Operation> {
     operations()
         .iter()
         .find(|operation| [operation.name, operation.path, operation.id].contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_get_the_type_of_their_field_if_they_parse() {
+        for (kind, text, sent) in [
+            (FieldKind::Integer, "7", json!(7)),
+            (FieldKind::Integer, "-7", json!(-7)),
+            (FieldKind::Integer, "seven", json!("seven")),
+            (FieldKind::Integer, "true", json!("true")),
+            (FieldKind::Number, "1.5", json!(1.5)),
+            (FieldKind::Number, "1e999", json!("1e999")),
+            (FieldKind::Number, "NaN", json!("NaN")),
+            (FieldKind::Boolean, "true", json!(true)),
+            (FieldKind::Boolean, "1", json!("1")),
+            (FieldKind::Text, "7", json!("7")),
+            (FieldKind::Text, "null", json!("null")),
+            (FieldKind::Json, "[1, 2]", json!([1, 2])),
+            (FieldKind::Json, "left", json!("left")),
+        ] {
+            assert_eq!(kind.value_of(text), sent, "{kind:?} {text}");
+        }
+    }
 }

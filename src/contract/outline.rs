@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Address, FileKind, ImageInput,
-    values::{REDACTED, address::is_url, file_kind::HEAD, image_file, is_secret},
+    values::{REDACTED, file_kind::HEAD, image_file, is_secret, text::is_url},
 };
 
 impl Request {

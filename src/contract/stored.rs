@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
-    values::{MAX_NAME, hint, one_line, task_ref::hex},
+    values::{MAX_NAME, hint, one_line, task_ref::hex, text::without_value},
 };
 
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
@@ -150,15 +150,6 @@ impl Request {
             Error::new(ErrorKind::Validation, message)
         })?;
         stored.into_request(operation).map_err(|violations| invalid(operation.name, violations))
-    }
-}
-
-/// The message of an error, without the value that is not what was expected, which may be a secret.
-fn without_value(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    match message.rsplit_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => message,
     }
 }
 

@@ -12,7 +12,7 @@ use url::{Url, form_urlencoded::byte_serialize};
 
 use crate::{
     FieldKind, ImageInput, Request, TaskRef, WebhookSecret,
-    values::{REDACTED, address::is_url, is_secret, one_line},
+    values::{REDACTED, is_secret, one_line, text::is_url},
 };
 
 /// Parts of a signed URL and webhook secrets shorter than this protect nothing, and would occur

@@ -60,13 +60,6 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Whether the text starts like an http or https URL.
-pub(crate) fn is_url(text: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| {
-        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })
-}
-
 /// Returns what is wrong with `text` as an http or https URL.
 pub(crate) fn check_web_url(text: &str) -> Result<(), &'static str> {
     // `Url::parse` silently repairs everything that this check refuses.

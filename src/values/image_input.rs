@@ -13,8 +13,9 @@ use url::Url;
 
 use super::{
     Address, ParseError,
-    address::{check_web_url, is_url},
+    address::check_web_url,
     base64_text::{self, is_data_url},
+    text::is_url,
 };
 
 /// An image in a request: a file, bytes, base64 text, or a URL.

@@ -10,7 +10,7 @@ mod image_input;
 mod json;
 pub(crate) mod task_ref;
 mod task_status;
-mod text;
+pub mod text;
 mod violation;
 pub(crate) mod whole;
 

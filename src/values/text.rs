@@ -1,5 +1,10 @@
-//! Makes untrusted text printable: one line, bounded, without control characters and secrets.
-//! Suggests the name that the caller may have meant.
+//! Text in messages: makes untrusted text printable, and suggests the name that its author may have
+//! meant.
+//!
+//! A name in a file of somebody else, or a message of the service, could manipulate the terminal on
+//! which a program prints it, or hide a part of the line.
+
+use std::fmt::Display;
 
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;
@@ -12,7 +17,13 @@ const SIMILAR: f64 = 0.4;
 
 /// Returns the first `limit` characters of `text`. Replaces control characters and characters that
 /// reorder or hide text with spaces, because they could manipulate a terminal.
-pub(crate) fn one_line(text: &str, limit: usize) -> String {
+///
+/// ```
+/// use imagekiln::text::one_line;
+/// assert_eq!(one_line("red\u{1b}[31m\nfox", 100), "red [31m fox");
+/// assert_eq!(one_line("a red fox", 5), "a red...");
+/// ```
+pub fn one_line(text: &str, limit: usize) -> String {
     let mut shown: String =
         text.chars().take(limit).map(|c| if is_printable(c) { c } else { ' ' }).collect();
     if text.chars().nth(limit).is_some() {
@@ -21,12 +32,37 @@ pub(crate) fn one_line(text: &str, limit: usize) -> String {
     shown
 }
 
-fn is_printable(c: char) -> bool {
+/// Whether the character is safe to print: it is not a control character, and does not reorder or
+/// hide other text.
+pub fn is_printable(c: char) -> bool {
     let reorders_or_hides = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}'
     );
     !c.is_control() && !reorders_or_hides
+}
+
+/// Returns a number with its noun, such as `1 job` or `3 jobs`.
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Whether the text starts like an http or https URL.
+pub fn is_url(text: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| {
+        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
+}
+
+/// Returns the message of an error, without the value that is not what was expected, which may be a
+/// secret.
+pub fn without_value(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => message,
+    }
 }
 
 /// Whether the name suggests that a field is secret, including fields that the contract does not
@@ -40,7 +76,14 @@ pub(crate) fn is_secret(name: &str) -> bool {
 
 /// Suggests the known name that is most similar to `name`. A long name is similar to none, and
 /// comparing it would take long.
-pub(crate) fn hint(name: &str, known: impl Iterator<Item = &'static str>) -> String {
+///
+/// ```
+/// use imagekiln::text::hint;
+/// let known = || ["prompt", "seed"].into_iter();
+/// assert_eq!(hint("promt", known()), "; did you mean `prompt`?");
+/// assert_eq!(hint("width", known()), "");
+/// ```
+pub fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     if name.len() > MAX_NAME {
         return String::new();
     }

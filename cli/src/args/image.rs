@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, fs, io::Read, path::Path};
 
 use crate::{failure::Failure, process::Process};
-use imagekiln::{FileKind, ImageInput};
+use imagekiln::{FileKind, ImageInput, text::is_url};
 
 /// Reads the images of one command, and its prompt; see [`super::prompt`]. Standard input can be
 /// read only once.
@@ -20,7 +20,7 @@ impl<'a> Images<'a> {
     pub fn read(&mut self, given: &OsStr) -> Result<ImageInput, Failure> {
         match given.to_str() {
             Some("-") => self.stdin("an image").map(ImageInput::bytes),
-            Some(text) if is_http_url(text) => Ok(ImageInput::url(text)),
+            Some(text) if is_url(text) => Ok(ImageInput::url(text)),
             _ => from_file(Path::new(given)),
         }
     }
@@ -86,11 +86,5 @@ pub fn looks_like_an_image(text: &str) -> bool {
     let is_one_word = !text.contains(char::is_whitespace);
     let lower = text.to_ascii_lowercase();
     is_image_file(text)
-        || is_one_word && (is_http_url(text) || ENDINGS.iter().any(|end| lower.ends_with(end)))
-}
-
-pub fn is_http_url(text: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| {
-        text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    })
+        || is_one_word && (is_url(text) || ENDINGS.iter().any(|end| lower.ends_with(end)))
 }

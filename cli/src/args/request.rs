@@ -10,7 +10,7 @@ use super::{
     extra::Setting,
     flag,
     image::{self, Images},
-    size, value,
+    size,
 };
 use crate::failure::Failure;
 use imagekiln::{Field, FieldKind, Operation, Request};
@@ -39,7 +39,7 @@ pub fn from_flags(
             },
             FieldKind::List { items, .. } => list(request, field, items, matches, images)?,
             _ => match get::<String>(matches, &id) {
-                Some(text) => request.field(field.name, value::json(&field.kind, text)),
+                Some(text) => request.field(field.name, field.kind.value_of(text)),
                 None => request,
             },
         };
@@ -80,7 +80,7 @@ fn list(
         return Ok(request.images(field.name, images));
     }
     let given = matches.get_many::<String>(&id).into_iter().flatten();
-    let values: Vec<Value> = given.map(|text| value::json(&items.kind, text)).collect();
+    let values: Vec<Value> = given.map(|text| items.kind.value_of(text)).collect();
     Ok(request.field(field.name, values))
 }
 

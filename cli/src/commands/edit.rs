@@ -14,9 +14,8 @@ use crate::{
     context::Context,
     failure::Failure,
     making,
-    text::words::counted,
 };
-use imagekiln::{FieldKind, Operation};
+use imagekiln::{FieldKind, Operation, text::counted};
 
 pub const NAME: &str = "edit";
 

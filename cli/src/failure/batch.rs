@@ -2,9 +2,12 @@
 
 use std::{error::Error as _, mem};
 
-use super::{Failure, exit::Exit};
+use super::{Failure, LineProblem, exit::Exit};
 use imagekiln::TaskRef;
-use imagekiln_batch::{Error, ErrorKind};
+use imagekiln_batch::{Error, ErrorKind, files};
+
+/// The prompts that are not in a file.
+const PROMPTS: &str = "--prompt";
 
 /// The kind of a failure of a ledger that may not have everything that was paid for.
 pub const FOREIGN: &str = "foreign";
@@ -17,6 +20,28 @@ impl From<Error> for Failure {
             failure.exit = Exit::BillingUnknown;
         }
         failure.with_unrecorded(error.tasks().to_vec())
+    }
+}
+
+impl From<files::Error> for Failure {
+    fn from(error: files::Error) -> Self {
+        let name = |file: Option<String>| file.unwrap_or_else(|| PROMPTS.to_owned());
+        match error {
+            files::Error::Invalid { file, problems, count, .. } => {
+                let problems = problems.into_iter().map(|problem| {
+                    let files::Problem { file, line, message, .. } = problem;
+                    LineProblem { file: name(file), line, message }
+                });
+                Self::lines(&name(file), problems.collect(), count)
+            }
+            files::Error::Unreadable { message, source, .. } => Self::file(message, source),
+            files::Error::Empty(file) => Self::usage(format!("{} contains no jobs", name(file))),
+            files::Error::TooMany(_) => {
+                Self::usage(error.to_string()).advise("nothing was sent; pass fewer of them")
+            }
+            _ => Self::usage(error.to_string())
+                .advise("nothing was sent; add --format jsonl, csv or text"),
+        }
     }
 }
 

@@ -21,8 +21,8 @@ pub use self::{
     exit::Exit,
     left::{Left, settle},
 };
-use crate::text::{sanitize::one_line, words::counted};
-use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation};
+use crate::text::sanitize::one_line;
+use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation, text::counted};
 
 /// A problem and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]

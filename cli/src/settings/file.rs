@@ -9,10 +9,8 @@ use super::{
     names::{self, NAMES, Name},
     profile,
 };
-use crate::{
-    failure::Failure,
-    text::{sanitize::one_line, words::hint},
-};
+use crate::{failure::Failure, text::sanitize::one_line};
+use imagekiln::text::hint;
 
 /// The table that contains the profiles.
 const PROFILES: &str = "profile";

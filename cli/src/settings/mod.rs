@@ -30,9 +30,9 @@ use crate::{
     files::directory::{self, CONFIG_DIR_VARIABLE},
     models,
     process::Process,
-    text::{parse, words::hint},
+    text::parse,
 };
-use imagekiln::Operation;
+use imagekiln::{Operation, text::hint};
 
 const CONFIG_FILE: &str = "config.toml";
 

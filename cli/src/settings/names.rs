@@ -1,11 +1,9 @@
 //! The settings of `config.toml`, with the flags and the variables that precede them.
 
-use crate::{
-    models,
-    text::{parse, words::hint},
-};
+use crate::{models, text::parse};
 use imagekiln::{
     BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
+    text::hint,
 };
 
 /// A setting.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::sanitize::is_unsafe;
+use imagekiln::text::is_printable;
 
 /// Adds members to an object. Members that it has are replaced.
 pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> Value {
@@ -14,23 +14,13 @@ pub fn with<const N: usize>(mut object: Value, members: [(&str, Value); N]) -> V
     object
 }
 
-/// The message of an error, without the unexpected value, which may be a secret. The SDK does the
-/// same with its requests.
-pub fn without_value(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    match message.rsplit_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => message,
-    }
-}
-
 /// Complete JSON on one line, with the characters escaped that
 /// [`one_line`](super::sanitize::one_line) replaces.
 pub fn json_line(value: &Value) -> String {
     let json = value.to_string();
     let mut line = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_unsafe(c) {
+        if !is_printable(c) {
             // Such characters occur only in strings, and their code points have four hex digits.
             // Writing to a `String` does not fail.
             let _ = write!(line, "\\u{:04x}", u32::from(c));
@@ -51,7 +41,7 @@ mod tests {
     fn escaped_json_parses_to_the_same_value() {
         let value = json!({ "a\u{9b}31m": "\u{1b}\n\u{7f}\u{202e}\u{feff}é🦊\\u0041" });
         let line = json_line(&value);
-        assert!(!line.chars().any(is_unsafe), "{line}");
+        assert!(line.chars().all(is_printable), "{line}");
         assert!(line.contains("é🦊"), "{line}");
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
     }

@@ -1,7 +1,6 @@
-//! Text: made safe to print, arranged in tables, read as values, and compared with known names.
+//! Text: made safe to print, arranged in tables, and read as values.
 
 pub mod json;
 pub mod parse;
 pub mod sanitize;
 pub mod table;
-pub mod words;

@@ -1,20 +1,19 @@
 //! Makes untrusted text safe to print: it can't move the cursor, and can't hide or reorder anything
 //! on its line.
 
+use imagekiln::text::{self, is_printable};
+
 /// The maximum length of a printed name or id, in characters.
 const LONGEST: usize = 100;
 
 /// The first 100 characters of a text, without control characters.
 pub fn one_line(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => printable(&text[..end]) + "...",
-        None => printable(text),
-    }
+    text::one_line(text, LONGEST)
 }
 
 /// The whole text, without control characters.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect()
+    text.chars().map(|c| if is_printable(c) { c } else { ' ' }).collect()
 }
 
 /// The whole text, without control characters other than the ends of its lines.
@@ -32,25 +31,9 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Control characters, and characters that are invisible or change the direction of text.
-pub fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_is_bounded_and_has_no_control_characters() {
-        assert_eq!(one_line("a\u{1b}[31m\nb\u{202e}c"), "a [31m b c");
-        assert_eq!(one_line(&"x".repeat(100)), "x".repeat(100));
-        assert_eq!(one_line(&"\u{1f98a}".repeat(101)), format!("{}...", "\u{1f98a}".repeat(100)));
-    }
 
     #[test]
     fn lines_stay_lines() {

@@ -6,7 +6,7 @@ use crate::{
     commands::{HELP, VERSION, run, task::submit},
     models,
 };
-use imagekiln::FieldKind;
+use imagekiln::{CompleteModel, FieldKind, complete_model};
 
 /// The arguments before `--`; everything after it is positional.
 fn flags(arguments: &[OsString]) -> &[OsString] {
@@ -79,9 +79,9 @@ pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
             _ if is_value || named == Some(at) => (String::new(), text),
             _ => (String::new(), ""),
         };
-        match models::fill(name) {
+        match complete_model(name) {
             None => filled.push(word.clone()),
-            Some(models::Filled { model, parameter, value }) => {
+            Some(CompleteModel { model, parameter, value, .. }) => {
                 filled.push(format!("{head}{}", model.name).into());
                 filled.push(format!("--{}={value}", parameter.name.replace('_', "-")).into());
             }

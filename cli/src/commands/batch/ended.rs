@@ -9,8 +9,9 @@ use super::{place, progress::job_event, select};
 use crate::{
     context::Context,
     failure::Failure,
-    text::{parse::duration, sanitize::one_line, words::counted},
+    text::{parse::duration, sanitize::one_line},
 };
+use imagekiln::text::counted;
 use imagekiln_batch::Ledger;
 
 pub const RETRY: &str = "retry";

@@ -7,8 +7,9 @@ use super::{place, select};
 use crate::{
     context::Context,
     failure::Failure,
-    text::{json, parse::credits, sanitize::one_line, table::wrapped, words::counted},
+    text::{json, parse::credits, sanitize::one_line, table::wrapped},
 };
+use imagekiln::text::counted;
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
 pub const NAMES: [&str; 6] = [PAUSE, RESUME, BUDGET, CAP, RATE, LIMITS];

@@ -4,11 +4,8 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::json;
 
 use super::{place, select};
-use crate::{
-    context::Context,
-    failure::Failure,
-    text::{sanitize::one_line, words::counted},
-};
+use crate::{context::Context, failure::Failure, text::sanitize::one_line};
+use imagekiln::text::counted;
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 pub const NAMES: [&str; 2] = [CANCEL, PRIORITY];

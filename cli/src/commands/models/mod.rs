@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 
 use super::tools;
 use crate::{args::completers, context::Context, failure::Failure, models, text::table::Table};
-use imagekiln::Operation;
+use imagekiln::{Operation, complete_model};
 
 pub const NAME: &str = "models";
 
@@ -65,7 +65,7 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 fn find(name: &str) -> Result<&'static Operation, Failure> {
-    models::find(name).or_else(|| models::fill(name).map(|filled| filled.model)).ok_or_else(|| {
+    models::find(name).or_else(|| complete_model(name).map(|found| found.model)).ok_or_else(|| {
         let (message, tips) = models::unknown(name);
         Failure::usage(message).advise(tips.join("; "))
     })

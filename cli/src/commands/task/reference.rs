@@ -7,9 +7,8 @@ use crate::{
     failure::{Failure, settle},
     history::{self, Entry, History, find},
     service::session::Session,
-    text::json,
 };
-use imagekiln::{Region, Task, TaskRef};
+use imagekiln::{Region, Task, TaskRef, text::without_value};
 
 const WHAT_TO_PASS: &str = "pass @ and a number of `kiln history`, the task's id, a file with the \
                             output of `kiln task submit`, or `-` for standard input";
@@ -116,7 +115,7 @@ fn read(context: &Context, entries: &[Entry], given: &str) -> Result<Named, Fail
         // A file or a pipe may also contain a bare id.
         Err(_) if is_bare_id(text) => by_id(entries, text),
         Err(error) => {
-            let problem = format!("could not parse the task: {}", json::without_value(&error));
+            let problem = format!("could not parse the task: {}", without_value(&error));
             Err(Failure::usage(problem).advise(WHAT_TO_PASS))
         }
     }

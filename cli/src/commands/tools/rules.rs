@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, making::checks};
+use crate::failure::Failure;
 use imagekiln::Request;
+use imagekiln_batch::count_images;
 
 /// The fields that a tool needs, and the error if they are missing.
 pub struct Need {
@@ -53,7 +54,7 @@ pub struct Modes {
 impl Modes {
     /// Sets the mode unless it is given. Refuses the mode that does not fit the images.
     pub fn set(&self, request: Request) -> Result<Request, Failure> {
-        let has_images = request.outline().values().map(checks::images).sum::<usize>() > 0;
+        let has_images = count_images(&request) > 0;
         let (fitting, other) = if has_images {
             (self.with_images, self.without)
         } else {

@@ -2,6 +2,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
+    io::BufReader,
     path::PathBuf,
 };
 
@@ -12,22 +14,28 @@ use clap::{
 use serde_json::Value;
 
 use crate::{
-    args::{extra, flag, model, value},
+    args::{extra, flag, model},
     commands::chosen_model::{chosen, default_model, model_names},
     context::Context,
     failure::Failure,
-    jobs::{Cell, DEFAULT_TARGET, Defaults, Format, Matrix, Part, Setting, Source},
     models,
+    process::Input,
     text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation};
-use imagekiln_batch::Template;
+use imagekiln_batch::{
+    Template,
+    files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, Matrix},
+};
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
 const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
 
 const SEED: &str = "seed";
+
+/// The name of standard input in messages.
+const STDIN: &str = "stdin";
 
 /// Adds the arguments to a command, with the flags of the chosen model and `options`.
 pub fn of_model(command: Command, chosen: &'static Operation, options: &[Arg]) -> Command {
@@ -114,7 +122,12 @@ pub fn source(matches: &ArgMatches) -> Result<Option<Source>, Failure> {
             ));
         }
         let format = matches.get_one::<String>("format").and_then(|name| Format::named(name));
-        return Source::of(jobs, format).map(Some);
+        return match format {
+            _ if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
+            Some(format) => Ok(Some(Source::Stdin(format))),
+            None => Err(Failure::usage("the format of standard input is not known")
+                .advise("nothing was sent; add --format jsonl, csv or text")),
+        };
     }
     let prompt_file = matches.get_one::<PathBuf>("prompt-file").cloned();
     let prompts = texts("prompt");
@@ -122,6 +135,39 @@ pub fn source(matches: &ArgMatches) -> Result<Option<Source>, Failure> {
         return Ok(None);
     }
     Ok(Some(Source::Matrix(Matrix { prompts, prompt_file, seeds, models })))
+}
+
+/// Where the jobs come from.
+pub enum Source {
+    File { path: PathBuf, format: Option<Format> },
+    Stdin(Format),
+    Matrix(Matrix),
+}
+
+impl Source {
+    /// Reads the jobs, before any of them is submitted.
+    pub fn read(&self, stdin: &Input, defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
+        Ok(match self {
+            Self::File { path, format } => files::read(path, *format, defaults)?,
+            Self::Stdin(format) => {
+                files::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
+            }
+            Self::Matrix(matrix) => matrix.jobs(defaults)?,
+        })
+    }
+}
+
+/// As in `jobs.jsonl:17`.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, .. } | Self::Matrix(Matrix { prompt_file: Some(path), .. }) => {
+                path.display().fmt(f)
+            }
+            Self::Stdin(_) => f.write_str(STDIN),
+            Self::Matrix(_) => f.write_str("--prompt"),
+        }
+    }
 }
 
 /// Whether arguments are given that only apply to new jobs.
@@ -142,65 +188,63 @@ pub fn defaults(
     source: &Source,
 ) -> Result<Defaults, Failure> {
     let model = chosen(matches, default_model(context)?)?;
-    let mut settings = Vec::new();
-    for parameter in model.path_parameters {
-        let text = matches.get_one::<String>(&flag::parameter_id(parameter.name));
-        settings.extend(text.map(|text| listed(parameter.name, text)));
-    }
-    let fields = model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name));
-    for field in fields {
-        settings.extend(flag(matches, field)?);
-    }
-    if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
-        (source, matches.get_one::<Vec<i64>>(SEED).map(Vec::as_slice))
-    {
-        settings.push(Setting::listed(SEED, Cell::Json(Value::from(*seed))));
-    }
-    for (id, part) in [("extra", Part::Extra), ("extra-image", Part::ExtraImage)] {
-        for extra::Setting { name, value } in
-            matches.get_many::<extra::Setting>(id).into_iter().flatten()
-        {
-            let value = Cell::Text(text(name, value)?.to_owned());
-            settings.push(Setting { part, name: name.clone(), value });
-        }
-    }
     let target = matches.get_one::<String>("names").map_or(DEFAULT_TARGET, String::as_str);
     Template::parse(target).map_err(|error| {
         Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
     })?;
-    Ok(Defaults { model, settings, target: target.to_owned() })
+    let priority = matches.get_one::<i64>("priority").copied().unwrap_or_default();
+    let mut defaults = Defaults::new(model).target(target).priority(priority);
+    if let Some(group) = matches.get_one::<String>("group") {
+        defaults = defaults.group(group);
+    }
+    for parameter in model.path_parameters {
+        if let Some(text) = matches.get_one::<String>(&flag::parameter_id(parameter.name)) {
+            defaults = defaults.field_text(parameter.name, text);
+        }
+    }
+    for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
+        defaults = with_flag(defaults, matches, field)?;
+    }
+    // The seeds of a matrix are combined with its prompts.
+    if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
+        (source, matches.get_one::<Vec<i64>>(SEED).map(Vec::as_slice))
+    {
+        defaults = defaults.field(SEED, *seed);
+    }
+    for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
+        let settings = matches.get_many::<extra::Setting>(id).into_iter().flatten();
+        for extra::Setting { name, value } in settings {
+            defaults = defaults.field_text(&format!("{part}.{name}"), text(name, value)?);
+        }
+    }
+    Ok(defaults)
 }
 
-/// The setting of a field's flag, if it is given.
-fn flag(matches: &ArgMatches, field: &Field) -> Result<Option<Setting>, Failure> {
-    let id = flag::field_id(field.name);
+/// Sets a field from its flag, if that is given.
+fn with_flag(defaults: Defaults, matches: &ArgMatches, field: &Field) -> Result<Defaults, Failure> {
+    let (name, id) = (field.name, flag::field_id(field.name));
     if !matches.try_contains_id(&id).unwrap_or_default() {
-        return Ok(None);
+        return Ok(defaults);
     }
-    let value = match &field.kind {
+    Ok(match &field.kind {
         FieldKind::Image { .. } => match matches.get_one::<OsString>(&id) {
-            Some(image) => Cell::Text(text(field.name, image)?.to_owned()),
-            None => return Ok(None),
+            Some(image) => defaults.field_text(name, text(name, image)?),
+            None => defaults,
         },
         FieldKind::List { items, .. } if matches!(items.kind, FieldKind::Image { .. }) => {
             let images = matches.get_many::<OsString>(&id).into_iter().flatten();
-            let images = images.map(|image| Ok(Value::from(text(field.name, image)?)));
-            Cell::Json(images.collect::<Result<_, Failure>>()?)
+            let images = images.map(|image| Ok(Value::from(text(name, image)?)));
+            defaults.field(name, images.collect::<Result<Value, Failure>>()?)
         }
         FieldKind::List { items, .. } => {
             let values = matches.get_many::<String>(&id).into_iter().flatten();
-            Cell::Json(values.map(|text| value::json(&items.kind, text)).collect())
+            defaults.field(name, values.map(|text| items.kind.value_of(text)).collect::<Value>())
         }
         _ => match matches.get_one::<String>(&id) {
-            Some(text) => Cell::Text(text.clone()),
-            None => return Ok(None),
+            Some(text) => defaults.field_text(name, text),
+            None => defaults,
         },
-    };
-    Ok(Some(Setting::listed(field.name, value)))
-}
-
-fn listed(name: &str, text: &str) -> Setting {
-    Setting::listed(name, Cell::Text(text.to_owned()))
+    })
 }
 
 /// A ledger stores paths as text.

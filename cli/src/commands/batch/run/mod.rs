@@ -22,13 +22,12 @@ use crate::{
     args::{model, options},
     context::Context,
     failure::Failure,
-    jobs::{self, PlannedJob},
     process::{Process, interrupt::Interrupts},
     service::session,
     text::parse::{credits, duration},
 };
 use imagekiln::Operation;
-use imagekiln_batch::{Batch, Job, JobState, Ledger};
+use imagekiln_batch::{Batch, JobState, Ledger, files::FileJob};
 
 pub const NAME: &str = "run";
 
@@ -88,11 +87,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let Some(source) = arguments::source(matches)? else {
         return continue_ledger(context, matches, output, place).await;
     };
-    let jobs = jobs::read(
-        &context.process().stdin,
-        &source,
-        &arguments::defaults(context, matches, &source)?,
-    )?;
+    let defaults = arguments::defaults(context, matches, &source)?;
+    let jobs = source.read(&context.process().stdin, &defaults)?;
     if matches.get_flag("dry-run") {
         let known = Known::read(context.process(), place.as_ref()).await?;
         let price = |model: &Operation| {
@@ -127,7 +123,7 @@ async fn run(
     matches: &ArgMatches,
     output: &str,
     place: Option<Place>,
-    jobs: Vec<PlannedJob>,
+    jobs: Vec<FileJob>,
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
     check_features(output)?;
@@ -139,7 +135,7 @@ async fn run(
     let metrics = metrics::listen(context, matches).await?;
     let ledger = open(context, &place, matches, output).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
-    ledger.add(jobs.into_iter().map(|job| new_job(job, matches))).await?;
+    ledger.add(jobs.into_iter().map(Into::into)).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
         batch = webhooks.serve(batch);
@@ -154,20 +150,6 @@ async fn run(
         .stop_when(async move { signal.first().await });
     let resume = Resume { context, matches, output, place: &place };
     outcome::check(drive(batch, &interrupts, &resume).await?, &resume)
-}
-
-/// The options are the defaults of jobs that do not set a group or a priority.
-fn new_job(planned: PlannedJob, matches: &ArgMatches) -> Job {
-    let PlannedJob { name, target, request, group, priority, metadata, .. } = planned;
-    let priority = priority.or_else(|| matches.get_one::<i64>("priority").copied());
-    let mut job = Job::new(name, target, request).priority(priority.unwrap_or_default());
-    if let Some(group) = group.or_else(|| matches.get_one::<String>("group").cloned()) {
-        job = job.group(group);
-    }
-    if let Some(metadata) = metadata {
-        job = job.metadata(metadata);
-    }
-    job
 }
 
 /// Checks that this program can save to the output, before the ledger is created.

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::arguments::Source;
 use crate::{
     context::Context,
     failure::Failure,
-    jobs::{PlannedJob, Source},
     text::{
         sanitize::one_line,
         table::{Table, wrapped},
-        words::counted,
     },
 };
-use imagekiln::Operation;
+use imagekiln::{Operation, text::counted};
+use imagekiln_batch::files::FileJob;
 
 /// The number of jobs that the plan names.
 const MOST_NAMED: usize = 5;
@@ -28,7 +28,7 @@ struct Row {
 /// The jobs that a run would submit.
 pub struct Plan<'a> {
     pub source: &'a Source,
-    pub jobs: &'a [PlannedJob],
+    pub jobs: &'a [FileJob],
     /// The number of other jobs of the source, which were submitted before.
     pub submitted: usize,
     pub output: &'a str,
@@ -48,7 +48,7 @@ impl Plan<'_> {
 }
 
 /// The models in the order of their first jobs.
-fn rows(jobs: &[PlannedJob], price: impl Fn(&Operation) -> Option<f64>) -> Vec<Row> {
+fn rows(jobs: &[FileJob], price: impl Fn(&Operation) -> Option<f64>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for job in jobs {
         let model = job.request.operation();
@@ -101,7 +101,7 @@ fn for_people(plan: &Plan<'_>, rows: &[Row], width: Option<usize>) -> String {
 }
 
 /// The targets of the pictures of the first jobs.
-fn targets(jobs: &[PlannedJob], output: &str, width: Option<usize>) -> Vec<String> {
+fn targets(jobs: &[FileJob], output: &str, width: Option<usize>) -> Vec<String> {
     let mut lines = vec![format!("\npictures are saved to {}:\n", without_secrets(output))];
     let named = jobs.iter().take(MOST_NAMED);
     let named = named.map(|job| [one_line(&job.name), one_line(&job.target)]);
@@ -116,7 +116,7 @@ fn for_programs(plan: &Plan<'_>, rows: &[Row]) -> Value {
     let Plan { jobs, submitted, output, .. } = *plan;
     let model =
         |row: &Row| json!({ "model": row.model.name, "jobs": row.jobs, "credits": row.credits() });
-    let job = |job: &PlannedJob| {
+    let job = |job: &FileJob| {
         json!({
             "line": job.line,
             "name": job.name,

@@ -50,14 +50,14 @@ fn groups_priorities_and_metadata() {
         ),
     );
     let [first, second] = &jobs[..] else { panic!("{jobs:?}") };
-    assert_eq!((first.group.as_deref(), first.priority), (Some("anna"), Some(-3)));
+    assert_eq!((first.group.as_deref(), first.priority), (Some("anna"), -3));
     assert_eq!(first.metadata, Some(serde_json::json!({ "a": [1] })));
-    assert_eq!((&second.group, second.priority, &second.metadata), (&None, None, &None));
+    assert_eq!((&second.group, second.priority, &second.metadata), (&None, 0, &None));
     // The name comes from the request alone, so the second job needs a number.
     assert_eq!(second.name, format!("{}-2", first.name));
     let jobs = Bench::new().jobs("a.csv", "prompt,group,priority\na,anna,7\nb,,\n");
-    assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), Some(7)));
-    assert_eq!((&jobs[1].group, jobs[1].priority), (&None, None));
+    assert_eq!((jobs[0].group.as_deref(), jobs[0].priority), (Some("anna"), 7));
+    assert_eq!((&jobs[1].group, jobs[1].priority), (&None, 0));
     let problems = Bench::new().problems(
         "a.jsonl",
         concat!(
@@ -91,12 +91,11 @@ fn a_file_without_jobs() {
     for (name, content) in
         [("a.jsonl", ""), ("a.txt", "\u{feff}\n\n"), ("a.csv", ""), ("a.csv", "prompt\n\n")]
     {
-        let failure = bench.read(name, content).unwrap_err();
-        assert!(failure.message.ends_with(&format!("{name} contains no jobs")), "{failure:?}");
+        let error = bench.read(name, content).unwrap_err();
+        assert!(error.to_string().ends_with(&format!("{name} contains no jobs")), "{error}");
     }
-    let missing = Source::of(bench.folder.path().join("b.txt").as_os_str(), None).unwrap();
-    let failure = read_source(&missing, &bench.defaults).unwrap_err();
-    assert!(failure.message.starts_with("could not open"), "{failure:?}");
+    let error = read(&bench.folder.path().join("b.txt"), None, &bench.defaults).unwrap_err();
+    assert!(error.to_string().starts_with("could not open"), "{error}");
 }
 
 #[test]
@@ -236,9 +235,10 @@ fn invalid_utf8_is_reported_by_line() {
 
 #[test]
 fn the_number_of_printed_problems_is_bounded() {
-    let failure = Bench::new().read("a.jsonl", "{}\n".repeat(27)).unwrap_err();
-    assert_eq!((failure.problems.len(), failure.more_problems), (20, 7));
-    assert!(failure.message.ends_with("a.jsonl has 27 problems"), "{failure:?}");
+    let error = Bench::new().read("a.jsonl", "{}\n".repeat(27)).unwrap_err();
+    let Error::Invalid { problems, count, .. } = &error else { panic!("{error}") };
+    assert_eq!((problems.len(), *count), (20, 27));
+    assert!(error.to_string().contains("a.jsonl has 27 problems\n"), "{error}");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn control_characters_of_a_file_are_not_printed() {
 }
 
 #[test]
-fn the_command_line_sets_what_a_line_leaves_out() {
+fn defaults_set_what_a_line_leaves_out() {
     let bench = Bench::new().with("width", "128").with("output_format", "png");
     let jobs = bench.jobs("a.jsonl", "{\"prompt\":\"a\"}\n{\"prompt\":\"a\",\"width\":256}\n");
     assert_eq!(
@@ -267,7 +267,7 @@ fn the_command_line_sets_what_a_line_leaves_out() {
     let bench = Bench::new().with("guidance", "5");
     assert_eq!(
         bench.problems("a.txt", "a"),
-        ["a.txt:1: `guidance` is not a field of gen-2-pro (set on the command line)"]
+        ["a.txt:1: `guidance` is not a field of gen-2-pro (set for all jobs)"]
     );
 }
 

@@ -5,6 +5,7 @@ use std::{
     io::{self, BufRead},
 };
 
+use imagekiln::text::without_value;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -15,10 +16,10 @@ use super::{
     draft::{Cell, Draft},
     lines::Lines,
     planner::Planner,
+    shown,
 };
-use crate::text::{json, sanitize::one_line};
 
-pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
+pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     let mut lines = Lines::new(input);
     while let Some(line) = lines.next()? {
         let text = match line.text {
@@ -47,13 +48,13 @@ pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
 
 /// The parser sees only one line, so its line number would mislead.
 fn malformed(error: &serde_json::Error) -> String {
-    let text = json::without_value(error);
+    let text = without_value(error);
     let place = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&place) {
         Some(what) => {
-            format!("is not a JSON object: {}, at column {}", one_line(what), error.column())
+            format!("is not a JSON object: {}, at column {}", shown(what), error.column())
         }
-        None => format!("is not a JSON object: {}", one_line(&text)),
+        None => format!("is not a JSON object: {}", shown(&text)),
     }
 }
 

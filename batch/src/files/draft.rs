@@ -1,14 +1,12 @@
 //! A job as its line describes it.
 
+use imagekiln::{complete_model, models, text::hint};
 use serde_json::Value;
 
-use crate::{
-    models,
-    text::{sanitize::one_line, words::hint},
-};
+use super::shown;
 
 /// The members of a job that are not fields of its model.
-pub const OWN: [&str; 8] =
+pub(super) const OWN: [&str; 8] =
     ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
 
 const PRIORITY: &str = "priority";
@@ -18,28 +16,28 @@ const EXTRA_IMAGES: &str = "extra_images";
 
 /// A job before its model is looked up and its fields are converted.
 #[derive(Default)]
-pub struct Draft {
-    pub line: u64,
-    pub model: Option<String>,
-    pub name: Option<String>,
-    pub target: Option<String>,
-    pub group: Option<String>,
-    pub priority: Option<i64>,
-    pub metadata: Option<Value>,
-    pub settings: Vec<Setting>,
+pub(super) struct Draft {
+    pub(super) line: u64,
+    pub(super) model: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) target: Option<String>,
+    pub(super) group: Option<String>,
+    pub(super) priority: Option<i64>,
+    pub(super) metadata: Option<Value>,
+    pub(super) settings: Vec<Setting>,
 }
 
 /// A field and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    pub part: Part,
-    pub name: String,
-    pub value: Cell,
+pub(super) struct Setting {
+    pub(super) part: Part,
+    pub(super) name: String,
+    pub(super) value: Cell,
 }
 
 /// The kind of fields that a setting can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     /// Fields and path parameters that the contract lists.
     Listed,
     /// Fields that the contract does not list.
@@ -50,20 +48,15 @@ pub enum Part {
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub(super) enum Cell {
     Json(Value),
     /// Text without a type. The contract's type of the field decides how it is read.
     Text(String),
 }
 
 impl Setting {
-    /// A field that the contract lists.
-    pub fn listed(name: &str, value: Cell) -> Self {
-        Self { part: Part::Listed, name: name.to_owned(), value }
-    }
-
     /// Reads the key of a field: `width`, `extra.width` or `extra_images.person`.
-    fn new(key: &str, value: Cell) -> Self {
+    pub(super) fn new(key: &str, value: Cell) -> Self {
         let (part, name) = match key.split_once('.') {
             Some((EXTRA, name)) => (Part::Extra, name),
             Some((EXTRA_IMAGES, name)) => (Part::ExtraImage, name),
@@ -74,24 +67,25 @@ impl Setting {
 }
 
 impl Draft {
-    pub fn new(line: u64) -> Self {
+    pub(super) fn new(line: u64) -> Self {
         Self { line, ..Self::default() }
     }
 
     /// Replaces a name such as `gen-2-klein-9b-kv-finetuned` by the model and its path parameter.
-    pub fn fill_model(&mut self) {
+    pub(super) fn fill_model(&mut self) {
         let Some(name) = self.model.take() else { return };
-        self.model = Some(match models::fill(&name) {
+        self.model = Some(match complete_model(&name) {
             None => name,
-            Some(models::Filled { model, parameter, value }) => {
-                self.settings.push(Setting::listed(parameter.name, Cell::Text(value.to_owned())));
-                model.name.to_owned()
+            Some(found) => {
+                let value = Cell::Text(found.value.to_owned());
+                self.settings.push(Setting::new(found.parameter.name, value));
+                found.model.name.to_owned()
             }
         });
     }
 
     /// Sets a member of the job, or a field.
-    pub fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
+    pub(super) fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
         let slot = match key {
             "model" => &mut self.model,
             "name" => &mut self.name,
@@ -145,16 +139,16 @@ fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> 
 }
 
 /// Returns an error for a key that no model has.
-pub fn check_key(key: &str) -> Result<(), String> {
-    let fields = || models::models().flat_map(|model| model.fields).map(|field| field.name);
+pub(super) fn check_key(key: &str) -> Result<(), String> {
+    let fields = || models().flat_map(|model| model.fields).map(|field| field.name);
     let parameters =
-        || models::models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
+        || models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
     let known = || fields().chain(parameters()).chain(OWN);
     let is_extra = Setting::new(key, Cell::Json(Value::Null)).part != Part::Listed;
     if is_extra || known().any(|name| name == key) {
         Ok(())
     } else {
-        let (shown, hint) = (one_line(key), hint(key, known()));
+        let (shown, hint) = (shown(key), hint(key, known()));
         Err(format!("`{shown}` is not a field of any model{hint}"))
     }
 }
@@ -165,7 +159,7 @@ mod tests {
 
     #[test]
     fn no_field_has_the_name_of_a_member_of_jobs() {
-        for model in models::models() {
+        for model in models() {
             let parameters = model.path_parameters.iter().map(|parameter| parameter.name);
             for name in model.fields.iter().map(|field| field.name).chain(parameters) {
                 assert!(!OWN.contains(&name) && !name.contains('.'), "{model}: {name}");

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value};
 
-use super::{
-    super::{PlannedJob, read_bytes},
-    *,
-};
-use crate::models;
+use super::*;
+
+fn read_bytes(format: Format, bytes: &[u8], defaults: &Defaults) -> Result<Vec<FileJob>, Error> {
+    read_from(bytes, "stdin", format, defaults)
+}
 
 const COLUMNS: [&str; 6] = ["prompt", "seed", "width", "disable_pup", "name", "model"];
 
@@ -48,7 +48,7 @@ fn as_jsonl(jobs: &[Map<String, Value>]) -> String {
 }
 
 fn as_csv(jobs: &[Map<String, Value>]) -> Vec<u8> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
+    let mut csv = ::csv::Writer::from_writer(Vec::new());
     csv.write_record(COLUMNS).unwrap();
     for job in jobs {
         let cell = |name| match job.get(name) {
@@ -62,8 +62,9 @@ fn as_csv(jobs: &[Map<String, Value>]) -> Vec<u8> {
 }
 
 /// The problems without the lines, which differ between the formats.
-fn messages(failure: &Failure) -> Vec<String> {
-    let messages = failure.problems.iter().map(|problem| problem.message.as_str());
+fn messages(error: &Error) -> Vec<String> {
+    let Error::Invalid { problems, .. } = error else { panic!("{error}") };
+    let messages = problems.iter().map(|problem| problem.message.as_str());
     messages.map(|text| text.split(" is the name").next().unwrap_or(text).to_owned()).collect()
 }
 
@@ -75,8 +76,8 @@ proptest! {
         let csv = read_bytes(Format::Csv, &as_csv(&jobs), &defaults);
         match (json, csv) {
             (Ok(json), Ok(csv)) => {
-                let without_line = |jobs: Vec<PlannedJob>| -> Vec<PlannedJob> {
-                    jobs.into_iter().map(|job| PlannedJob { line: 0, ..job }).collect()
+                let without_line = |jobs: Vec<FileJob>| -> Vec<FileJob> {
+                    jobs.into_iter().map(|job| FileJob { line: 0, ..job }).collect()
                 };
                 prop_assert_eq!(without_line(json), without_line(csv));
             }
@@ -101,7 +102,7 @@ proptest! {
         prop_assert_eq!(super::lines(&jobs), lines);
         let read = jobs.iter().map(|job| job.request.clone());
         let written = prompts.iter().map(|prompt| {
-            imagekiln::Request::new(models::find("gen-2-pro").unwrap()).field("prompt", prompt)
+            Request::new(find_model("gen-2-pro").unwrap()).field("prompt", prompt)
         });
         prop_assert_eq!(read.collect::<Vec<_>>(), written.collect::<Vec<_>>());
     }

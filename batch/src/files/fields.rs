@@ -1,25 +1,24 @@
 //! Converts the values of job files by the contract's types of their fields. All formats share
 //! this.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
+use imagekiln::{
+    Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE,
+    text::{hint, is_url},
+};
 use serde_json::Value;
 
 use super::{
     draft::{Cell, OWN, Part, Setting},
-    image::image,
+    shown,
 };
-use crate::{
-    args::{prompt::PROMPT, value},
-    text::{sanitize::one_line, words::hint},
-};
-use imagekiln::{Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
 /// The field that a ledger does not store.
 const SECRET: &str = "webhook_secret";
 
 /// A value that a request can be given.
-pub enum Converted {
+pub(super) enum Converted {
     Json(Value),
     Image(ImageInput),
     Images(Vec<ImageInput>),
@@ -27,13 +26,13 @@ pub enum Converted {
 }
 
 /// Converts the value of a setting, or returns an error message. Limits are not checked here.
-pub fn convert(
+pub(super) fn convert(
     operation: &'static Operation,
     setting: &Setting,
     folder: &Path,
 ) -> Result<Converted, String> {
     let Setting { part, name, value } = setting;
-    let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
+    let prefixed = |problem: String| format!("{}: {problem}", shown(name));
     if name == SECRET {
         let problem = "is a secret, which jobs cannot contain";
         return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));
@@ -55,7 +54,7 @@ pub fn convert(
             match operation.field(name) {
                 Some(field) => listed(field, value, folder).map_err(prefixed),
                 // As in `kiln generate`: every model may have a prompt.
-                None if name == PROMPT && !operation.all_fields_shown => text_of(value)
+                None if name == "prompt" && !operation.all_fields_shown => text_of(value)
                     .map(|text| Converted::Json(text.into()))
                     .ok_or_else(|| prefixed("must be text".to_owned())),
                 None => Err(unknown(operation, name)),
@@ -65,7 +64,7 @@ pub fn convert(
 }
 
 impl Converted {
-    pub fn set(self, request: Request, name: &str) -> Request {
+    pub(super) fn set(self, request: Request, name: &str) -> Request {
         match self {
             Self::Json(value) => request.field(name, value),
             Self::Image(image) => request.image(name, image),
@@ -97,9 +96,9 @@ fn listed(field: &Field, value: &Cell, folder: &Path) -> Result<Converted, Strin
 fn json_of(kind: &FieldKind, value: &Cell) -> Value {
     match (kind, value) {
         (_, Cell::Json(value)) => value.clone(),
-        (FieldKind::Boolean, Cell::Text(text)) => value::json(kind, &text.to_ascii_lowercase()),
-        (FieldKind::List { .. }, Cell::Text(text)) => value::json(&FieldKind::Json, text),
-        (_, Cell::Text(text)) => value::json(kind, text),
+        (FieldKind::Boolean, Cell::Text(text)) => kind.value_of(&text.to_ascii_lowercase()),
+        (FieldKind::List { .. }, Cell::Text(text)) => FieldKind::Json.value_of(text),
+        (_, Cell::Text(text)) => kind.value_of(text),
     }
 }
 
@@ -114,7 +113,7 @@ fn unknown(operation: &Operation, name: &str) -> String {
     let fields = operation.fields.iter().map(|field| field.name);
     let parameters = operation.path_parameters.iter().map(|parameter| parameter.name);
     let hint = hint(name, fields.chain(parameters).chain(OWN));
-    let name = one_line(name);
+    let name = shown(name);
     if operation.all_fields_shown {
         format!("`{name}` is not a field of {operation}{hint}")
     } else {
@@ -122,5 +121,46 @@ fn unknown(operation: &Operation, name: &str) -> String {
             "the contract lists no field `{name}` of {operation}{hint}; `extra` and \
              `extra_images` send it"
         )
+    }
+}
+
+/// Returns an image of a job file, or an error message: a path relative to `folder`, an http(s)
+/// URL, or a `data:` URL.
+///
+/// A job may run in another process, from another directory, so its request contains the absolute
+/// path.
+fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
+    if is_url(text) {
+        return Ok(ImageInput::url(text));
+    }
+    if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+        return Ok(ImageInput::base64(text));
+    }
+    let path = folder.join(text);
+    let check = || {
+        let is_file = fs::metadata(&path)?.is_file();
+        // Opening a pipe would wait for its writer.
+        if is_file {
+            fs::File::open(&path)?;
+        }
+        Ok(is_file)
+    };
+    let unreadable = |error| format!("could not read the image {}: {error}", path.display());
+    if check().map_err(unreadable)? {
+        Ok(ImageInput::path(std::path::absolute(&path).map_err(unreadable)?))
+    } else {
+        Err(format!("{} is not a file", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_contains_the_absolute_path() {
+        let image = image("Cargo.toml", Path::new("")).unwrap();
+        let ImageInput::Path(path) = &image else { panic!("{image:?}") };
+        assert!(path.is_absolute() && path.ends_with("Cargo.toml"), "{path:?}");
     }
 }

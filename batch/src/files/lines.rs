@@ -3,30 +3,30 @@
 use std::io::{self, BufRead, Read};
 
 /// The maximum length of a line in bytes. Enough for an image in a `data:` URL.
-pub const LONGEST: usize = 32 * 1024 * 1024;
+pub(super) const LONGEST: usize = 32 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads lines that end with LF, CRLF or the end of the file.
-pub struct Lines<R> {
+pub(super) struct Lines<R> {
     input: R,
     number: u64,
 }
 
-pub struct Line {
+pub(super) struct Line {
     /// From 1.
-    pub number: u64,
+    pub(super) number: u64,
     /// The line without its ending, or an error message.
-    pub text: Result<String, String>,
-    pub ending: &'static str,
+    pub(super) text: Result<String, String>,
+    pub(super) ending: &'static str,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub fn new(input: R) -> Self {
+    pub(super) fn new(input: R) -> Self {
         Self { input, number: 0 }
     }
 
-    pub fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut bytes = Vec::new();
         let limit = LONGEST + 1;
         if self.input.by_ref().take(limit as u64).read_until(b'\n', &mut bytes)? == 0 {

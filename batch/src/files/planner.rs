@@ -2,31 +2,33 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    io,
     path::Path,
 };
 
+use imagekiln::{
+    Operation, Request, find_model, models,
+    text::{hint, one_line},
+};
 use serde_json::Value;
 
 use super::{
-    Defaults, PlannedJob, Source,
+    Defaults, Error, FileJob, Problem,
     draft::{Cell, Draft, Setting},
+    error::Problems,
     fields::{self, Converted},
     names::Names,
-    problem::Problems,
+    shown,
 };
-use crate::{
-    failure::{Failure, LineProblem},
-    making::checks,
-    models,
-    text::{sanitize::one_line, words::hint},
-};
-use imagekiln::{Operation, Request};
-use imagekiln_batch::Template;
+use crate::{MissingInput, Template};
 
-pub struct Planner<'a> {
-    source: &'a Source,
+pub(super) struct Planner<'a> {
+    /// The name of the file.
+    file: Option<String>,
+    /// The folder to which the paths of images are relative.
+    folder: &'a Path,
     defaults: &'a Defaults,
-    jobs: Vec<PlannedJob>,
+    jobs: Vec<FileJob>,
     problems: Problems,
     names: Names,
     /// The lines of all names and of all targets that the file sets.
@@ -40,9 +42,10 @@ enum Taken {
 }
 
 impl<'a> Planner<'a> {
-    pub fn new(source: &'a Source, defaults: &'a Defaults) -> Self {
+    pub(super) fn new(file: Option<String>, folder: &'a Path, defaults: &'a Defaults) -> Self {
         Self {
-            source,
+            file,
+            folder,
             defaults,
             jobs: Vec::new(),
             problems: Problems::default(),
@@ -51,16 +54,21 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub fn problem(&mut self, line: u64, message: String) {
-        let file = match (line, self.source) {
-            (0, Source::Matrix(_)) => "--prompt".to_owned(),
-            (_, source) => source.to_string(),
-        };
-        self.problems.add(LineProblem { file, line, message });
+    pub(super) fn problem(&mut self, line: u64, message: String) {
+        let file = self.file.clone().filter(|_| line > 0);
+        // Paths may contain control characters.
+        let message = one_line(&message, usize::MAX);
+        self.problems.add(Problem { file, line, message });
+    }
+
+    /// The file could not be read to its end.
+    pub(super) fn unreadable(&self, source: io::Error) -> Error {
+        let message = format!("could not read {}", self.file.as_deref().unwrap_or_default());
+        Error::Unreadable { message, source }
     }
 
     /// Adds the job, or reports the problems that were found while its line was read.
-    pub fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
+    pub(super) fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
         if problems.is_empty() {
             self.add(draft);
         } else {
@@ -69,7 +77,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds the job, or reports its problems.
-    pub fn add(&mut self, mut draft: Draft) {
+    pub(super) fn add(&mut self, mut draft: Draft) {
         let line = draft.line;
         draft.fill_model();
         let operation = match draft.model.as_deref().map(find) {
@@ -92,16 +100,21 @@ impl<'a> Planner<'a> {
             return self.problem(line, problem.to_string());
         }
         let target = draft.target.unwrap_or_else(|| self.defaults.target.clone());
-        let Draft { group, priority, metadata, .. } = draft;
-        self.jobs.push(PlannedJob { line, name, target, request, group, priority, metadata });
+        let group = draft.group.or_else(|| self.defaults.group.clone());
+        let priority = draft.priority.unwrap_or(self.defaults.priority);
+        let metadata = draft.metadata;
+        self.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
     }
 
     /// Returns the jobs if there is no problem.
-    pub fn finish(self, source: &Source) -> Result<Vec<PlannedJob>, Failure> {
+    pub(super) fn finish(self) -> Result<Vec<FileJob>, Error> {
         match self.problems.count() {
-            0 if self.jobs.is_empty() => Err(Failure::usage(format!("{source} contains no jobs"))),
+            0 if self.jobs.is_empty() => Err(Error::Empty(self.file)),
             0 => Ok(self.jobs),
-            count => Err(Failure::lines(&source.to_string(), self.problems.shown, count)),
+            count => {
+                let problems = self.problems.shown;
+                Err(Error::Invalid { file: self.file, problems, count })
+            }
         }
     }
 
@@ -115,9 +128,9 @@ impl<'a> Planner<'a> {
         let mut written = BTreeMap::new();
         let mut failed = Vec::new();
         let mut problems = Vec::new();
-        for (setting, from_flag) in settings(self.defaults, draft) {
+        for (setting, is_default) in settings(self.defaults, draft) {
             let name = setting.name.as_str();
-            let folder = if from_flag { Path::new("") } else { self.source.folder() };
+            let folder = if is_default { Path::new("") } else { self.folder };
             match fields::convert(operation, setting, folder) {
                 Ok(value) => {
                     written.insert(name, as_written(&value, setting));
@@ -125,8 +138,8 @@ impl<'a> Planner<'a> {
                 }
                 Err(problem) => {
                     failed.push(name);
-                    let source = if from_flag { " (set on the command line)" } else { "" };
-                    problems.push(format!("{problem}{source}"));
+                    let scope = if is_default { " (set for all jobs)" } else { "" };
+                    problems.push(format!("{problem}{scope}"));
                 }
             }
         }
@@ -137,7 +150,7 @@ impl<'a> Planner<'a> {
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
         problems.extend(violations.map(ToString::to_string));
         if problems.is_empty() {
-            problems.extend(checks::check_job(&request).err().map(|one| one.message.clone()));
+            problems.extend(MissingInput::of(&request).map(|missing| missing.to_string()));
         }
         if problems.is_empty() {
             Ok((request, self.names.create(operation, &written)))
@@ -152,27 +165,27 @@ impl<'a> Planner<'a> {
                 Taken::Name => "name",
                 Taken::Target => "target",
             };
-            let text = one_line(text);
+            let text = shown(text);
             self.problem(line, format!("{member}: `{text}` is the {member} of line {first} too"));
         }
     }
 }
 
-/// The settings of a job, and whether they are flags. Its own settings replace flags.
+/// The settings of a job, and whether they are defaults.
 fn settings<'a>(
     defaults: &'a Defaults,
     draft: &'a Draft,
 ) -> impl Iterator<Item = (&'a Setting, bool)> {
     let is_default =
         |setting: &&Setting| !draft.settings.iter().any(|own| own.name == setting.name);
-    let flags = defaults.settings.iter().filter(is_default).map(|setting| (setting, true));
-    flags.chain(draft.settings.iter().map(|setting| (setting, false)))
+    let defaults = defaults.settings.iter().filter(is_default).map(|setting| (setting, true));
+    defaults.chain(draft.settings.iter().map(|setting| (setting, false)))
 }
 
 fn find(name: &str) -> Result<&'static Operation, String> {
-    models::find(name).ok_or_else(|| {
-        let hint = hint(name, models::models().map(|model| model.name));
-        format!("model: `{}` is not a model{hint}", one_line(name))
+    find_model(name).ok_or_else(|| {
+        let hint = hint(name, models().map(|model| model.name));
+        format!("model: `{}` is not a model{hint}", shown(name))
     })
 }
 

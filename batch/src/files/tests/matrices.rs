@@ -1,7 +1,6 @@
 //! Matrices.
 
 use super::*;
-use crate::jobs::Matrix;
 
 fn matrix(prompts: &[&str], seeds: &[i64], models: &[&str]) -> Matrix {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
@@ -19,8 +18,7 @@ fn every_combination_is_a_job() {
     bench.write("prompts.txt", "b\n\nc\n");
     let prompt_file = Some(bench.folder.path().join("prompts.txt"));
     let matrix = matrix(&["a"], &[1, 2], &["gen-2-pro", "gen-2-flex"]);
-    let jobs =
-        read_source(&Source::Matrix(Matrix { prompt_file, ..matrix }), &bench.defaults).unwrap();
+    let jobs = Matrix { prompt_file, ..matrix }.jobs(&bench.defaults).unwrap();
     assert_eq!(lines(&jobs), [0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3]);
     let mut expected = Vec::new();
     for prompt in ["a", "b", "c"] {
@@ -39,7 +37,7 @@ fn every_combination_is_a_job() {
 #[test]
 fn seeds_and_models_may_be_left_out() {
     let bench = Bench::new().with("width", "128");
-    let jobs = read_source(&Source::Matrix(matrix(&["a"], &[], &[])), &bench.defaults).unwrap();
+    let jobs = matrix(&["a"], &[], &[]).jobs(&bench.defaults).unwrap();
     let request = r#"{"operation":"gen-2-pro","fields":{"prompt":"a","width":128}}"#;
     assert_eq!(requests(&jobs), [request]);
 }
@@ -50,11 +48,11 @@ fn a_problem_of_a_prompt_is_reported_once() {
     bench.write("prompts.txt", "b\nc\n");
     let prompt_file = Some(bench.folder.path().join("prompts.txt"));
     let matrix = Matrix { prompt_file, ..matrix(&["a"], &[1, 2, 3], &["gen-2-pro"]) };
-    let failure = read_source(&Source::Matrix(matrix), &bench.defaults).unwrap_err();
+    let error = matrix.jobs(&bench.defaults).unwrap_err();
     assert_eq!(
-        bench.shown(&failure),
-        ["--prompt", "prompts.txt:1", "prompts.txt:2"]
-            .map(|place| format!("{place}: width: is 16; must be at least 64"))
+        bench.shown(&error),
+        ["", "prompts.txt:1: ", "prompts.txt:2: "]
+            .map(|place| format!("{place}width: is 16; must be at least 64"))
     );
 }
 
@@ -63,6 +61,6 @@ fn the_number_of_combinations_is_bounded() {
     let bench = Bench::new();
     let seeds: Vec<i64> = (0..1_000_000).collect();
     let matrix = matrix(&["a", "b"], &seeds, &["nothing"]);
-    let failure = read_source(&Source::Matrix(matrix), &bench.defaults).unwrap_err();
-    assert!(failure.message.contains("2000000 combinations"), "{failure:?}");
+    let error = matrix.jobs(&bench.defaults).unwrap_err();
+    assert!(error.to_string().contains("2000000 combinations"), "{error}");
 }

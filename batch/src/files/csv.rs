@@ -15,7 +15,7 @@ use super::{
 
 const NEVER_CLOSED: &str = "has a quote that is never closed";
 
-pub fn read(input: impl BufRead, planner: &mut Planner) -> io::Result<()> {
+pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     let mut records = Records(Lines::new(input));
     let header = loop {
         match records.next()? {
@@ -66,7 +66,7 @@ fn header_of(cells: &StringRecord) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn record(line: u64, header: &[String], cells: &StringRecord, planner: &mut Planner) {
+fn record(line: u64, header: &[String], cells: &StringRecord, planner: &mut Planner<'_>) {
     if cells.len() != header.len() {
         let (cells, columns) = (cells.len(), header.len());
         return planner.problem(

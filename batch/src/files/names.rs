@@ -4,15 +4,14 @@
 //! occurred before. Lines can be added, removed and sorted. Every unchanged line keeps its name, so
 //! it is not paid for again. A changed line is a new job.
 //!
-//! Names must not change between versions of this program. Users would pay for their jobs again.
+//! Names must not change between versions of this crate. Users would pay for their jobs again.
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-
-use crate::args::prompt::PROMPT;
 use imagekiln::Operation;
+use serde_json::Value;
+
+use crate::sha256;
 
 /// The maximum length of the part of a name that is made from the prompt.
 const LONGEST_SLUG: usize = 32;
@@ -23,7 +22,7 @@ const NOT_IN_NAMES: &str = "webhook_url";
 
 /// Creates names.
 #[derive(Default)]
-pub struct Names {
+pub(super) struct Names {
     /// How often each name was created.
     counts: HashMap<String, u64>,
 }
@@ -31,7 +30,11 @@ pub struct Names {
 impl Names {
     /// Creates the name of a request. `written` contains the fields as they were written, so a name
     /// does not depend on the current directory.
-    pub fn create(&mut self, operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
+    pub(super) fn create(
+        &mut self,
+        operation: &Operation,
+        written: &BTreeMap<&str, Value>,
+    ) -> String {
         let base = base(operation, written);
         let count = self.counts.entry(base.clone()).or_default();
         *count += 1;
@@ -43,17 +46,16 @@ impl Names {
 }
 
 fn base(operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
-    let mut hash = Sha256::new();
-    hash.update(operation.name);
+    let mut hashed = operation.name.to_owned();
     for (name, value) in written.iter().filter(|(name, _)| **name != NOT_IN_NAMES) {
         let mut value = value.clone();
         value.sort_all_objects();
         // No name and no JSON text contains a newline.
-        hash.update(format!("\n{}\n{value}", Value::from(*name)));
+        hashed += &format!("\n{}\n{value}", Value::from(*name));
     }
-    let digest = hash.finalize();
-    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    match slug(written.get(PROMPT).and_then(Value::as_str).unwrap_or_default()) {
+    let mut digest = sha256(hashed.as_bytes());
+    digest.truncate(16);
+    match slug(written.get("prompt").and_then(Value::as_str).unwrap_or_default()) {
         slug if slug.is_empty() => digest,
         slug => format!("{slug}-{digest}"),
     }
@@ -78,13 +80,13 @@ fn slug(prompt: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use imagekiln::find_model;
     use serde_json::json;
 
     use super::*;
-    use crate::models;
 
     fn name(fields: Value) -> String {
-        let operation = models::find("gen-2-pro").unwrap();
+        let operation = find_model("gen-2-pro").unwrap();
         let fields = fields.as_object().unwrap();
         let written = fields.iter().map(|(name, value)| (name.as_str(), value.clone()));
         Names::default().create(operation, &written.collect())

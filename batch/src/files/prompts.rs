@@ -1,0 +1,116 @@
+//! Prompts: one per line, or combined with seeds and models.
+
+use std::{
+    io::{self, BufRead},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    Defaults, Error, FileJob,
+    draft::{Cell, Draft, Setting},
+    error::MOST_JOBS,
+    lines::Lines,
+    open,
+    planner::Planner,
+};
+
+/// Prompts, seeds and models to combine: each combination is a job.
+///
+/// ```
+/// use imagekiln_batch::files::{Defaults, Matrix};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = imagekiln::find_model("gen-2-pro").ok_or("the contract has no such model")?;
+/// let prompts = ["a red fox", "an arctic fox"].map(str::to_owned).to_vec();
+/// let matrix = Matrix { prompts, seeds: vec![1, 2, 3], ..Matrix::default() };
+/// assert_eq!(matrix.jobs(&Defaults::new(model))?.len(), 6);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Matrix {
+    /// The prompts.
+    pub prompts: Vec<String>,
+    /// A file with a prompt per line.
+    pub prompt_file: Option<PathBuf>,
+    /// The seeds. If there is none, the jobs have no seed.
+    pub seeds: Vec<i64>,
+    /// The names of the models. If there is none, the jobs have the default model.
+    pub models: Vec<String>,
+}
+
+impl Matrix {
+    /// Returns the jobs. The seeds change faster than the models, and these faster than the
+    /// prompts.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](super::read), and [`Error::TooMany`].
+    pub fn jobs(&self, defaults: &Defaults) -> Result<Vec<FileJob>, Error> {
+        let name = self.prompt_file.as_ref().map(|path| path.display().to_string());
+        // The prompts name no files.
+        let mut planner = Planner::new(name, Path::new(""), defaults);
+        let mut prompts: Vec<_> = self.prompts.iter().map(|prompt| (0, prompt.clone())).collect();
+        if let Some(path) = &self.prompt_file {
+            let read = each_prompt(open(path)?, |line, prompt| match prompt {
+                Ok(prompt) => prompts.push((line, prompt.to_owned())),
+                Err(problem) => planner.problem(line, problem),
+            });
+            read.map_err(|error| planner.unreadable(error))?;
+        }
+        let count = prompts
+            .len()
+            .saturating_mul(self.seeds.len().max(1))
+            .saturating_mul(self.models.len().max(1));
+        if count > MOST_JOBS {
+            return Err(Error::TooMany(count));
+        }
+        for (line, prompt) in prompts {
+            for model in all_or_none(&self.models) {
+                for seed in all_or_none(&self.seeds) {
+                    let mut draft = Draft { model: model.clone(), ..draft(line, &prompt) };
+                    let seed = seed.map(|seed| Setting::new("seed", Cell::Json(seed.into())));
+                    draft.settings.extend(seed);
+                    planner.add(draft);
+                }
+            }
+        }
+        planner.finish()
+    }
+}
+
+/// Each of the values, or `None` if there are none.
+fn all_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
+    values.iter().cloned().map(Some).chain(values.is_empty().then_some(None))
+}
+
+/// Reads a prompt per line.
+pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
+    each_prompt(input, |line, prompt| match prompt {
+        Ok(prompt) => planner.add(draft(line, prompt)),
+        Err(problem) => planner.problem(line, problem),
+    })
+}
+
+/// Calls `take` with every line that is not blank, and its number.
+fn each_prompt(
+    input: impl BufRead,
+    mut take: impl FnMut(u64, Result<&str, String>),
+) -> io::Result<()> {
+    let mut lines = Lines::new(input);
+    while let Some(line) = lines.next()? {
+        match line.text.as_deref().map(str::trim) {
+            Ok("") => {}
+            Ok(prompt) => take(line.number, Ok(prompt)),
+            Err(problem) => take(line.number, Err(problem.clone())),
+        }
+    }
+    Ok(())
+}
+
+fn draft(line: u64, prompt: &str) -> Draft {
+    let prompt = Setting::new("prompt", Cell::Json(Value::from(prompt)));
+    Draft { settings: vec![prompt], ..Draft::new(line) }
+}
