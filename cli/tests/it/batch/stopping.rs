@@ -33,26 +33,26 @@ pub const RUN: [&str; 15] = [
     "--max-active=1",
 ];
 
-/// A running batch, whose events are read one by one.
+/// A running batch, whose lines are read one by one.
 pub struct RunningBatch {
     pub run: Running,
-    events: BufReader<ChildStdout>,
+    lines: BufReader<ChildStdout>,
 }
 
 impl RunningBatch {
     pub fn start(command: &mut Command) -> Self {
         let mut run = Running::start(command);
-        let events = BufReader::new(run.child.stdout.take().unwrap());
-        Self { run, events }
+        let lines = BufReader::new(run.child.stdout.take().unwrap());
+        Self { run, lines }
     }
 
-    /// Reads events until a job is in this state.
+    /// Reads lines until a job is in this state.
     pub fn until(&mut self, state: &str) {
         loop {
             let mut line = String::new();
-            assert_ne!(self.events.read_line(&mut line).unwrap(), 0, "ended without {state}");
-            let event: Value = serde_json::from_str(&line).unwrap();
-            if event["state"] == state {
+            assert_ne!(self.lines.read_line(&mut line).unwrap(), 0, "ended without {state}");
+            let states = [format!("\"state\":\"{state}\""), format!(": {state}")];
+            if states.iter().any(|state| line.contains(state)) {
                 return;
             }
         }

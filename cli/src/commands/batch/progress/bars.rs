@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::counts::{Counts, has_ended};
-use crate::{terminal::spinner::write_above, text::sanitize::one_line};
-use imagekiln_batch::{JobState, JobStatus};
+use super::counts::Counts;
+use crate::terminal::spinner::write_above;
 
 /// The number of lines of [`Bars`].
 pub const HEIGHT: usize = 2;
@@ -44,13 +43,9 @@ impl Bars {
         self.0.set_message(format!("{ended}/{jobs} jobs, {credits:.2} credits{left}\n  {states}"));
     }
 
-    /// Prints above the bar why a job ended without a picture.
-    pub fn print_failure(&self, job: &JobStatus) {
-        if has_ended(job.state) && job.state != JobState::Saved {
-            let (name, state) = (one_line(&job.name), job.state);
-            let reason = job.reason.as_deref().map(|reason| format!(": {}", one_line(reason)));
-            self.0.println(format!("{name}: {state}{}", reason.unwrap_or_default()));
-        }
+    /// Prints a line above the bar.
+    pub fn print(&self, line: String) {
+        self.0.println(line);
     }
 
     pub fn clear(&self) {

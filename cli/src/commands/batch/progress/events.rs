@@ -1,10 +1,29 @@
-//! The progress for programs, one JSON object per event.
+//! The progress without a terminal: a line for people, or a JSON object for programs.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 
+use crate::text::sanitize::{one_line, printable};
 use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
+
+/// A job, for example `fox: saved pictures/0001-a-red-fox.png (3.00 credits)`. Paths are relative
+/// to `directory`, if they are below it.
+pub fn line(job: &JobStatus, directory: &Path) -> String {
+    let mut line = format!("{}: {}", one_line(&job.name), job.state);
+    match (&job.reason, &job.location) {
+        (Some(reason), _) => line += &format!(": {}", printable(reason)),
+        (None, Some(location)) => {
+            let path = Path::new(location).strip_prefix(directory).unwrap_or(Path::new(location));
+            line += &format!(" {}", printable(&path.to_string_lossy()));
+        }
+        (None, None) => {}
+    }
+    if let Some(credits) = job.credits.filter(|credits| *credits > 0.0) {
+        line += &format!(" ({credits:.2} credits)");
+    }
+    line
+}
 
 /// A job changed.
 pub fn job(job: &JobStatus) -> Value {

@@ -1,4 +1,4 @@
-//! The progress of a batch: bars on a terminal, JSON lines elsewhere.
+//! The progress of a batch: bars on a terminal, lines elsewhere, and JSON lines for programs.
 
 mod bars;
 mod counts;
@@ -7,22 +7,34 @@ mod events;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+};
 
-pub use self::events::{job as job_event, report as report_event};
-use self::{bars::Bars, counts::Counts};
+pub use self::events::{job as job_event, line as job_line, report as report_event};
+use self::{
+    bars::Bars,
+    counts::{Counts, has_ended},
+};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
+    process::Process,
     terminal::live,
     text::{json::json_line, table::Table},
 };
-use imagekiln_batch::{JobStatus, Report, ReportRow};
+use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
 
 /// Shows each change of a job, and the report at the end.
 pub struct Progress {
     counts: Counts,
     display: Display,
+    /// Whether programs read the output.
+    json: bool,
+    /// Paths below it are shown relative to it.
+    directory: PathBuf,
     /// Standard output.
     out: Box<dyn Write + Send>,
     /// The current width of standard output, if it is a terminal.
@@ -35,10 +47,10 @@ pub struct Progress {
 enum Display {
     /// Bars on standard error.
     Bars(Bars),
-    /// A JSON line on standard output for each change.
-    Events,
+    /// A line on standard output for each change.
+    Lines,
     /// Nothing, because of `--quiet`.
-    Nothing { json: bool },
+    Nothing,
 }
 
 impl Progress {
@@ -46,12 +58,14 @@ impl Progress {
     pub fn new(output: &Output, report: &Report) -> Self {
         let display = match () {
             () if output.spins => Display::Bars(Bars::new(live::target(bars::HEIGHT)).ticking()),
-            () if output.quiet => Display::Nothing { json: output.json },
-            () => Display::Events,
+            () if output.quiet => Display::Nothing,
+            () => Display::Lines,
         };
         let stdout = output.process.stdout.clone();
         let columns = stdout.columns;
-        Self { columns, ..Self::with(display, Box::new(stdout), report.rows()) }
+        let progress = Self::with(display, Box::new(stdout), report.rows());
+        let directory = directory(&output.process);
+        Self { json: output.json, directory, columns, ..progress }
     }
 
     fn with(display: Display, out: Box<dyn Write + Send>, rows: &[ReportRow]) -> Self {
@@ -59,7 +73,15 @@ impl Progress {
         if let Display::Bars(bars) = &display {
             bars.show(&counts);
         }
-        Self { counts, display, out, columns: || None, error: None }
+        Self {
+            counts,
+            display,
+            json: false,
+            directory: PathBuf::new(),
+            out,
+            columns: || None,
+            error: None,
+        }
     }
 
     /// Whether the display shows the number of jobs.
@@ -79,15 +101,19 @@ impl Progress {
         }
     }
 
-    /// Shows the new status of a job.
+    /// Shows the new status of a job. The bars count the jobs, so they need a line only for one
+    /// without a picture.
     pub fn changed(&mut self, job: &JobStatus) {
+        let is_paid_for = job.state == JobState::Submitted;
         match &self.display {
-            Display::Bars(bars) => bars.print_failure(job),
-            Display::Events => {
-                let line = json_line(&job_event(job));
-                self.write(&line);
+            Display::Bars(bars) if has_ended(job.state) && job.state != JobState::Saved => {
+                bars.print(job_line(job, &self.directory));
             }
-            Display::Nothing { .. } => {}
+            Display::Lines if self.json => self.write(&json_line(&job_event(job))),
+            Display::Lines if is_paid_for || has_ended(job.state) => {
+                self.write(&job_line(job, &self.directory));
+            }
+            _ => {}
         }
     }
 
@@ -96,9 +122,10 @@ impl Progress {
         if let Display::Bars(bars) = &self.display {
             bars.clear();
         }
-        let text = match self.display {
-            Display::Events | Display::Nothing { json: true } => json_line(&report_event(report)),
-            _ => report_table(report).text((self.columns)()),
+        let text = if self.json {
+            json_line(&report_event(report))
+        } else {
+            report_table(report).text((self.columns)())
         };
         self.write(&text);
         self.error.map_or(Ok(()), write_failed)
@@ -129,4 +156,9 @@ pub fn report_table(report: &Report) -> Table<5> {
     Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))
         .numbers(&[1, 2])
         .wrapped(&[3, 4])
+}
+
+/// The working directory as it is in the locations of a ledger, which have no symbolic links.
+pub fn directory(process: &Process) -> PathBuf {
+    fs::canonicalize(&process.directory).unwrap_or_default()
 }

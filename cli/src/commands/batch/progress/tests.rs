@@ -149,10 +149,28 @@ async fn the_time_left_does_not_count_jobs_of_earlier_runs() {
 }
 
 #[tokio::test]
-async fn json_lines_elsewhere() {
+async fn lines_elsewhere() {
     let (jobs, report) = queued().await;
     let written = Written::default();
-    let mut progress = Progress::with(Display::Events, Box::new(written.clone()), report.rows());
+    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()), report.rows());
+    progress.directory = "/pictures".into();
+    progress.changed(&in_state(&jobs[0], JobState::Submitting));
+    let mut submitted = in_state(&jobs[0], JobState::Submitted);
+    submitted.credits = Some(4.5);
+    progress.changed(&submitted);
+    progress.changed(&in_state(&jobs[0], JobState::Ready));
+    progress.changed(&saved(&jobs[0]));
+    progress.changed(&moderated(&jobs[1]));
+    progress.finish(&report).unwrap();
+    insta::assert_snapshot!("lines", written.text());
+}
+
+#[tokio::test]
+async fn json_lines_for_programs() {
+    let (jobs, report) = queued().await;
+    let written = Written::default();
+    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()), report.rows());
+    progress.json = true;
     progress.changed(&in_state(&jobs[0], JobState::Submitting));
     progress.changed(&saved(&jobs[0]));
     progress.changed(&moderated(&jobs[1]));
@@ -186,12 +204,14 @@ async fn a_report_for_programs() {
 async fn only_the_report_if_quiet() {
     let (jobs, report) = queued().await;
     let json = format!("{}\n", events::report(&report));
-    for (display, text) in [
-        (Display::Nothing { json: false }, report_table(&report).text(None) + "\n"),
-        (Display::Nothing { json: true }, json),
-    ] {
+    let table = report_table(&report).text(None)
+        + "\
+";
+    for (is_json, text) in [(false, table), (true, json)] {
         let written = Written::default();
-        let mut progress = Progress::with(display, Box::new(written.clone()), report.rows());
+        let out = Box::new(written.clone());
+        let mut progress = Progress::with(Display::Nothing, out, report.rows());
+        progress.json = is_json;
         progress.changed(&saved(&jobs[0]));
         progress.finish(&report).unwrap();
         assert_eq!(written.text(), text);
@@ -201,7 +221,7 @@ async fn only_the_report_if_quiet() {
 #[tokio::test]
 async fn an_output_that_cannot_be_written_fails_at_the_end() {
     let (jobs, report) = queued().await;
-    let mut progress = Progress::with(Display::Events, Box::new(Full), report.rows());
+    let mut progress = Progress::with(Display::Lines, Box::new(Full), report.rows());
     progress.changed(&saved(&jobs[0]));
     let failure = progress.finish(&report).unwrap_err();
     assert_eq!(failure.message, "could not write to standard output");
