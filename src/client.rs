@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
-    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, Task, TaskRef, TaskStatus,
-    find_operation,
+    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, SubmitOptions, Task, TaskRef,
+    TaskStatus, find_operation,
     journal::{self, Origin, Record, Step},
     task::Shared,
     transport::service::result_url,
@@ -76,14 +76,13 @@ impl Client {
 
     /// Submits a request and returns its task once the service has accepted it.
     ///
-    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit) and
-    /// [`submit_for`](Self::submit_for).
+    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit),
+    /// [`submit_for`](Self::submit_for) and [`submit_with`](Self::submit_with).
     ///
     /// Dropping the future does not cancel the submission, which may already be billed. The
     /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
     /// If the service did not process the submission, the client does not retry it for a dropped
-    /// future. The same applies after
-    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline).
+    /// future. [`SubmitOptions::deadline`] cancels a submission that was not sent completely.
     ///
     /// # Errors
     ///
@@ -95,7 +94,7 @@ impl Client {
     /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
     ///   [`Response`](ErrorKind::Response): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.shared.submit(request.into_request(), true, Origin::default()).await
+        self.submit_with(request, SubmitOptions::default()).await
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
@@ -106,7 +105,9 @@ impl Client {
     /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
     /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        self.shared.submit(request.into_request(), false, Origin::default()).await
+        let mut options = SubmitOptions::default();
+        options.waits_for_slot = false;
+        self.submit_with(request, options).await
     }
 
     /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
@@ -132,7 +133,21 @@ impl Client {
         request: impl Submit,
         origin: impl Into<Origin>,
     ) -> Result<Task, Error> {
-        self.shared.submit(request.into_request(), true, origin.into()).await
+        self.submit_with(request, SubmitOptions::default().origin(origin)).await
+    }
+
+    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Deadline`](ErrorKind::Deadline): the deadline passed. Otherwise the same errors as
+    /// [`submit`](Self::submit).
+    pub async fn submit_with(
+        &self,
+        request: impl Submit,
+        options: SubmitOptions,
+    ) -> Result<Task, Error> {
+        self.shared.submit(request.into_request(), options).await
     }
 
     /// Resumes a task, for example one that another process submitted.

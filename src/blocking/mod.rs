@@ -52,7 +52,7 @@ pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Up
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
 use crate::{
-    ClientBuilder, Error, Operation, Region, Submit, TaskRef,
+    ClientBuilder, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
     journal::{Origin, Record},
 };
 
@@ -182,8 +182,8 @@ impl Client {
     /// Submits a request and returns its task once the service has accepted it, as
     /// [`crate::Client::submit`].
     ///
-    /// After [`ClientBuilder::submit_deadline`], the submission continues on the thread of the
-    /// client, and [`drain`](Self::drain) returns its task.
+    /// After [`ClientBuilder::submit_deadline`], a submission that the service may be processing
+    /// continues on the thread of the client, and [`drain`](Self::drain) returns its task.
     ///
     /// # Errors
     ///
@@ -219,6 +219,18 @@ impl Client {
     ) -> Result<Task, Error> {
         let (request, origin) = (request.into_request(), origin.into());
         self.get(|client| async move { client.submit_for(request, origin).await })
+    }
+
+    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example, as
+    /// [`crate::Client::submit_with`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::submit_with`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn submit_with(&self, request: impl Submit, options: SubmitOptions) -> Result<Task, Error> {
+        let request = request.into_request();
+        self.get(|client| async move { client.submit_with(request, options).await })
     }
 
     /// Resumes a task, as [`crate::Client::task`]. Sends nothing.

@@ -138,13 +138,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the maximum duration of [`Client::submit`](crate::Client::submit), including the wait
-    /// for a slot. There is no deadline by default.
-    ///
-    /// The deadline does not cancel a submission that has started, because it may be billed.
-    /// `submit` returns an error of kind [`Deadline`](crate::ErrorKind::Deadline), whose advice
-    /// says whether anything was sent. If the service accepts the task later,
-    /// [`Client::drain`](crate::Client::drain) returns it.
+    /// Sets the maximum duration of submissions without their own
+    /// [`SubmitOptions::deadline`](crate::SubmitOptions::deadline), which describes what happens
+    /// then. There is no deadline by default.
     pub fn submit_deadline(mut self, deadline: Duration) -> Self {
         self.tasks.submit_deadline = Some(bounded(deadline));
         self

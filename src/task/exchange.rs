@@ -11,6 +11,7 @@ use url::Url;
 use super::{
     Shared, Task,
     acceptance::{find_task, has_polling_url},
+    deadline::Deadline,
     submissions::InFlight,
 };
 use crate::{
@@ -48,6 +49,7 @@ pub(super) struct Submission {
     pub(super) request: Request,
     pub(super) plan: Arc<BodyPlan>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
+    pub(super) deadline: Deadline,
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
@@ -85,7 +87,15 @@ impl Submission {
         // Boxed because the future of the generated client is large.
         let sending = Box::pin(generated.submit(reqwest::Body::wrap(body)));
         let watched = service.connections.watch(&connection, started, until, sending);
-        let sent = watched.await.ok_or_else(|| {
+        let sent = tokio::select! {
+            // First, so that nothing is sent after the deadline.
+            biased;
+            error = self.deadline.before_sent(&progress) => {
+                return Err(SubmitFailure::Final(error));
+            }
+            sent = watched => sent,
+        };
+        let sent = sent.ok_or_else(|| {
             let message = format!(
                 "no response to the submission: no data from the service for {} s",
                 silence.as_secs_f32()

@@ -1,9 +1,11 @@
 //! A task from its submission to its final status.
 
 mod acceptance;
+mod deadline;
 mod exchange;
 mod poll;
 mod polling;
+mod slots;
 #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "only webhooks look up tasks"))]
 mod submissions;
 mod submit;
@@ -21,10 +23,11 @@ use url::Url;
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
+pub use self::deadline::SubmitOptions;
 pub use self::poll::Update;
 pub use self::polling::WaitOptions;
 pub use self::wait::Updates;
-use self::{polling::Waits, submissions::Submissions, submit::Slots};
+use self::{polling::Waits, slots::Slots, submissions::Submissions};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};
 use crate::{

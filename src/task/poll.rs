@@ -14,7 +14,7 @@ use tokio::{
 use tracing::Instrument;
 use url::Url;
 
-use super::{Shared, Task, exchange::error_of};
+use super::{Shared, Task, deadline::NO_LIMIT, exchange::error_of};
 use crate::{
     Address, Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
     contract::{Findings, read_response},
@@ -32,9 +32,6 @@ use crate::{
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
 /// tasks.
 const TURN: Duration = Duration::from_secs(2);
-
-/// Used as "no limit"; a much larger duration would overflow an `Instant`.
-pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 impl Task {
     /// Polls the task once.

@@ -2,28 +2,25 @@
 //! service certainly did not process it. The submission runs in its own task, so that it completes
 //! even if the caller is dropped.
 
-use std::{
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{self, OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::oneshot,
     time::{self, Instant},
 };
 use tracing::{Instrument, Span};
 
 use super::{
     Shared, Task,
+    deadline::{Deadline, SubmitOptions},
     exchange::{Submission, SubmitFailure, unknown},
-    poll::NO_LIMIT,
+    slots::Slots,
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
 };
 use crate::{
-    Billing, Error, ErrorKind, Operation, Request, TaskRef,
+    Billing, Error, ErrorKind, Operation, Request,
     journal::{self, Intent, JournalError, Origin, Step},
-    retry::Backoff,
+    retry::{Backoff, LONGEST_RETRY},
     telemetry,
     transport::{
         body::BodyPlan,
@@ -32,26 +29,20 @@ use crate::{
     },
 };
 
-/// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
-/// time between those polls.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// How long a submission waits for a slot before it logs a warning.
-const LONG_WAIT: Duration = Duration::from_secs(10);
+/// How long a submission that the service may be processing continues after its deadline.
+const GRACE: Duration = Duration::from_secs(5);
 
 impl Shared {
     /// Validates a request, waits for a slot if it may, sends the request, and returns its task.
     pub(crate) async fn submit(
         self: &Arc<Self>,
         request: Request,
-        waits_for_slot: bool,
-        origin: Origin,
+        options: SubmitOptions,
     ) -> Result<Task, Error> {
         let operation = request.operation().name;
         let span = telemetry::submit_span(operation);
         let submitting = async {
-            let outcome = self.submit_request(request, waits_for_slot, origin, &span).await;
+            let outcome = self.submit_request(request, options, &span).await;
             let outcome = outcome.map_err(|error| error.with_operation(operation));
             match &outcome {
                 Ok(_) => tracing::info!("submission accepted"),
@@ -68,10 +59,10 @@ impl Shared {
     async fn submit_request(
         self: &Arc<Self>,
         mut request: Request,
-        waits_for_slot: bool,
-        origin: Origin,
+        SubmitOptions { deadline, origin, waits_for_slot }: SubmitOptions,
         span: &Span,
     ) -> Result<Task, Error> {
+        let deadline = Deadline::after(deadline.or(self.settings.submit_deadline));
         let operation = request.operation();
         if !operation.submits {
             return Err(creates_no_task(operation));
@@ -79,12 +70,10 @@ impl Shared {
         let base = self.service.base_of(operation)?.clone();
         self.settings.webhook.fill(&mut request);
         let (request, plan, origin) = self.prepare(request, origin).await?;
-        let limit = self.settings.submit_deadline.unwrap_or(NO_LIMIT);
-        let until = Instant::now() + limit;
         let slot = match &self.slots {
             Some(slots) if waits_for_slot => {
-                let slot = time::timeout_at(until, self.slot(slots)).await;
-                slot.unwrap_or_else(|_| Err(no_slot(limit)))?
+                let slot = time::timeout_at(deadline.until, self.slot(slots)).await;
+                slot.unwrap_or_else(|_| Err(deadline.no_slot()))?
             }
             slots => slots.as_ref().map(Slots::try_slot).transpose()?,
         };
@@ -93,16 +82,17 @@ impl Shared {
         let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
         self.service.secrets.learn(&request);
         let shared = Arc::clone(self);
-        let submission = Submission { shared, base, request, plan, slot, intent, in_flight };
+        let submission =
+            Submission { shared, base, request, plan, slot, deadline, intent, in_flight };
         let (caller, mut outcome) = OutcomeReceiver::new(&self.submissions);
         tokio::spawn(submission.run(caller, span.clone()).instrument(span.clone()));
-        match time::timeout_at(until, &mut outcome.receiver).await {
+        match time::timeout_at(deadline.until + GRACE, &mut outcome.receiver).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
                 let message = "the runtime shut down during the submission";
                 Err(unknown(Error::new(ErrorKind::Network, message)))
             }
-            Err(_) => Err(deadline_passed(limit)),
+            Err(_) => Err(no_response(deadline)),
         }
     }
 
@@ -145,15 +135,9 @@ fn creates_no_task(operation: &Operation) -> Error {
         .with_function("Client::task")
 }
 
-fn no_slot(limit: Duration) -> Error {
-    let message = format!("no slot became free within {} s", limit.as_secs_f32());
-    Error::new(ErrorKind::Deadline, message)
-        .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
-        .with_function("ClientBuilder::max_active")
-}
-
-fn deadline_passed(limit: Duration) -> Error {
-    let message = format!("no response to the submission after {} s", limit.as_secs_f32());
+fn no_response(deadline: Deadline) -> Error {
+    let (grace, limit) = (GRACE.as_secs(), deadline.shown());
+    let message = format!("no response to the submission {grace} s after its deadline of {limit}");
     let advice =
         "the submission continues; if the service accepts it, its task can still be received";
     unknown(Error::new(ErrorKind::Deadline, message))
@@ -230,14 +214,22 @@ impl Submission {
             // delay.
             let retry_after = error.retry_after().filter(|wait| !wait.is_zero());
             let Service { random, retry: policy, .. } = &*self.shared.service;
-            if attempt == policy.attempts
-                || retry_after.is_some_and(|wait| wait > policy.longest_retry_after)
-                || !self.shared.submission_retries.take()
-            {
+            // Only time limits the attempts of a submission that has to wait for its turn.
+            let attempts = match self.deadline.limit {
+                Some(_) if error.kind() == ErrorKind::RateLimited => None,
+                _ => Some(policy.attempts),
+            };
+            let has_retry = self.shared.submission_retries.take();
+            let is_last = !has_retry || attempts == Some(attempt);
+            let is_long = retry_after.is_some_and(|wait| wait > policy.longest_retry_after);
+            if attempts.is_some() && (is_last || is_long) {
                 return Err(error);
             }
-            let pause = backoff.pause();
+            let pause = if has_retry { backoff.pause() } else { LONGEST_RETRY };
             let wait = retry_after.map_or_else(|| random.spread(pause), |wait| random.after(wait));
+            if Instant::now() + wait >= self.deadline.until {
+                return Err(error);
+            }
             let wait_ms = wait.as_millis() as u64;
             tracing::debug!(attempt, wait_ms, kind = ?error.kind(), "retrying the submission");
             self.shared.service.middlewares.announce(&Retry {
@@ -245,7 +237,7 @@ impl Submission {
                 operation: Some(self.request.operation().name),
                 task_id: None,
                 failures: attempt,
-                attempts: Some(policy.attempts),
+                attempts,
                 wait,
                 error: &error,
             });
@@ -266,106 +258,4 @@ fn not_written(error: JournalError) -> Error {
     error
         .into_error("could not write the submission to the journal")
         .with_advice("nothing was sent")
-}
-
-/// Limits the number of active tasks. A task holds a slot until any poll by this client returns a
-/// final status.
-pub(crate) struct Slots {
-    capacity: usize,
-    free: Arc<Semaphore>,
-    /// A faulty service may return the same task for several submissions, each of which holds a
-    /// slot.
-    held: Mutex<Vec<(TaskRef, OwnedSemaphorePermit)>>,
-    /// Ensures that only one waiting submission polls.
-    polling: sync::Mutex<()>,
-}
-
-impl Slots {
-    pub(crate) fn new(capacity: usize) -> Self {
-        let capacity = capacity.min(Semaphore::MAX_PERMITS);
-        Self {
-            capacity,
-            free: Arc::new(Semaphore::new(capacity)),
-            held: Mutex::default(),
-            polling: sync::Mutex::default(),
-        }
-    }
-
-    /// Assigns the slot of a submission to its task.
-    fn hold(&self, task: &TaskRef, slot: OwnedSemaphorePermit) {
-        self.lock().push((task.clone(), slot));
-    }
-
-    /// Frees the slots of a task with a final status.
-    pub(super) fn release(&self, task: &TaskRef) {
-        self.lock().retain(|(held, _)| held.identity() != task.identity());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(TaskRef, OwnedSemaphorePermit)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns a slot if one is free.
-    fn try_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
-        Arc::clone(&self.free).try_acquire_owned().map_err(|_| {
-            let limit = self.capacity;
-            let message = format!("all slots for active tasks are in use (limit: {limit})");
-            Error::new(ErrorKind::RateLimited, message)
-                .with_advice("nothing was sent; submit when a task has finished")
-                .with_function("Client::submit")
-        })
-    }
-}
-
-impl Shared {
-    /// Waits for a free slot. Meanwhile, polls the tasks that hold one, which frees the slots of
-    /// those that are final.
-    async fn slot(self: &Arc<Self>, slots: &Slots) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
-        let started = Instant::now();
-        let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
-        loop {
-            let pause = backoff.pause();
-            let polling = async {
-                time::sleep(pause).await;
-                self.poll_held(slots).await
-            };
-            tokio::select! {
-                biased;
-                // The semaphore is never closed. If it were, the submission would run without a
-                // slot.
-                slot = &mut free => return Ok(slot.ok()),
-                polled = polling => polled?,
-            }
-            if !has_warned && started.elapsed() >= LONG_WAIT {
-                has_warned = true;
-                tracing::warn!(active_tasks = slots.capacity, "a submission is waiting for a slot");
-            }
-        }
-    }
-
-    /// Polls the tasks that hold a slot and have no active wait.
-    async fn poll_held(self: &Arc<Self>, slots: &Slots) -> Result<(), Error> {
-        let Ok(_guard) = slots.polling.try_lock() else { return Ok(()) };
-        let held: Vec<TaskRef> = slots.lock().iter().map(|(task, _)| task.clone()).collect();
-        let mut failures = Vec::new();
-        for task in held.into_iter().filter(|task| !self.waits.has(task)) {
-            let task = Task::resumed(Arc::clone(self), task);
-            if let Err(error) = task.poll_within(self.settings.poll_deadline, 0).await
-                && error.wait_end().is_some()
-            {
-                failures.push(error);
-            }
-        }
-        match failures.pop() {
-            Some(error) if failures.len() + 1 == slots.capacity => Err(Error::new(
-                ErrorKind::RateLimited,
-                "all slots are held by tasks that cannot be polled",
-            )
-            .with_advice("nothing was sent; fix the cause, or allow more active tasks")
-            .with_function("ClientBuilder::max_active")
-            .with_source(error)),
-            _ => Ok(()),
-        }
-    }
 }

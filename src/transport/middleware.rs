@@ -129,8 +129,8 @@ pub struct Retry<'a> {
     pub task_id: Option<&'a str>,
     /// The number of attempts that have failed in a row, at least 1.
     pub failures: u32,
-    /// The maximum number of attempts, including the first. `None` for polls, which are repeated
-    /// until the deadline of the wait.
+    /// The maximum number of attempts, including the first. `None` for what is repeated until its
+    /// deadline: polls, and submissions that the service refuses because it is busy (429).
     pub attempts: Option<u32>,
     /// How long the client waits before the next attempt. A webhook may end the wait for a poll
     /// earlier, unless the service asked for it.

@@ -3,6 +3,7 @@
 mod agreement;
 mod blocking;
 mod bounds;
+mod deadlines;
 mod documented;
 mod drift;
 mod error_parts;

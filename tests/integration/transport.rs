@@ -6,12 +6,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    done,
     reply::Reply,
     samples::{self, PNG, accepted, assert_kind, builder, fox, picture, ready_body, seconds},
     scripted::ScriptedServer,
 };
-use imagekiln::{Billing, ClientBuilder, ErrorKind, RetryPolicy};
+use imagekiln::{ClientBuilder, ErrorKind, RetryPolicy};
 
 /// The service has too many requests.
 pub fn refused() -> Reply {
@@ -142,40 +141,6 @@ async fn the_retry_policy_limits_download_attempts() {
     delivery.reply(Reply::json(503, &json!({})));
     assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
     delivery.only_request();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_submission_continues_after_its_deadline() {
-    let service = ScriptedServer::start().await;
-    let client = builder(&service).submit_deadline(seconds(5)).build().unwrap();
-    let (reply, pieces) = Reply::nothing().in_pieces();
-    service.reply(reply);
-    let started = Instant::now();
-
-    let error = client.submit(fox()).await.unwrap_err();
-
-    assert_eq!(started.elapsed().as_secs(), 5);
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::Unknown);
-    insta::assert_snapshot!(error);
-    pieces.send(accepted(&service, "t1").bytes());
-    let left = done(client.drain(seconds(60))).await.unwrap();
-    assert_eq!(left.len(), 1);
-    assert_eq!(left[0].id(), "t1");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_deadline_includes_the_wait_for_a_slot() {
-    let service = ScriptedServer::start().await;
-    let client = builder(&service).max_active(1).submit_deadline(seconds(5)).build().unwrap();
-    service.reply(accepted(&service, "t1")).otherwise(|_| samples::status("Pending"));
-    let _task = client.submit(fox()).await.unwrap();
-
-    let error = client.submit(fox()).await.unwrap_err();
-
-    assert_kind(&error, ErrorKind::Deadline);
-    assert_eq!(error.billing(), Billing::NotBilled);
-    assert_eq!(service.posts().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

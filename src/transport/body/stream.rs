@@ -116,17 +116,20 @@ impl http_body::Body for StreamedBody {
                 None => return Poll::Ready(None),
             };
         }
+        let progress = Arc::clone(&self.progress);
+        let mut sent = progress.sent();
+        if sent.is_stopped {
+            return Poll::Ready(Some(Err(io::Error::other("the deadline passed"))));
+        }
         // The HTTP client takes the first frame before it sends anything, so that frame is not
         // progress.
         if self.left < self.plan.length {
-            self.progress.sent().last_frame_at = Instant::now();
+            sent.last_frame_at = Instant::now();
         }
         let length = self.written.len().min(FRAME);
         let frame = self.written.split_to(length);
         self.left = self.left.saturating_sub(length as u64);
-        if self.left == 0 {
-            self.progress.sent().all_frames_taken = true;
-        }
+        sent.all_frames_taken |= self.left == 0;
         Poll::Ready(Some(Ok(Frame::data(frame))))
     }
 
@@ -192,6 +195,7 @@ pub(crate) struct Progress(Mutex<Sent>);
 struct Sent {
     last_frame_at: Instant,
     all_frames_taken: bool,
+    is_stopped: bool,
     failure: Option<BodyFailure>,
 }
 
@@ -206,7 +210,12 @@ pub(crate) enum BodyFailure {
 impl Progress {
     pub(crate) fn start() -> Self {
         let last_frame_at = Instant::now();
-        Self(Mutex::new(Sent { last_frame_at, all_frames_taken: false, failure: None }))
+        Self(Mutex::new(Sent {
+            last_frame_at,
+            all_frames_taken: false,
+            is_stopped: false,
+            failure: None,
+        }))
     }
 
     /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
@@ -222,6 +231,14 @@ impl Progress {
     /// accepted the submission.
     pub(crate) fn all_frames_taken(&self) -> bool {
         self.sent().all_frames_taken
+    }
+
+    /// Ends the body before its last frame. Returns `false` if the HTTP client has taken that
+    /// frame.
+    pub(crate) fn stop(&self) -> bool {
+        let mut sent = self.sent();
+        sent.is_stopped = !sent.all_frames_taken;
+        sent.is_stopped
     }
 
     /// Takes why the body ended early, if it did.

@@ -56,6 +56,24 @@ fn written(request: &Request) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn a_stopped_body_never_ends() {
+    let request = request().image("input_image", ImageInput::bytes(vec![0; 2 * FRAME]));
+    let plan = Arc::new(BodyPlan::new(&request).unwrap());
+    let progress = Arc::new(Progress::start());
+    let mut body = StreamedBody::new(Arc::clone(&plan), Arc::clone(&progress), None);
+    let mut next = async || poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+    assert!(next().await.unwrap().is_ok());
+    assert!(progress.stop());
+    assert!(next().await.unwrap().is_err());
+    assert!(!progress.all_frames_taken());
+
+    let sent = Arc::new(Progress::start());
+    let mut body = StreamedBody::new(plan, Arc::clone(&sent), None);
+    while poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await.is_some() {}
+    assert!(sent.all_frames_taken() && !sent.stop());
+}
+
+#[tokio::test]
 async fn small_bodies_are_one_frame() {
     let frames = frames(&request().field("prompt", "a fox"), Duration::ZERO).await;
     let text = Bytes::from_static(br#"{"prompt":"a fox"}"#);

@@ -1,0 +1,93 @@
+//! The options of a submission, and its deadline.
+
+use std::time::Duration;
+
+use tokio::time::{self, Instant};
+
+use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress};
+
+/// Used as "no limit"; a much larger duration would overflow an `Instant`.
+pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// Options for a submission.
+///
+/// ```
+/// use std::time::Duration;
+/// # use imagekiln::{Client, Error, SubmitOptions, types::Gen2Pro};
+/// # async fn submit(client: Client) -> Result<(), Error> {
+/// let options = SubmitOptions::default().deadline(Duration::from_secs(30)).origin("fox-7");
+/// let task = client.submit_with(Gen2Pro::new("a red fox in the snow"), options).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct SubmitOptions {
+    pub(super) deadline: Option<Duration>,
+    pub(super) origin: Origin,
+    pub(crate) waits_for_slot: bool,
+}
+
+impl Default for SubmitOptions {
+    fn default() -> Self {
+        Self { deadline: None, origin: Origin::default(), waits_for_slot: true }
+    }
+}
+
+impl SubmitOptions {
+    /// Sets the maximum duration of the submission: waiting for a slot, connecting, sending and
+    /// retrying. The default is that of
+    /// [`ClientBuilder::submit_deadline`](crate::ClientBuilder::submit_deadline), or no deadline.
+    ///
+    /// - Until then, the client sends a submission again that the service refuses because of too
+    ///   many requests or active tasks (429), however many attempts that takes.
+    /// - If the request was not sent completely by then, the client cancels it. Nothing was billed.
+    /// - If it was, only the response tells whether it was billed. The call waits five more seconds
+    ///   for the response, and then fails with unknown billing. The submission continues, and
+    ///   [`Client::drain`](crate::Client::drain) returns its task.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline.min(NO_LIMIT));
+        self
+    }
+
+    /// Sets what the submission is for, as [`Client::submit_for`](crate::Client::submit_for).
+    pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+}
+
+/// When a submission ends at the latest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline {
+    pub(super) limit: Option<Duration>,
+    pub(super) until: Instant,
+}
+
+impl Deadline {
+    pub(super) fn after(limit: Option<Duration>) -> Self {
+        Self { limit, until: Instant::now() + limit.unwrap_or(NO_LIMIT) }
+    }
+
+    /// Returns at the deadline, if the body is not sent completely by then. It then never will be.
+    pub(super) async fn before_sent(self, progress: &Progress) -> Error {
+        time::sleep_until(self.until).await;
+        if !progress.stop() {
+            std::future::pending::<()>().await;
+        }
+        Error::new(ErrorKind::Deadline, format!("the request was not sent within {}", self.shown()))
+            .with_advice("nothing was billed; check the network, or allow more time")
+            .with_function("SubmitOptions::deadline")
+    }
+
+    pub(super) fn no_slot(self) -> Error {
+        let message = format!("no slot became free within {}", self.shown());
+        Error::new(ErrorKind::Deadline, message)
+            .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
+            .with_function("ClientBuilder::max_active")
+    }
+
+    pub(super) fn shown(self) -> String {
+        format!("{} s", self.limit.unwrap_or(NO_LIMIT).as_secs_f32())
+    }
+}
