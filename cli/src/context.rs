@@ -1,6 +1,8 @@
 //! The context of every command.
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, future, sync::Arc, time::Duration};
+
+use tokio::time::{Instant, sleep_until};
 
 use crate::{
     args::options::{Globals, Shared},
@@ -10,12 +12,15 @@ use crate::{
     output::{Output, reference_json},
     process::Process,
     settings::{Settings, flag, names::Name},
-    text::sanitize::quoted,
+    text::sanitize::{one_line, quoted},
 };
-use imagekiln::{ErrorKind, TaskRef, WaitOptions};
+use imagekiln::{Error, ErrorKind, TaskRef, WaitOptions};
 
 /// Set to 1, it has the effect of `--no-history`.
 const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
+
+/// How long a command without a deadline waits for each of its tasks.
+const FOR_A_TASK: Duration = Duration::from_secs(600);
 
 /// The options that commands share, and the output.
 #[derive(Clone)]
@@ -25,6 +30,7 @@ pub struct Context {
     pub output: Output,
     /// The settings of the environment and of `config.toml`.
     pub settings: Settings,
+    started: Instant,
     /// The name by which this program was called.
     program: String,
 }
@@ -39,7 +45,7 @@ impl Context {
         let output = Output::new(process, globals.json, globals.quiet, globals.verbose);
         let program =
             program.map_or("kiln".to_owned(), |program| program.to_string_lossy().into_owned());
-        Self { globals, shared, output, settings, program }
+        Self { globals, shared, output, settings, started: Instant::now(), program }
     }
 
     pub fn process(&self) -> &Arc<Process> {
@@ -53,10 +59,52 @@ impl Context {
         context
     }
 
+    /// How long the command may take, if the user has said so.
+    fn deadline(&self) -> Option<Duration> {
+        self.shared.deadline.or_else(|| self.settings.deadline())
+    }
+
+    /// The time that is left for a submission or for a task.
+    pub fn left(&self) -> Duration {
+        let left = |deadline: Duration| deadline.saturating_sub(self.started.elapsed());
+        self.deadline().map_or(FOR_A_TASK, left)
+    }
+
+    /// Returns when the deadline of the command has passed. Never returns if it has none.
+    pub async fn deadline_passed(&self) {
+        match self.deadline().and_then(|deadline| self.started.checked_add(deadline)) {
+            Some(end) => sleep_until(end).await,
+            None => future::pending().await,
+        }
+    }
+
+    /// Asks about a task until the deadline of the command.
+    pub async fn within<T>(
+        &self,
+        task: &TaskRef,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            outcome = request => Ok(outcome?),
+            () = self.deadline_passed() => {
+                let failure = self.late(task, "no response", None);
+                Err(failure.advise("nothing was changed; run the command again"))
+            }
+        }
+    }
+
     pub fn wait_options(&self) -> WaitOptions {
-        let deadline: Option<Duration> = self.shared.deadline.or_else(|| self.settings.deadline());
-        deadline
-            .map_or_else(WaitOptions::default, |deadline| WaitOptions::default().deadline(deadline))
+        WaitOptions::default().deadline(self.left())
+    }
+
+    /// The failure of a command at its deadline. `state` is what is known of the task.
+    pub fn late(&self, task: &TaskRef, state: &str, error: Option<&Error>) -> Failure {
+        let seconds = self.deadline().unwrap_or(FOR_A_TASK).as_secs_f64();
+        let id = one_line(task.id());
+        let mut failure = error.map_or_else(|| Failure::late(task), Failure::from);
+        failure.message = format!("the deadline of {seconds} s passed: {state} (task {id})");
+        failure.advise("the task continues")
     }
 
     /// The hosts that the flags allow, or else the settings.

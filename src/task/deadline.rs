@@ -75,19 +75,14 @@ impl Deadline {
         if !progress.stop() {
             std::future::pending::<()>().await;
         }
-        Error::new(ErrorKind::Deadline, format!("the request was not sent within {}", self.shown()))
+        Error::new(ErrorKind::Deadline, "the request was not sent before its deadline")
             .with_advice("nothing was billed; check the network, or allow more time")
             .with_function("SubmitOptions::deadline")
     }
 
-    pub(super) fn no_slot(self) -> Error {
-        let message = format!("no slot became free within {}", self.shown());
-        Error::new(ErrorKind::Deadline, message)
+    pub(super) fn no_slot() -> Error {
+        Error::new(ErrorKind::Deadline, "no slot became free before the deadline")
             .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
             .with_function("ClientBuilder::max_active")
-    }
-
-    pub(super) fn shown(self) -> String {
-        format!("{} s", self.limit.unwrap_or(NO_LIMIT).as_secs_f32())
     }
 }

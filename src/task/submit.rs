@@ -73,7 +73,7 @@ impl Shared {
         let slot = match &self.slots {
             Some(slots) if waits_for_slot => {
                 let slot = time::timeout_at(deadline.until, self.slot(slots)).await;
-                slot.unwrap_or_else(|_| Err(deadline.no_slot()))?
+                slot.unwrap_or_else(|_| Err(Deadline::no_slot()))?
             }
             slots => slots.as_ref().map(Slots::try_slot).transpose()?,
         };
@@ -92,7 +92,7 @@ impl Shared {
                 let message = "the runtime shut down during the submission";
                 Err(unknown(Error::new(ErrorKind::Network, message)))
             }
-            Err(_) => Err(no_response(deadline)),
+            Err(_) => Err(no_response()),
         }
     }
 
@@ -135,9 +135,8 @@ fn creates_no_task(operation: &Operation) -> Error {
         .with_function("Client::task")
 }
 
-fn no_response(deadline: Deadline) -> Error {
-    let (grace, limit) = (GRACE.as_secs(), deadline.shown());
-    let message = format!("no response to the submission {grace} s after its deadline of {limit}");
+fn no_response() -> Error {
+    let message = format!("no response to the submission {} s after its deadline", GRACE.as_secs());
     let advice =
         "the submission continues; if the service accepts it, its task can still be received";
     unknown(Error::new(ErrorKind::Deadline, message))

@@ -10,7 +10,7 @@ use clap::{
 };
 
 use super::completers;
-use crate::text::parse::duration;
+use crate::text::parse::deadline;
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -38,9 +38,10 @@ pub struct Shared {
     /// Use a simulator in this process, which needs no key and no network, and costs nothing
     #[arg(long)]
     pub simulate: bool,
-    /// How long to wait for a task, such as 90, 90s, 2m or 1h; the task continues after that
-    /// [default: 10m]
-    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration)]
+    /// How long the command may take, such as 90, 90s, 2m or 1h; a submitted task continues after
+    /// that, and a request that was sent has 5 more seconds for its response [default: 10m for each
+    /// task]
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = deadline)]
     pub deadline: Option<Duration>,
     /// Also send the key to polling URLs at this host
     #[arg(long, hide_short_help = true, value_name = "HOST", action = ArgAction::Append)]
@@ -66,7 +67,7 @@ const NO_HISTORY: &str = "no_history";
 /// The shared options of commands that submit, wait and save.
 pub const MAKING: &[&str] = &[SIMULATE, DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD, NO_HISTORY];
 /// Those of `kiln task submit`.
-pub const SUBMITTING: &[&str] = &[SIMULATE, RECORD, NO_HISTORY];
+pub const SUBMITTING: &[&str] = &[SIMULATE, DEADLINE, RECORD, NO_HISTORY];
 /// Those of commands that wait for earlier tasks, and save their pictures.
 pub const RESUMING: &[&str] = &[DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD];
 /// Those of commands that wait for an earlier task, poll it once, or look its id up.

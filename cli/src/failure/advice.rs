@@ -14,6 +14,10 @@ const FLAGS: [(&str, &str); 2] = [
     ("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
 ];
 
+/// The advice about a submission without a response.
+pub const CHECK_USAGE: &str =
+    "check your usage with the service before you retry: the task may have been charged";
+
 /// The SDK's advice, with the flag of this program that follows it.
 pub fn of(error: &Error) -> Option<String> {
     match error.kind() {
@@ -23,6 +27,8 @@ pub fn of(error: &Error) -> Option<String> {
                 .map_or("a while".to_owned(), |wait| format!("{} s", wait.as_secs()));
             Some(format!("nothing was charged; wait {wait}, then retry"))
         }
+        // The submission ends with the program.
+        ErrorKind::Deadline if error.may_have_been_billed() => Some(CHECK_USAGE.to_owned()),
         ErrorKind::Validation => {
             let advice = error.advice()?;
             let model = error.operation_name()?;

@@ -152,6 +152,11 @@ impl Failure {
         Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
     }
 
+    /// The deadline of the command passed.
+    pub fn late(task: &TaskRef) -> Self {
+        Self::new(ErrorKind::Deadline.as_str(), Exit::Deadline, "the deadline passed").about(task)
+    }
+
     /// The user interrupted a command whose task is known.
     pub fn interrupted(task: &TaskRef) -> Self {
         let message = format!("interrupted (task {})", one_line(task.id()));
@@ -175,9 +180,7 @@ impl Failure {
     pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
-        failure.advise(
-            "check your usage with the service before you retry: the task may have been charged",
-        )
+        failure.advise(advice::CHECK_USAGE)
     }
 
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -244,6 +247,7 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let exit = match error.billing() {
             Billing::Unknown => Exit::BillingUnknown,
+            Billing::NotBilled if error.kind() == ErrorKind::Deadline => Exit::Network,
             _ => exit_of(error.kind()),
         };
         let mut failure = Self::new(error.kind().as_str(), exit, message(error));

@@ -12,7 +12,7 @@ use crate::{
     service::session::Session,
     text::sanitize::one_line,
 };
-use imagekiln::{Picture, Task};
+use imagekiln::{Error, Picture, Task, WaitEnd};
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
@@ -58,6 +58,9 @@ async fn receive(
     let saved = tokio::select! {
         biased;
         () = interrupts.first() => return Err(Failure::interrupted(picture.task())),
+        () = context.deadline_passed() => {
+            return Err(context.late(picture.task(), "the picture was not saved", None));
+        }
         outcome = target.receive(picture, &context.process().stdout) => outcome?,
     };
     drop(spinner);
@@ -76,11 +79,19 @@ pub async fn wait(
     tokio::select! {
         biased;
         () = interrupts.first() => Err(Failure::interrupted(task.reference())),
-        outcome = follow(context, task) => outcome,
+        outcome = follow(context, task) => outcome.map_err(|error| match error.wait_end() {
+            Some(WaitEnd::DeadlineExceeded { last_status, .. }) => {
+                let state = last_status.as_ref().map_or("no poll succeeded".to_owned(), |status| {
+                    format!("the task is still `{}`", one_line(status.as_str()))
+                });
+                context.late(task.reference(), &state, Some(&error))
+            }
+            _ => error.into(),
+        }),
     }
 }
 
-async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
+async fn follow(context: &Context, task: &Task) -> Result<Picture, Error> {
     let id: String = one_line(task.id()).chars().take(SHOWN).collect();
     let spinner = context.output.spin(format!("task {id}"));
     let mut updates = task.updates(context.wait_options());
@@ -96,5 +107,5 @@ async fn follow(context: &Context, task: &Task) -> Result<Picture, Failure> {
         }
     }
     // The updates do not turn a failure status into an error; `wait_with` does, with its advice.
-    Ok(task.wait_with(context.wait_options()).await?)
+    task.wait_with(context.wait_options()).await
 }

@@ -1,14 +1,11 @@
 //! Several pictures from one command, with a limit on how many tasks are active at once.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::json;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use tokio::task::JoinSet;
 
-use super::{finish::save, plan::Planned, submission};
+use super::{finish::save, plan::Planned, submission::submit};
 use crate::{
     context::Context,
     failure::{Failure, Left, exit::Exit},
@@ -18,17 +15,10 @@ use crate::{
     seeing::Seeing,
     service::session::Session,
 };
-use imagekiln::{Backoff, ErrorKind, Request, Task};
+use imagekiln::{ErrorKind, Task};
 
 /// The number of active tasks that the service accepts, for settings without one.
 const MAX_ACTIVE: u16 = 24;
-
-/// The time for which a refused submission is tried, without `--deadline`.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// The pauses after refusals without a `Retry-After`.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Makes all planned pictures. Each one is printed when it is saved, and each failure is reported
 /// when it happens.
@@ -47,7 +37,7 @@ pub async fn make_all(
     let mut active = JoinSet::new();
     let spinner = context.output.spin("");
     loop {
-        let may_submit = || !tally.stops && !interrupts.happened();
+        let may_submit = || !tally.stops && !interrupts.happened() && !context.left().is_zero();
         while active.len() < limit
             && may_submit()
             && let Some(next) = waiting.next()
@@ -97,51 +87,6 @@ async fn picture(
     (index, outcome.await)
 }
 
-/// Submits a request, and again while the service refuses it because of too many tasks or requests,
-/// which may be those of another program.
-async fn submit(
-    context: &Context,
-    session: &Session,
-    (index, request): (usize, Request),
-    interrupts: &Interrupts,
-) -> Result<Task, Failure> {
-    let patience = context.shared.deadline.or_else(|| context.settings.deadline());
-    let mut patience = Patience::new(patience.unwrap_or(PATIENCE));
-    loop {
-        let submission = (index, request.clone());
-        let failure = match submission::submit(context, session, submission, interrupts).await {
-            Ok(task) => return Ok(task),
-            Err(failure) => failure,
-        };
-        let Some(wait) = patience.wait_after(&failure) else { return Err(failure) };
-        tokio::select! {
-            () = sleep(wait) => {}
-            () = interrupts.first() => return Err(Failure::not_submitted()),
-        }
-    }
-}
-
-/// The time for which a refused submission is tried again.
-struct Patience {
-    end: Instant,
-    backoff: Backoff,
-}
-
-impl Patience {
-    fn new(patience: Duration) -> Self {
-        Self { end: Instant::now() + patience, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
-    }
-
-    /// The wait before the next attempt. `None` if there is none.
-    fn wait_after(&mut self, failure: &Failure) -> Option<Duration> {
-        if failure.kind != ErrorKind::RateLimited.as_str() {
-            return None;
-        }
-        let wait = failure.retry_after.unwrap_or_default().max(self.backoff.pause());
-        (Instant::now() + wait <= self.end).then_some(wait)
-    }
-}
-
 /// The outcomes of the pictures.
 #[derive(Default)]
 struct Tally {
@@ -164,7 +109,9 @@ impl Tally {
         self.exits.push(failure.exit);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
         self.left.add(failure);
-        self.stops |= failure.task.is_none() && failure.kind != ErrorKind::Validation.as_str();
+        let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation.as_str();
+        // The last polls are sent before the deadline, when there is no time for another picture.
+        self.stops |= !is_about_it || failure.exit == Exit::Deadline;
     }
 
     /// The outcome of the command. `unreached` pictures were not submitted.
@@ -188,38 +135,5 @@ impl Tally {
         let failure =
             Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
         Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn busy(retry_after: Option<Duration>) -> Failure {
-        let mut failure = Failure::usage("busy");
-        failure.kind = ErrorKind::RateLimited.as_str();
-        failure.retry_after = retry_after;
-        failure
-    }
-
-    /// The waits within a minute if each attempt fails, in seconds.
-    async fn waits(failure: Failure) -> Vec<u64> {
-        let mut patience = Patience::new(60 * SECOND);
-        let mut waits = Vec::new();
-        while let Some(wait) = patience.wait_after(&failure) {
-            waits.push(wait.as_secs());
-            sleep(wait).await;
-        }
-        waits
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_refused_submission_is_tried_again_until_the_deadline() {
-        assert_eq!(waits(busy(None)).await, [1, 2, 4, 8, 16]);
-        assert_eq!(waits(busy(Some(20 * SECOND))).await, [20, 20, 20]);
-        assert_eq!(waits(busy(Some(61 * SECOND))).await, [0; 0]);
-        assert_eq!(waits(Failure::usage("other")).await, [0; 0]);
     }
 }

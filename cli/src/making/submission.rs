@@ -21,7 +21,7 @@ pub async fn submit(
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let spinner = context.output.spin(format!("submitting to {}", request.operation()));
-    let mut posting = pin!(session.submit(index, request));
+    let mut posting = pin!(session.submit(index, request, context.left()));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {

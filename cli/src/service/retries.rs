@@ -65,8 +65,9 @@ fn cause(retry: &Retry<'_>) -> String {
 
 /// For example `attempt 2 of 6`.
 fn next(retry: &Retry<'_>) -> String {
-    match retry.attempts {
-        Some(attempts) => format!("attempt {} of {attempts}", retry.failures + 1),
-        None => "next poll".to_owned(),
+    match (retry.attempts, retry.purpose) {
+        (Some(attempts), _) => format!("attempt {} of {attempts}", retry.failures + 1),
+        (None, Purpose::Poll) => "next poll".to_owned(),
+        (None, _) => format!("attempt {}", retry.failures + 1),
     }
 }

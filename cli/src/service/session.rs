@@ -1,6 +1,8 @@
 //! The client of a command: connected to the service that the settings name, or to an in-process
 //! simulator.
 
+use std::time::Duration;
+
 use super::{recordings::Recordings, retries::Retries, tls};
 use crate::{
     context::Context,
@@ -8,7 +10,7 @@ use crate::{
     history::{Entry, History},
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
 };
-use imagekiln::{Client, ClientBuilder, Error, Request, Task};
+use imagekiln::{Client, ClientBuilder, Error, Request, SubmitOptions, Task};
 use imagekiln_simulator::{Config, Simulator, StartError};
 
 /// A client, its journal, and its simulator if it runs in this process.
@@ -37,11 +39,18 @@ impl Session {
     }
 
     /// Submits the request of a picture of this command.
-    pub async fn submit(&self, index: usize, request: Request) -> Result<Task, Error> {
-        match &self.history {
-            Some(history) => self.client.submit_for(request, history.origin(index)).await,
-            None => self.client.submit(request).await,
-        }
+    pub async fn submit(
+        &self,
+        index: usize,
+        request: Request,
+        deadline: Duration,
+    ) -> Result<Task, Error> {
+        let options = SubmitOptions::default().deadline(deadline);
+        let options = match &self.history {
+            Some(history) => options.origin(history.origin(index)),
+            None => options,
+        };
+        self.client.submit_with(request, options).await
     }
 
     /// The last submission for a picture of this command, if there is a history.

@@ -45,8 +45,8 @@ pub const DELIVERY_HOSTS: Name =
     Name { flag: Some("--allow-delivery-host"), is_list: true, ..text("allow_delivery_hosts") };
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
-    default: "10m",
-    check: |text| parse::duration(text).map(drop),
+    default: "10m for each task",
+    check: |text| parse::deadline(text).map(drop),
     ..text("deadline")
 };
 pub const MAX_ACTIVE: Name =

@@ -16,6 +16,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "give a duration such as 90, 90s, 2m, 1h or 30d".to_owned())
 }
 
+/// The duration of a command, which may not be 0.
+pub fn deadline(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("a command that may take no time could do nothing".to_owned()),
+        deadline => Ok(deadline),
+    }
+}
+
 /// A number of credits, such as `4` or `0.5`.
 pub fn credits(text: &str) -> Result<f64, String> {
     let credits = text.parse().ok().filter(|credits: &f64| credits.is_finite() && *credits >= 0.0);

@@ -217,7 +217,7 @@ fn a_task_is_not_lost_at_the_deadline() {
         "generate",
         "a fox",
         "--deadline",
-        "0.1",
+        "1",
         "--output",
         "fox.png",
         "--json",

@@ -8,6 +8,7 @@ mod book;
 mod by_task;
 mod completions;
 mod configured;
+mod deadline;
 mod doctor;
 mod errors;
 mod every_model;

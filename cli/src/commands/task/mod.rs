@@ -101,7 +101,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 }
 
 async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
-    let update = task.poll().await?;
+    let update = context.within(task.reference(), task.poll()).await?;
     let status = update.status();
     context.output.result(
         || format!("{}: {status}", task.id()),
