@@ -6,12 +6,13 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use serde_json::json;
 
 use super::{
     grammar, run,
     task::{self, submit},
 };
-use crate::{context::Context, failure::Failure, models, output::write_failed};
+use crate::{context::Context, failure::Failure, models};
 
 pub const NAME: &str = "man";
 
@@ -41,8 +42,10 @@ pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;
-    let line = format!("wrote the manual pages to {}", directory.display());
-    context.process().line_on_stdout(&line).or_else(write_failed)
+    context.output.result(
+        || format!("wrote the manual pages to {}", directory.display()),
+        || json!({ "path": directory }),
+    )
 }
 
 fn write(directory: &Path, command: Command) -> io::Result<()> {

@@ -4,6 +4,7 @@ pub mod advice;
 #[cfg(feature = "batch")]
 mod batch;
 pub mod exit;
+mod kinds;
 mod left;
 
 use std::{
@@ -82,6 +83,7 @@ pub struct Parts {
 
 impl Failure {
     fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+        debug_assert!(kinds::is_known(kind), "{kind}");
         Self(Box::new(Parts {
             kind,
             exit,

@@ -18,6 +18,8 @@ mod history;
 mod images;
 #[cfg(unix)]
 mod interruption;
+#[cfg(unix)]
+mod json;
 mod keys;
 mod machine;
 mod mistakes;

@@ -8,7 +8,7 @@ mod spending;
 #[cfg(unix)]
 pub mod stopping;
 #[cfg(unix)]
-mod unrecorded;
+pub mod unrecorded;
 mod webhooks;
 
 use crate::{

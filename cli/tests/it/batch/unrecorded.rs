@@ -20,7 +20,7 @@ fn execute(ledger: &Path, sql: &str) {
 }
 
 /// Runs two jobs, and makes their ledger fail before their responses arrive.
-fn run_into_a_full_ledger(bench: &Bench, more: &[&str]) -> Outcome {
+pub fn run_into_a_full_ledger(bench: &Bench, more: &[&str]) -> Outcome {
     bench.simulator.faults().add("slow-headers@submission=2:always").unwrap();
     let words = [&RUN[..RUN.len() - 1], more].concat();
     let running = Running::start(&mut bench.kiln(&words));

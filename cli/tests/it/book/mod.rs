@@ -14,11 +14,12 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-pub const RUN: [&str; 7] = [
+pub const RUN: [&str; 8] = [
     "docs/daily.md",
     "docs/first-program.md",
     "docs/fleet.md",
     "docs/introduction.md",
+    "docs/json.md",
     "docs/making.md",
     "docs/testing.md",
     "docs/video.md",

@@ -1,8 +1,8 @@
 //! `kiln webhook`: recorded deliveries, and deliveries of a real simulator.
 
 mod listen;
-mod listening;
+pub mod listening;
 mod refused;
 mod settings;
-mod signed;
+pub mod signed;
 mod verify;

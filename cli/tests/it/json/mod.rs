@@ -1,0 +1,293 @@
+//! `--json`: what each command prints is what the page says, and nothing on the page is missing.
+
+mod page;
+
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    fs,
+    io::{BufRead as _, BufReader},
+    thread,
+};
+
+use serde_json::{Map, Value, json};
+
+use self::page::Page;
+use crate::{
+    batch::{stopping::RUN, unrecorded::run_into_a_full_ledger},
+    bench::{Bench, Outcome, fox, png},
+    running::Running,
+    server::Server,
+    webhook::{listening::Listening, signed},
+};
+
+/// They have neither results nor events.
+const TEXTS: [&str; 2] = ["help", "version"];
+
+/// No model has a list or an object with fields.
+const WITHOUT_VALUES: [&str; 4] =
+    ["details: items", "details: fields", "field: min_items", "field: max_items"];
+
+/// Runs commands, and compares what they print with the page.
+struct Check {
+    page: Page,
+    bench: Bench,
+    events: RefCell<BTreeSet<String>>,
+    commands: RefCell<BTreeSet<String>>,
+}
+
+impl Check {
+    /// Runs a command, whose words are separated by spaces. `_` is a space in a word.
+    #[track_caller]
+    fn run(&self, line: &str) -> Outcome {
+        self.run_with_stdin(line, "")
+    }
+
+    #[track_caller]
+    fn run_with_stdin(&self, line: &str, input: &str) -> Outcome {
+        let words: Vec<String> = line.split(' ').map(|word| word.replace('_', " ")).collect();
+        let words: Vec<&str> = ["--json"].into_iter().chain(words.iter().map(|it| &**it)).collect();
+        let outcome = self.bench.run_with_stdin(&words, input.as_bytes());
+        self.read(line, &outcome);
+        outcome
+    }
+
+    #[track_caller]
+    fn read(&self, line: &str, outcome: &Outcome) {
+        let (command, anchors) = self.command(line);
+        self.commands.borrow_mut().insert(command.to_owned());
+        for line in outcome.text().lines().filter(|_| command != "completions") {
+            let value: Value = serde_json::from_str(line).unwrap_or_else(|error| {
+                panic!("{command} printed no JSON: {error}: {line}");
+            });
+            match &value {
+                Value::Array(items) => items.iter().for_each(|it| self.page.check(anchors, it)),
+                object => self.page.check(anchors, object),
+            }
+        }
+        outcome.events().iter().for_each(|event| self.event(event));
+    }
+
+    fn event(&self, value: &Value) {
+        let event = value["event"].as_str().unwrap_or_else(|| panic!("{value}"));
+        self.page.check(&self.page.events[event], value);
+        self.events.borrow_mut().insert(event.to_owned());
+    }
+
+    /// The longest command with which a line starts.
+    fn command(&self, line: &str) -> (&str, &[String]) {
+        let commands = self.page.commands.iter().map(|(name, anchors)| (&**name, &**anchors));
+        let ours = commands.filter(|(name, _)| format!("{line} ").starts_with(&format!("{name} ")));
+        ours.max_by_key(|(name, _)| name.len()).unwrap_or_else(|| panic!("{line} is not listed"))
+    }
+}
+
+#[test]
+fn the_page_lists_every_command() {
+    let bench = Bench::new();
+    bench.run(&["man", "pages"]).ok();
+    let pages: BTreeSet<String> = fs::read_dir(bench.place.path("pages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| Some(name.strip_suffix(".1")?.strip_prefix("kiln-")?.to_owned()))
+        .collect();
+    let listed: BTreeSet<String> =
+        Page::read().commands.keys().map(|name| name.replace(' ', "-")).collect();
+    for name in &listed {
+        assert!(pages.contains(name), "docs/json.md: there is no command {name}");
+    }
+    for page in &pages {
+        let is_model = page.starts_with("run-") || page.starts_with("submit-");
+        let is_group = listed.iter().any(|name| name.starts_with(&format!("{page}-")));
+        assert!(is_model || is_group || listed.contains(page), "docs/json.md does not list {page}");
+    }
+}
+
+#[test]
+fn commands_print_what_the_page_says() {
+    let check = Check {
+        page: Page::read(),
+        bench: Bench::new(),
+        events: RefCell::default(),
+        commands: RefCell::default(),
+    };
+    pictures(&check);
+    tasks(&check);
+    machine(&check);
+    batches(&check);
+    webhooks(&check);
+    interruptions(&check);
+    let Check { page, events, commands, .. } = check;
+    let listed: BTreeSet<String> = page.events.keys().cloned().collect();
+    assert_eq!(events.into_inner(), listed);
+    let listed = page.commands.keys().filter(|name| !TEXTS.contains(&name.as_str()));
+    assert_eq!(commands.into_inner(), listed.cloned().collect());
+    let problems = page.problems(&WITHOUT_VALUES);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn pictures(check: &Check) {
+    for name in ["cat.png", "hat.png", "mask.png"] {
+        check.bench.place.write(name, png(256, 256));
+    }
+    for line in [
+        "generate a_fox -s 64x64 --seed 1..2 -o {seed}.png",
+        "generate a_fox -s 64x64 --dry-run",
+        "generate a_fox -s 64x64 --dry-run --simulate",
+        "edit at_night cat.png -o night.png",
+        "inpaint a_hat cat.png --mask mask.png -o hat-on.png",
+        "outpaint cat.png -s 512x256 -o wide.png",
+        "expand cat.png --left 64 -o left.png",
+        "erase cat.png --mask mask.png -o erased.png",
+        "deblur cat.png -o sharp.png",
+        "try-on cat.png hat.png -o on.png",
+        "video a_fox -s 64x64 --extra duration=1 -o fox.webm",
+        "run gen-dev --prompt a_fox -s 256x256 -o dev.png",
+    ] {
+        check.run(line).ok();
+    }
+    check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);
+    let moderated = "[[content-moderated]]";
+    check.run(&format!("generate a_fox a_wolf{moderated} -s 64x64 -o {{index}}.png")).fails(5);
+}
+
+fn tasks(check: &Check) {
+    check.run("submit gen-2-pro --prompt a_fox -s 64x64 -o later.png").ok();
+    for line in ["task status @last", "task wait @last", "task list", "task save @last"] {
+        check.run(line).ok();
+    }
+    check.run("submit gen-2-pro --prompt a_fox --dry-run").ok();
+    check.run("submit gen-2-pro --prompt a_fox -s 64x64").ok();
+    check.run("task dismiss @last").ok();
+    check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
+    check.run("submit gen-2-pro --prompt a_fox -s 64x64 -o lost.png").fails(8);
+    check.run("resume").fails(8);
+    let tasks = check.bench.simulator.tasks();
+    let lost = tasks.iter().max_by_key(|task| task.accepted_at).unwrap();
+    check.run(&format!("task resolve @last {}", lost.id)).ok();
+    check.run("resume").ok();
+    check.run("resume").ok();
+    check.run("history").ok();
+}
+
+fn machine(check: &Check) {
+    for line in ["models", "models gen-2-pro", "config", "config path", "doctor"] {
+        check.run(line).ok();
+    }
+    check.run_with_stdin("login", "my-key").ok();
+    for line in ["logout", "completions bash", "man pages"] {
+        check.run(line).ok();
+    }
+    check.run("simulate -- true").ok();
+    let mut doctor = check.bench.kiln(&["--json", "doctor"]);
+    let outcome = doctor.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1").output().unwrap();
+    check.read("doctor", &Outcome::of(outcome).fails(7));
+    let server = Server::new();
+    let words = ["--json", "submit", "gen-2-pro", "--prompt", "a fox"];
+    let submit = Running::start(server.point(&mut check.bench.place.kiln(&words)));
+    server.next().respond_with(403, "x-request-id: r1\r\n", &Value::Null);
+    let (code, _, stderr) = submit.end();
+    check.read("submit", &Outcome { code, stdout: Vec::new(), stderr }.fails(3));
+    let mut simulate = check.bench.kiln(&["--json", "simulate", "--port", "0"]);
+    let mut simulate = Running::start(&mut simulate);
+    let mut stdout = Vec::new();
+    let mut lines = BufReader::new(simulate.child.stdout.take().unwrap());
+    lines.read_until(b'\n', &mut stdout).unwrap();
+    simulate.interrupt();
+    let (code, _, stderr) = simulate.end();
+    check.read("simulate", &Outcome { code, stdout, stderr }.ok());
+}
+
+fn batches(check: &Check) {
+    let place = &check.bench.place;
+    let job = |name, more: Value| {
+        let job = json!({ "name": name, "prompt": "a fox", "width": 64, "height": 64 });
+        let mut job = serde_json::from_value::<Map<String, Value>>(job).unwrap();
+        job.extend(serde_json::from_value::<Map<String, Value>>(more).unwrap());
+        format!("{}\n", Value::from(job))
+    };
+    let saved = job("a", json!({ "group": "anna", "metadata": { "order": 7 } }));
+    let moderated = job("b", json!({ "prompt": "a fox [[content-moderated]]" }));
+    place.write("jobs.jsonl", saved + &moderated);
+    check.run("batch run jobs.jsonl --output pictures --price 4 --dry-run").ok();
+    check.run("batch run jobs.jsonl --output pictures").fails(4);
+    place.write("bad.jsonl", job("c", json!({ "sede": 1 })));
+    check.run("batch run bad.jsonl --output pictures").fails(2);
+    check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
+    place.write("lost.jsonl", job("lost", json!({})));
+    check.run("batch run lost.jsonl --output pictures").fails(8);
+    for line in [
+        "batch resolve lost --paid",
+        "batch status --all",
+        "batch report",
+        "batch spending",
+        "batch pause",
+        "batch budget 50",
+        "batch budget 20 --group anna",
+        "batch cap 3",
+        "batch rate 60",
+        "batch limits",
+        "batch resume --group anna",
+        "batch priority 1 --all",
+        "batch cancel --all",
+        "batch retry b",
+        "batch forget lost",
+        "batch archive --older-than 0",
+    ] {
+        check.run(&format!("{line} --ledger pictures")).ok();
+    }
+    check.run("batch run jobs.jsonl --output pictures --ledger other.db").fails(1);
+    check.run("batch adopt --output pictures --ledger other.db").ok();
+}
+
+fn webhooks(check: &Check) {
+    let place = &check.bench.place;
+    place.write("body.json", signed::BODY);
+    place.write("secret", signed::SECRET);
+    let [id, timestamp, signature] = signed::standard_headers("msg_1", 1_767_225_600, signed::BODY);
+    let words = ["webhook", "verify", "body.json", "--scheme", "standard", "--max-age", "100000d"];
+    let headers = ["-H", &id, "-H", &timestamp, "-H", &signature, "--secret-file", "secret"];
+    check.read("webhook verify", &place.run(&[&["--json"][..], &words, &headers].concat()).ok());
+    check.run("webhook verify body.json -H a:b --secret-file secret").fails(9);
+    let listen = ["--json", "webhook", "listen", "--scheme", "standard", "--max-age", "100000d"];
+    for secret in [&["--secret-file", "secret"][..], &[]] {
+        let mut listening = Listening::start(&mut place.kiln(&[&listen[..], secret].concat()));
+        let mut stdout = listening.greeting.clone();
+        for body in [signed::BODY, "{"] {
+            listening.post(&[id.clone(), timestamp.clone(), signature.clone()], body);
+            stdout += &format!("\n{}", listening.line());
+        }
+        let outcome = Outcome { code: 0, stdout: stdout.into_bytes(), stderr: String::new() };
+        check.read("webhook listen", &outcome);
+    }
+}
+
+/// The events that Ctrl-C causes, and those of a full disk.
+fn interruptions(check: &Check) {
+    let slow = || {
+        let bench = Bench::new();
+        bench.simulator.faults().add("slow-headers@submission=2:always").unwrap();
+        bench
+    };
+    let start = |bench: &Bench, words: &[&str]| {
+        let run = Running::start(&mut bench.kiln(&[&["--json"], words].concat()));
+        while bench.simulator.counts().accepted < 1 {
+            thread::yield_now();
+        }
+        run.interrupt();
+        run
+    };
+    let read = |command, run: Running| {
+        let (code, stdout, stderr) = run.end();
+        check.read(command, &Outcome { code, stdout: stdout.into_bytes(), stderr }.fails(130));
+    };
+    let bench = slow();
+    read("generate", start(&bench, &fox(&["-o", "fox.png"])));
+    let bench = slow();
+    let mut run = start(&bench, &RUN);
+    run.until("\"stopping\"");
+    run.interrupt();
+    read("batch run", run);
+    let bench = Bench::new();
+    check.read("batch run", &run_into_a_full_ledger(&bench, &["--json"]).fails(8));
+}
