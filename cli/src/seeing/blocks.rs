@@ -2,12 +2,19 @@
 
 use std::fmt::Write;
 
-use image::{Rgb, RgbImage};
+use image::{
+    Rgb, RgbImage,
+    imageops::{ColorMap, dither},
+};
 
 use super::protocol::Colours;
 
 /// A line for every two rows of pixels. An odd last row has the terminal's background below it.
-pub fn encode(image: &RgbImage, colours: Colours) -> String {
+pub fn encode(mut image: RgbImage, colours: Colours) -> String {
+    // `dither` panics if there is only one row or column.
+    if colours == Colours::Palette && image.width().min(image.height()) > 1 {
+        dither(&mut image, &Palette);
+    }
     let mut text = String::new();
     for y in (0..image.height()).step_by(2) {
         for x in 0..image.width() {
@@ -27,6 +34,25 @@ fn colour(&Rgb([red, green, blue]): &Rgb<u8>, colours: Colours) -> String {
     match colours {
         Colours::True => format!("2;{red};{green};{blue}"),
         Colours::Palette => format!("5;{}", nearest([red, green, blue])),
+    }
+}
+
+/// The colours to which pictures are dithered, so that gradients have no bands.
+struct Palette;
+
+impl ColorMap for Palette {
+    type Color = Rgb<u8>;
+
+    fn index_of(&self, colour: &Rgb<u8>) -> usize {
+        nearest(colour.0).into()
+    }
+
+    fn map_color(&self, colour: &mut Rgb<u8>) {
+        let level = |at: u8| LEVELS.get(usize::from(at % 6)).copied().unwrap_or_default();
+        colour.0 = match nearest(colour.0) {
+            grey @ 232.. => [8 + 10 * (grey - 232); 3],
+            index => [(index - 16) / 36, (index - 16) / 6, index - 16].map(level),
+        };
     }
 }
 
@@ -62,12 +88,39 @@ mod tests {
     fn a_character_shows_two_pixels() {
         let image = RgbImage::from_fn(2, 3, |x, y| Rgb([x as u8, y as u8, 7]));
         assert_eq!(
-            encode(&image, Colours::True),
+            encode(image, Colours::True),
             "\x1b[38;2;0;0;7;48;2;0;1;7m▀\x1b[38;2;1;0;7;48;2;1;1;7m▀\x1b[0m\n\
              \x1b[38;2;0;2;7m▀\x1b[38;2;1;2;7m▀\x1b[0m\n"
         );
         let image = RgbImage::from_pixel(1, 2, Rgb([255, 0, 0]));
-        assert_eq!(encode(&image, Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
+        assert_eq!(encode(image, Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
+    }
+
+    /// The mean of each square of a dithered gradient is that of the gradient.
+    #[test]
+    fn a_gradient_has_no_bands() {
+        const SIDE: u32 = 8;
+        let gradient = |x: u32| 95 + x / 8;
+        let mut image = RgbImage::from_fn(320, SIDE, |x, _| Rgb([0, 95, gradient(x) as u8]));
+        dither(&mut image, &Palette);
+        for left in (SIDE..320 - SIDE).step_by(SIDE as usize) {
+            let pixels = (0..SIDE * SIDE).map(|at| image.get_pixel(left + at % SIDE, at / SIDE));
+            let mean = pixels.map(|pixel| u32::from(pixel.0[2])).sum::<u32>() / (SIDE * SIDE);
+            assert!(mean.abs_diff(gradient(left)) < 8, "{left}: {mean}");
+        }
+        for (width, height) in [(1, 1), (1, 9), (9, 1), (0, 0)] {
+            encode(RgbImage::new(width, height), Colours::Palette);
+        }
+    }
+
+    #[test]
+    fn colours_of_the_palette_stay() {
+        let greys = (8..=238).step_by(10).map(|grey| [grey; 3]);
+        for colour in greys.chain([[0; 3], [255; 3], [95, 135, 175], [215, 0, 255]]) {
+            let mut mapped = Rgb(colour);
+            Palette.map_color(&mut mapped);
+            assert_eq!(mapped.0, colour);
+        }
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Screen {
             Protocol::Iterm2 => inline::iterm2(&shrunk(image, pixels), window.cell),
             Protocol::Blocks(colours) => {
                 let image = shrunk(image, (columns, rows * 2));
-                Ok(blocks::encode(&image.to_rgb8(), colours).into_bytes())
+                Ok(blocks::encode(image.to_rgb8(), colours).into_bytes())
             }
         }
     }
