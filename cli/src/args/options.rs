@@ -70,9 +70,8 @@ pub const MAKING: &[&str] = &[SIMULATE, DEADLINE, POLLING_HOST, DELIVERY_HOST, R
 pub const SUBMITTING: &[&str] = &[SIMULATE, DEADLINE, RECORD, NO_HISTORY];
 /// Those of commands that wait for earlier tasks, and save their pictures.
 pub const RESUMING: &[&str] = &[DEADLINE, POLLING_HOST, DELIVERY_HOST, RECORD];
-/// Those of commands that wait for an earlier task, poll it once, or look its id up.
-pub const WAITING: &[&str] = &[DEADLINE, POLLING_HOST, RECORD];
-pub const POLLING: &[&str] = &[POLLING_HOST, RECORD];
+/// Those of commands that poll an earlier task, or an id.
+pub const POLLING: &[&str] = &[DEADLINE, POLLING_HOST, RECORD];
 pub const RESOLVING: &[&str] = &[RECORD];
 /// Those of `kiln batch run`, which has its ledger and a deadline for each task.
 pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];

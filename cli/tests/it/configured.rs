@@ -56,9 +56,9 @@ fn the_service_is_that_of_the_file() {
         let mut command = bench.place.kiln(words);
         Outcome::of(command.env("IMAGEKILN_API_KEY", bench.simulator.api_key()).output().unwrap())
     };
-    assert!(run(&words).fails(6).stderr.contains("deadline 1 s"));
+    assert!(run(&words).fails(6).stderr.contains("deadline of 1 s"));
     words.push("--deadline=0.5");
-    assert!(run(&words).fails(6).stderr.contains("deadline 0.5 s"));
+    assert!(run(&words).fails(6).stderr.contains("deadline of 0.5 s"));
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
 

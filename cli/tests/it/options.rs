@@ -139,8 +139,11 @@ fn check(words: &[&str], option: &[&str], before: Before) {
             prepared().run(&with).ok();
         }
         "--deadline" => {
-            let service = Service { is_ready: false, ..Service::default() };
-            service.run(&with, before).0.fails(6);
+            // `submit` does not wait for its task, and the others do not submit.
+            let is_silent = ["submit", "status"].iter().any(|name| words.get(1) == Some(name));
+            let code = if words.get(1) == Some(&"submit") { 8 } else { 6 };
+            let service = Service { is_silent, is_ready: false, ..Service::default() };
+            service.run(&with, before).0.fails(code);
         }
         "--record" => {
             let (outcome, place) = Service::default().run(&with, before);
@@ -182,6 +185,8 @@ fn prepared() -> Place {
 /// A service on this machine.
 #[derive(Clone, Copy)]
 struct Service {
+    /// Whether it never responds to the command.
+    is_silent: bool,
     is_ready: bool,
     /// Whether the host of its polling and delivery URLs is not that of the base URL.
     is_foreign: bool,
@@ -189,7 +194,7 @@ struct Service {
 
 impl Default for Service {
     fn default() -> Self {
-        Self { is_ready: true, is_foreign: false }
+        Self { is_silent: false, is_ready: true, is_foreign: false }
     }
 }
 
@@ -210,10 +215,14 @@ impl Service {
         let mut command = kiln(words);
         thread::spawn(move || {
             let mut is_lost = before == Before::Lost;
+            let mut held = Vec::new();
             loop {
                 let exchange = server.next();
+                let is_first = exchange.line.starts_with("POST") && before != Before::Nothing;
                 if std::mem::take(&mut is_lost) {
                     exchange.hang_up();
+                } else if self.is_silent && !is_first {
+                    held.push(exchange);
                 } else {
                     self.respond(exchange, &url);
                 }

@@ -57,7 +57,7 @@ pub fn command(used: model::Used<'_>) -> Command {
             Command::new("wait")
                 .about("Wait for the final status")
                 .arg(reference())
-                .args(options::shared(options::WAITING)),
+                .args(options::shared(options::POLLING)),
             Command::new("save")
                 .about("Wait and save the picture, to the target of its submission or to --output")
                 .arg(reference())

@@ -5,7 +5,6 @@ mod page;
 use std::{
     cell::RefCell,
     collections::BTreeSet,
-    fs,
     io::{BufRead as _, BufReader},
     thread,
 };
@@ -15,14 +14,15 @@ use serde_json::{Map, Value, json};
 use self::page::Page;
 use crate::{
     batch::{stopping::RUN, unrecorded::run_into_a_full_ledger},
-    bench::{Bench, Outcome, fox, png},
+    bench::{Bench, Outcome, Place, fox, png},
+    help,
     running::Running,
     server::Server,
     webhook::{listening::Listening, signed},
 };
 
 /// They have neither results nor events.
-const TEXTS: [&str; 2] = ["help", "version"];
+const TEXTS: [&str; 3] = ["exit-codes", "help", "version"];
 
 /// No model has a list or an object with fields.
 const WITHOUT_VALUES: [&str; 4] =
@@ -84,22 +84,14 @@ impl Check {
 
 #[test]
 fn the_page_lists_every_command() {
-    let bench = Bench::new();
-    bench.run(&["man", "pages"]).ok();
-    let pages: BTreeSet<String> = fs::read_dir(bench.place.path("pages"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter_map(|name| Some(name.strip_suffix(".1")?.strip_prefix("kiln-")?.to_owned()))
-        .collect();
-    let listed: BTreeSet<String> =
-        Page::read().commands.keys().map(|name| name.replace(' ', "-")).collect();
-    for name in &listed {
-        assert!(pages.contains(name), "docs/json.md: there is no command {name}");
+    let place = Place::new();
+    let listed = Page::read().commands;
+    for name in listed.keys() {
+        let words: Vec<_> = name.split(' ').chain(["--help"]).collect();
+        place.run(&words).ok();
     }
-    for page in &pages {
-        let is_model = page.starts_with("run-") || page.starts_with("submit-");
-        let is_group = listed.iter().any(|name| name.starts_with(&format!("{page}-")));
-        assert!(is_model || is_group || listed.contains(page), "docs/json.md does not list {page}");
+    for name in help::commands(&place) {
+        assert!(listed.contains_key(&name), "docs/json.md does not list {name}");
     }
 }
 
@@ -135,13 +127,13 @@ fn pictures(check: &Check) {
         "generate a_fox -s 64x64 --dry-run",
         "generate a_fox -s 64x64 --dry-run --simulate",
         "edit at_night cat.png -o night.png",
-        "inpaint a_hat cat.png --mask mask.png -o hat-on.png",
-        "outpaint cat.png -s 512x256 -o wide.png",
-        "expand cat.png --left 64 -o left.png",
-        "erase cat.png --mask mask.png -o erased.png",
-        "deblur cat.png -o sharp.png",
-        "try-on cat.png hat.png -o on.png",
-        "video a_fox -s 64x64 --extra duration=1 -o fox.webm",
+        "tool inpaint a_hat cat.png --mask mask.png -o hat-on.png",
+        "tool outpaint cat.png -s 512x256 -o wide.png",
+        "tool expand cat.png --left 64 -o left.png",
+        "tool erase cat.png --mask mask.png -o erased.png",
+        "tool deblur cat.png -o sharp.png",
+        "tool try-on cat.png hat.png -o on.png",
+        "tool video a_fox -s 64x64 --extra duration=1 -o fox.webm",
         "run gen-dev --prompt a_fox -s 256x256 -o dev.png",
     ] {
         check.run(line).ok();
@@ -152,15 +144,15 @@ fn pictures(check: &Check) {
 }
 
 fn tasks(check: &Check) {
-    check.run("submit gen-2-pro --prompt a_fox -s 64x64 -o later.png").ok();
+    check.run("task submit gen-2-pro --prompt a_fox -s 64x64 -o later.png").ok();
     for line in ["task status @last", "task wait @last", "task list", "task save @last"] {
         check.run(line).ok();
     }
-    check.run("submit gen-2-pro --prompt a_fox --dry-run").ok();
-    check.run("submit gen-2-pro --prompt a_fox -s 64x64").ok();
+    check.run("task submit gen-2-pro --prompt a_fox --dry-run").ok();
+    check.run("task submit gen-2-pro --prompt a_fox -s 64x64").ok();
     check.run("task dismiss @last").ok();
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
-    check.run("submit gen-2-pro --prompt a_fox -s 64x64 -o lost.png").fails(8);
+    check.run("task submit gen-2-pro --prompt a_fox -s 64x64 -o lost.png").fails(8);
     check.run("resume").fails(8);
     let tasks = check.bench.simulator.tasks();
     let lost = tasks.iter().max_by_key(|task| task.accepted_at).unwrap();
@@ -187,7 +179,7 @@ fn machine(check: &Check) {
     let submit = Running::start(server.point(&mut check.bench.place.kiln(&words)));
     server.next().respond_with(403, "x-request-id: r1\r\n", &Value::Null);
     let (code, _, stderr) = submit.end();
-    check.read("submit", &Outcome { code, stdout: Vec::new(), stderr }.fails(3));
+    check.read("task submit", &Outcome { code, stdout: Vec::new(), stderr }.fails(3));
     let mut simulate = check.bench.kiln(&["--json", "simulate", "--port", "0"]);
     let mut simulate = Running::start(&mut simulate);
     let mut stdout = Vec::new();
