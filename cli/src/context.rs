@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     args::options::{Globals, Shared},
-    failure::{Failure, Remedy},
+    failure::{Failure, Remedy, exit::Exit},
     files::{directory, target::Target},
     history::{Entry, History, Kept},
     output::{Output, reference_json},
@@ -142,6 +142,11 @@ impl Context {
             return failure.advise("the task disappeared with the in-process simulator");
         }
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
+        // Only the wait failed: the command would make another picture.
+        let codes = [Exit::Network, Exit::KeyRefused, Exit::Unpaid];
+        if codes.contains(&failure.exit) || failure.kind == ErrorKind::Service.as_str() {
+            failure.exit = Exit::Continues;
+        }
         failure.number = entry.map(|entry| entry.number);
         if let Some(number) = failure.number.filter(|_| is_not_found) {
             return failure.advise(format!(

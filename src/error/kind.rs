@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Network,
     /// The service responded with a status code that the contract does not list. For a submission,
     /// see [`Error::billing`](crate::Error::billing).
+    /// [`Error::is_transient`](crate::Error::is_transient) returns whether another attempt may
+    /// succeed.
     Service,
     /// The service responded with a success code, but the body identifies no task. The submission
     /// may have been billed.

@@ -37,6 +37,8 @@ struct Details {
     violations: Vec<Violation>,
     response: Option<HttpValidationError>,
     billing_unknown: bool,
+    /// Whether another attempt would fail in the same way, although the kind does not say so.
+    is_permanent: bool,
     end: Option<WaitEnd>,
     withheld_host: Option<String>,
     refusal: Option<Source>,
@@ -121,6 +123,11 @@ impl Error {
 
     pub(crate) fn with_billing_unknown(mut self) -> Self {
         self.details.billing_unknown = true;
+        self
+    }
+
+    pub(crate) fn permanent(mut self, is_permanent: bool) -> Self {
+        self.details.is_permanent = is_permanent;
         self
     }
 
@@ -256,16 +263,19 @@ impl Error {
     /// Returns `true` if the same call may succeed later without any change: the network or the
     /// service failed temporarily, or the deadline was too short.
     ///
+    /// Of the kind [`Service`](ErrorKind::Service), it returns `false` for the status codes that
+    /// end a wait, such as 400, 404 and 413: another attempt would fail, too. The base URL or the
+    /// model prefix may be wrong.
+    ///
     /// This does not mean that submitting again is [safe](Self::is_safe_to_repeat).
     pub fn is_transient(&self) -> bool {
         match self.kind {
-            ErrorKind::Service | ErrorKind::Response => {
-                self.status().is_none_or(|status| !(300..500).contains(&status))
-            }
-            ErrorKind::Network
+            ErrorKind::Service
+            | ErrorKind::Response
+            | ErrorKind::Network
             | ErrorKind::RateLimited
             | ErrorKind::Deadline
-            | ErrorKind::Download => true,
+            | ErrorKind::Download => !self.details.is_permanent,
             _ => false,
         }
     }

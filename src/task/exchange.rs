@@ -21,7 +21,7 @@ use crate::{
     journal::{self, Intent, JournalError},
     retry::{
         retry_after,
-        status::{Meaning, SubmissionEffect, is_tls_failure, was_not_processed},
+        status::{Meaning, PollEffect, SubmissionEffect, is_tls_failure, was_not_processed},
     },
     transport::{
         body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
@@ -239,6 +239,7 @@ pub(super) fn error_of(
         error_body.suffix()
     );
     let error = Error::new(kind, message)
+        .permanent(meaning.poll == PollEffect::End)
         .with_status(response.status.as_u16())
         .with_request_id(response.request_id(redaction))
         .with_retry_after(retry_after(&response.headers, shared.service.clock.now()))

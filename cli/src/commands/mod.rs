@@ -32,7 +32,6 @@ use crate::{
         Failure,
         exit::{self, Exit},
     },
-    output::write_failed,
 };
 use imagekiln::Operation;
 
@@ -171,8 +170,12 @@ pub async fn execute(
         config::NAME => config::execute(context, matches),
         completions::NAME => completions::execute(context, matches),
         man::NAME => man::execute(context, matches),
-        EXIT_CODES => context.process().line_on_stdout(&exit::table()).or_else(write_failed),
+        EXIT_CODES => exit_codes(context),
         tool => tools::execute(context, tool, matches).await,
     };
     done.map(|()| Exit::Success.code())
+}
+
+fn exit_codes(context: &Context) -> Result<(), Failure> {
+    context.output.result(|| context.process().stdout.table(&exit::table()), exit::for_programs)
 }

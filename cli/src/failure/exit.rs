@@ -1,6 +1,11 @@
 //! The exit codes, which scripts may rely on.
 
-use std::{fmt::Write, process::ExitCode};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use self::Charged::{No, Shown, Unknown, Yes};
+use crate::text::table::Table;
 
 /// The outcomes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +16,7 @@ pub enum Exit {
     KeyRefused = 3,
     TaskFailed = 4,
     Moderated = 5,
-    Deadline = 6,
+    Continues = 6,
     Network = 7,
     BillingUnknown = 8,
     WebhookRefused = 9,
@@ -20,48 +25,56 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl Exit {
-    pub const ALL: [Self; 13] = [
-        Self::Success,
-        Self::Other,
-        Self::Usage,
-        Self::KeyRefused,
-        Self::TaskFailed,
-        Self::Moderated,
-        Self::Deadline,
-        Self::Network,
-        Self::BillingUnknown,
-        Self::WebhookRefused,
-        Self::JobsLeft,
-        Self::Unpaid,
-        Self::Interrupted,
-    ];
+/// Whether a command with this outcome has submitted something that is charged.
+#[derive(Debug, Clone, Copy)]
+enum Charged {
+    No,
+    Yes,
+    Unknown,
+    /// The output of the command says so.
+    Shown,
+}
 
+/// The meaning of an exit code for a script.
+#[derive(Debug)]
+struct Row {
+    exit: Exit,
+    /// Whether the same command may succeed later, and charges nothing twice.
+    retry: bool,
+    charged: Charged,
+    meaning: &'static str,
+}
+
+const ROWS: [Row; 13] = [
+    row(Exit::Success, false, Shown, "success"),
+    row(Exit::Other, false, Shown, "a local file or another local error, or some pictures failed"),
+    row(Exit::Usage, false, No, "invalid usage, settings or request, or a wrong base URL"),
+    row(Exit::KeyRefused, false, No, "the service rejected the API key"),
+    row(Exit::TaskFailed, false, Shown, "the task, or a job of a batch, failed or was not found"),
+    row(Exit::Moderated, false, Shown, "the task was stopped by moderation"),
+    row(Exit::Continues, false, Yes, "the task has no saved picture yet; run `kiln resume`"),
+    row(
+        Exit::Network,
+        true,
+        No,
+        "the network or the service failed before a submission was accepted",
+    ),
+    row(Exit::BillingUnknown, false, Unknown, "no response says whether a task was created"),
+    row(Exit::WebhookRefused, false, No, "a webhook delivery was rejected"),
+    row(Exit::JobsLeft, false, Shown, "jobs of a batch are left; its advice says how to continue"),
+    row(Exit::Unpaid, false, No, "the project has no credits, or reached its spending limit"),
+    row(Exit::Interrupted, false, Shown, "interrupted; a submitted task continues"),
+];
+
+const fn row(exit: Exit, retry: bool, charged: Charged, meaning: &'static str) -> Row {
+    Row { exit, retry, charged, meaning }
+}
+
+const HEAD: [&str; 4] = ["CODE", "RETRY", "CHARGED", "MEANING"];
+
+impl Exit {
     pub fn code(self) -> u8 {
         self as u8
-    }
-
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Other => "a file could not be read or written, or another local error",
-            Self::Usage => "invalid usage, settings or request; nothing was charged",
-            Self::KeyRefused => "the service rejected the API key",
-            Self::TaskFailed => "the task, or a job of a batch, failed or was not found",
-            Self::Moderated => "the task was stopped by moderation",
-            Self::Deadline => "the deadline passed; the task continues",
-            Self::Network => {
-                "the network or the service failed, or the service asked to retry later"
-            }
-            Self::BillingUnknown => "unknown whether a task was created and charged",
-            Self::WebhookRefused => "a webhook delivery was rejected",
-            Self::JobsLeft => "jobs of a batch are left; run it again to continue",
-            Self::Unpaid => {
-                "the project has no credits left, or has reached its spending limit; nothing was \
-                 charged"
-            }
-            Self::Interrupted => "interrupted; a submitted task continues",
-        }
     }
 }
 
@@ -71,11 +84,48 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// All codes with their meanings, for `kiln --help`.
-pub fn table() -> String {
-    Exit::ALL.iter().fold("Exit codes:".to_owned(), |mut text, exit| {
-        // Writing to a `String` does not fail.
-        let _ = write!(text, "\n  {:>3}  {}", exit.code(), exit.meaning());
-        text
-    })
+impl Row {
+    fn cells(&self) -> [String; 4] {
+        let charged = match self.charged {
+            No => "no",
+            Yes => "yes",
+            Unknown => "unknown",
+            Shown => "see output",
+        };
+        let retry = if self.retry { "yes" } else { "no" };
+        [self.exit.code().to_string(), retry.into(), charged.into(), self.meaning.into()]
+    }
+}
+
+/// All codes, for people.
+pub fn table() -> Table<4> {
+    Table::with_heading(HEAD, ROWS.iter().map(Row::cells)).wrapped(&[3]).numbers(&[0])
+}
+
+/// All codes, for programs.
+pub fn for_programs() -> Value {
+    let row = |row: &Row| {
+        let [_, _, charged, meaning] = row.cells();
+        let code = row.exit.code();
+        json!({ "code": code, "retry": row.retry, "charged": charged, "meaning": meaning })
+    };
+    ROWS.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table for pages.
+    fn markdown() -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rows: String = ROWS.iter().map(|row| line(&row.cells())).collect();
+        line(&HEAD.map(str::to_owned)) + "|---|---|---|---|\n" + &rows
+    }
+
+    #[test]
+    fn the_readme_shows_every_code() {
+        let page = imagekiln_testbed::page("cli/README.md");
+        assert!(page.contains(&markdown()), "the table of cli/README.md:\n{}", markdown());
+    }
 }

@@ -23,7 +23,7 @@ pub use self::{
     left::{Left, settle},
 };
 use crate::text::sanitize::one_line;
-use imagekiln::{Billing, Error, ErrorKind, TaskRef, Violation, text::counted};
+use imagekiln::{Error, ErrorKind, TaskRef, Violation, text::counted};
 
 /// A problem and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Failure {
 
     /// The deadline of the command passed.
     pub fn late(task: &TaskRef) -> Self {
-        Self::new(ErrorKind::Deadline.as_str(), Exit::Deadline, "the deadline passed").about(task)
+        Self::new(ErrorKind::Deadline.as_str(), Exit::Continues, "the deadline passed").about(task)
     }
 
     /// The user interrupted a command whose task is known.
@@ -247,12 +247,7 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let exit = match error.billing() {
-            Billing::Unknown => Exit::BillingUnknown,
-            Billing::NotBilled if error.kind() == ErrorKind::Deadline => Exit::Network,
-            _ => exit_of(error.kind()),
-        };
-        let mut failure = Self::new(error.kind().as_str(), exit, message(error));
+        let mut failure = Self::new(error.kind().as_str(), exit_of(error), message(error));
         failure.causes = causes(error::Error::source(error));
         failure.advice = advice::of(error);
         failure.setting = advice::setting(error);
@@ -280,17 +275,21 @@ impl DerefMut for Failure {
     }
 }
 
-fn exit_of(kind: ErrorKind) -> Exit {
-    match kind {
+fn exit_of(error: &Error) -> Exit {
+    match error.kind() {
+        _ if error.may_have_been_billed() => Exit::BillingUnknown,
         ErrorKind::Settings | ErrorKind::Usage | ErrorKind::Validation => Exit::Usage,
         ErrorKind::Auth => Exit::KeyRefused,
         ErrorKind::Payment => Exit::Unpaid,
         ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
         ErrorKind::Moderated => Exit::Moderated,
-        ErrorKind::Deadline => Exit::Deadline,
         ErrorKind::Webhook => Exit::WebhookRefused,
         ErrorKind::File | ErrorKind::Journal | ErrorKind::Refused => Exit::Other,
-        _ => Exit::Network,
+        ErrorKind::Deadline if error.task().is_some() => Exit::Continues,
+        ErrorKind::KeyWithheld | ErrorKind::AddressRefused | ErrorKind::Expired => Exit::Continues,
+        _ if error.is_transient() => Exit::Network,
+        // Another attempt would be refused, too.
+        _ => Exit::Usage,
     }
 }
 

@@ -111,7 +111,7 @@ impl Tally {
         self.left.add(failure);
         let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation.as_str();
         // The last polls are sent before the deadline, when there is no time for another picture.
-        self.stops |= !is_about_it || failure.exit == Exit::Deadline;
+        self.stops |= !is_about_it || failure.exit == Exit::Continues;
     }
 
     /// The outcome of the command. `unreached` pictures were not submitted.
@@ -120,11 +120,15 @@ impl Tally {
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
+        let has = |exit| exits.contains(&exit);
         let exit = match exits.first() {
-            _ if exits.contains(&Exit::BillingUnknown) => Exit::BillingUnknown,
+            _ if has(Exit::BillingUnknown) => Exit::BillingUnknown,
             _ if interrupts.happened() => Exit::Interrupted,
+            _ if has(Exit::Continues) => Exit::Continues,
+            // The same command would make the other pictures again.
+            Some(Exit::Network) | None if saved > 0 => Exit::Other,
             Some(exit) => *exit,
-            None => Exit::Other,
+            None => Exit::Network,
         };
         let mut advice = left.advice();
         match unreached + left_out {

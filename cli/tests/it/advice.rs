@@ -241,7 +241,7 @@ fn finish(place: &Place, server: &Server, words: &str) {
 #[test]
 fn a_revoked_key_loses_no_picture() {
     let (place, server, said, code) = scripted(1, 403, &json!({ "detail": "revoked" }));
-    assert_eq!(code, 3, "{said}");
+    assert_eq!(code, 6, "{said}");
     assert!(said.contains("check the key"), "{said}");
     finish(&place, &server, resume_command(&said));
 }

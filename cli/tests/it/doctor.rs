@@ -73,6 +73,7 @@ fn a_refused_key_is_found() {
     assert_eq!(state, "problem");
     assert!(message.contains("rejected the key"), "{message}");
     assert!(advice.contains("check the key"), "{advice}");
+    assert!(!format!("{message}{advice}").contains("task"), "there is none: {message}; {advice}");
     assert_eq!(check(&report, "clock").0, "ok");
 }
 

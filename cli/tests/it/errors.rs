@@ -198,7 +198,7 @@ fn of_a_polling_host_that_is_not_allowed_the_key() {
     let elsewhere = "https://polls.example.net/v1/get_result?id=a1";
     let accepted = json!({ "id": "a1", "polling_url": elsewhere });
     let outcome = scripted(&["generate", "a fox"], |server| server.next().respond(200, &accepted));
-    assert_shown!("key_withheld", shown(&outcome.fails(7)));
+    assert_shown!("key_withheld", shown(&outcome.fails(6)));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_picture_that_cannot_be_saved_is_not_lost() {
             server.next().respond(200, &json!("no picture"));
         }
     };
-    let outcome = scripted(&["generate", "a fox", "-o", "fox.png"], accepted).fails(7);
+    let outcome = scripted(&["generate", "a fox", "-o", "fox.png"], accepted).fails(6);
     assert!(!outcome.stderr.contains("HUSH"));
     assert_shown!("no_picture", shown(&outcome));
 }

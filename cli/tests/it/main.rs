@@ -12,6 +12,7 @@ mod deadline;
 mod doctor;
 mod errors;
 mod every_model;
+mod exit_codes;
 mod generating;
 mod help;
 mod history;

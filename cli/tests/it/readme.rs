@@ -22,13 +22,3 @@ fn every_example_runs() {
         assert_eq!(outcome.code, 0, "{block}\n{}", outcome.stderr);
     }
 }
-
-#[test]
-fn every_exit_code_is_explained() {
-    let help = crate::bench::Place::new().run(&["exit-codes"]).ok().text();
-    let (_, codes) = help.split_once("Exit codes:\n").unwrap();
-    for line in codes.lines().filter(|line| !line.is_empty()) {
-        let (code, meaning) = line.trim().split_once("  ").unwrap();
-        assert!(readme().contains(&format!("| {code} | {meaning} |")), "{line}");
-    }
-}

@@ -199,10 +199,23 @@ async fn check_key(context: &Context) -> Check {
     match polled.await {
         Ok(Ok(Ok(_))) => accepted(),
         Ok(Ok(Err(error))) if error.kind() == ErrorKind::TaskNotFound => accepted(),
-        Ok(Ok(Err(error))) => Check::failed("key", &context.settings.explain(error.into())),
+        Ok(Ok(Err(error))) => refused(&error),
         Ok(Err(_)) => {
             Check::problem("key", Exit::Network, "the service did not respond", "try again later")
         }
         Err(failure) => Check::failed("key", &context.settings.explain(failure)),
     }
+}
+
+/// The problem of a poll. What the client says about the task of a poll is not true of this one.
+fn refused(error: &imagekiln::Error) -> Check {
+    let advice = match error.kind() {
+        ErrorKind::Auth => {
+            "check the key, and that its project has access; `kiln login` stores another one"
+        }
+        ErrorKind::Payment => "add credits to the project, or increase its spending limit",
+        _ if error.is_transient() => "check the network, or try again later",
+        _ => "check the base URL",
+    };
+    Check::problem("key", Failure::from(error).exit, error.message(), advice)
 }
