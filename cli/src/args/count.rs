@@ -1,6 +1,6 @@
 //! Several pictures from one command: `-n`, and several seeds.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 
 use super::flag;
 use crate::{failure::Failure, text::parse};
@@ -20,8 +20,15 @@ pub fn arg() -> Arg {
         .long(COUNT)
         .short('n')
         .value_name("N")
-        .value_parser(value_parser!(u16).range(1..=MOST as i64))
+        // Otherwise -1 would be an unknown flag.
+        .allow_negative_numbers(true)
+        .value_parser(parse_count)
         .help("How many pictures to make, each with a random seed [default: 1]")
+}
+
+fn parse_count(text: &str) -> Result<u16, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST).contains(&usize::from(*count)));
+    count.ok_or_else(|| format!("nothing was sent; give a number of pictures from 1 to {MOST}"))
 }
 
 /// Says that `--seed` of a command with `-n` takes several seeds.

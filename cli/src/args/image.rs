@@ -19,14 +19,23 @@ impl<'a> Images<'a> {
 
     pub fn read(&mut self, given: &OsStr) -> Result<ImageInput, Failure> {
         match given.to_str() {
-            Some("-") => self.stdin("an image").map(ImageInput::bytes),
+            Some("-") if self.process.stdin.is_terminal => {
+                Err(Failure::usage("could not read an image from standard input: it is a terminal")
+                    .advise("nothing was sent; redirect a file with `<`, or use a pipe"))
+            }
+            Some("-") => self.stdin().map(ImageInput::bytes),
             Some(text) if is_url(text) => Ok(ImageInput::url(text)),
             _ => from_file(Path::new(given)),
         }
     }
 
-    /// Reads standard input. `what` is expected there.
-    pub fn stdin(&mut self, what: &str) -> Result<Vec<u8>, Failure> {
+    /// Reads the prompt, which a person may type.
+    pub fn prompt(&mut self) -> Result<Vec<u8>, Failure> {
+        self.process.note_typing("the prompt");
+        self.stdin()
+    }
+
+    fn stdin(&mut self) -> Result<Vec<u8>, Failure> {
         if self.stdin_is_read {
             return Err(Failure::usage(
                 "`-` is given twice, but standard input can be read only once",
@@ -35,12 +44,6 @@ impl<'a> Images<'a> {
         }
         self.stdin_is_read = true;
         let mut stdin = &self.process.stdin;
-        if stdin.is_terminal {
-            return Err(Failure::usage(format!(
-                "could not read {what} from standard input: it is a terminal"
-            ))
-            .advise("nothing was sent; redirect a file with `<`, or use a pipe"));
-        }
         let mut bytes = Vec::new();
         stdin
             .read_to_end(&mut bytes)

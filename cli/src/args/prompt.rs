@@ -72,7 +72,7 @@ pub fn read(
 
 fn read_one(given: &str, images: &mut Images<'_>, with_images: &str) -> Result<String, Failure> {
     let bytes = match (given, given.strip_prefix('@')) {
-        ("-", _) => images.stdin("the prompt")?,
+        ("-", _) => images.prompt()?,
         (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),
         (_, Some("")) => {
             return Err(Failure::usage("`@` is not followed by the path of a file")

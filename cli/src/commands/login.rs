@@ -66,12 +66,11 @@ async fn read(process: &Process, profile: &str) -> Result<String, Failure> {
         secret_file::read_stdin(process)?
     };
     let key = text.trim();
-    if key::is_key(key) {
-        Ok(key.to_owned())
-    } else {
-        Err(Failure::settings("the input is not an API key")
-            .advise("nothing was stored; a key is one line of visible characters without spaces"))
-    }
+    key::check(key, "the input").map_err(|failure| {
+        let advice = failure.advice.clone().unwrap_or_default();
+        failure.advise(format!("nothing was stored; {advice}"))
+    })?;
+    Ok(key.to_owned())
 }
 
 /// Asks for the key on the terminal, which does not show it.

@@ -48,6 +48,12 @@ pub fn by_prefix(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure
     if let Some(entry) = found.iter().find(|entry| id_of(entry) == text) {
         return Ok(Some((*entry).clone()));
     }
+    let is_numbered = |number: u64| entries.iter().any(|entry| entry.number == number);
+    if text.parse().is_ok_and(|number| text.len() < SHORTEST_PREFIX || is_numbered(number)) {
+        return Err(Failure::usage(format!("{text} is not the id of a task")).advise(format!(
+            "nothing was sent; write @{text} for the submission with this number"
+        )));
+    }
     if text.len() < SHORTEST_PREFIX {
         return Ok(None);
     }

@@ -110,6 +110,14 @@ impl Process {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
+    /// Says, if a person types standard input, what to type and how to end it.
+    pub(crate) fn note_typing(&self, what: &str) {
+        if self.stdin.is_terminal {
+            let end = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+            self.line_on_stderr(&format!("type {what}, and then {end} on an empty line"));
+        }
+    }
+
     /// Writes a line to standard error. If it can't be written, it is dropped.
     pub(crate) fn line_on_stderr(&self, line: &str) {
         hidden(|| {

@@ -44,15 +44,18 @@ pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
     let Some(source) = source(settings) else { return Ok(None) };
     let text = match source {
         Source::Login => {
-            let advice = "run `kiln login` to store it again";
-            of_file(settings.stored()?.file(), "the stored API key", advice)?
+            let text = of_file(settings.stored()?.file(), "the stored API key");
+            text.map_err(|failure| failure.advise("run `kiln login` to store it again"))?
         }
         Source::Variable(API_KEY_FILE_VARIABLE) => {
             let path = PathBuf::from(variable(settings, API_KEY_FILE_VARIABLE).unwrap_or_default());
-            let what = "the file in IMAGEKILN_API_KEY_FILE,";
-            of_file(&path, what, "the file must contain only the key")?
+            of_file(&path, "the file in IMAGEKILN_API_KEY_FILE,")?
         }
-        _ => text(&settings.process, API_KEY_VARIABLE)?.unwrap_or_default(),
+        _ => {
+            let text = text(&settings.process, API_KEY_VARIABLE)?.unwrap_or_default();
+            check(text.trim(), API_KEY_VARIABLE).map_err(Failure::before_payment)?;
+            text
+        }
     };
     Ok(Some(Key { text, source }))
 }
@@ -62,19 +65,32 @@ fn variable(settings: &Settings, name: &str) -> Option<OsString> {
     settings.process.variable(name).filter(|value| !value.to_string_lossy().trim().is_empty())
 }
 
-fn of_file(path: &Path, what: &str, advice: &str) -> Result<String, Failure> {
+fn of_file(path: &Path, what: &str) -> Result<String, Failure> {
     let text = secret_file::read(path, what)?;
-    if is_key(text.trim()) {
-        Ok(text.trim().to_owned())
-    } else {
-        Err(Failure::settings(format!("{what} {} is not an API key", path.display()))
-            .advise(advice))
-    }
+    let key = text.trim();
+    check(key, &format!("{what} {}", path.display())).map_err(Failure::before_payment)?;
+    Ok(key.to_owned())
 }
 
-/// Whether this can be a key: visible characters without spaces.
-pub fn is_key(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+/// Refuses text that can't be a key, and says what is wrong with it without quoting it. `what`
+/// names the place of the text.
+pub fn check(text: &str, what: &str) -> Result<(), Failure> {
+    let lower = text.to_ascii_lowercase();
+    let is_in = |quote| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
+    let (problem, advice) = if ['"', '\'', '`'].into_iter().any(is_in) {
+        ("has quotation marks around it", "remove them")
+    } else if lower.starts_with("bearer ") {
+        ("begins with `Bearer`", "remove that word: the service takes the key alone")
+    } else if lower.starts_with("x-key:") {
+        ("begins with `x-key:`", "remove that: it is the name of the header, which kiln adds")
+    } else if text.contains(char::is_whitespace) {
+        ("has spaces or several lines", "a key is one line without spaces")
+    } else if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        ("has characters that no key has", "a key is one line of visible ASCII characters")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::settings(format!("{what} is not an API key: it {problem}")).advise(advice))
 }
 
 /// The profiles whose keys are stored.

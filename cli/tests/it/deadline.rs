@@ -110,7 +110,7 @@ fn pictures_that_had_no_turn_are_not_submitted() {
 fn a_deadline_of_zero_is_refused() {
     let bench = Bench::new();
     let outcome = bench.run(&fox(&["--deadline", "0"])).fails(2);
-    assert!(outcome.stderr.contains("a command that may take no time"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("a duration of more than 0"), "{}", outcome.stderr);
     bench.place.configure("deadline = '0s'\n");
     bench.run(&fox(&[])).fails(2);
     assert_eq!(bench.simulator.requests().len(), 0);

@@ -50,6 +50,36 @@ fn a_stored_key_is_used_until_logout() {
     assert_eq!(again.stderr, "no API key of profile `default` is stored\n");
 }
 
+#[test]
+fn text_that_is_no_key_is_not_stored_or_sent_and_not_shown() {
+    let place = Place::new();
+    for (text, problem) in [
+        ("\"sk-hush\"", "has quotation marks around it"),
+        ("'sk-hush'", "has quotation marks around it"),
+        ("Bearer sk-hush", "begins with `Bearer`"),
+        ("X-Key: sk-hush", "begins with `x-key:`"),
+        ("sk-hush sk-hush", "has spaces or several lines"),
+        ("sk-hush\nsk-hush", "has spaces or several lines"),
+        ("sk-hush\u{e9}", "has characters that no key has"),
+    ] {
+        place.write("key", text);
+        let mut task = place.kiln(&["task", "status", "an-id"]);
+        task.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1");
+        let of_file = Outcome::of(task.env("IMAGEKILN_API_KEY_FILE", "key").output().unwrap());
+        let variable = Outcome::of(task.env("IMAGEKILN_API_KEY", text).output().unwrap());
+        for (outcome, end) in [
+            (login(&place, &[], text), "nothing was stored"),
+            (of_file, "nothing was sent"),
+            (variable, "nothing was sent"),
+        ] {
+            let said = outcome.fails(2).stderr;
+            assert!(said.contains(problem) && said.contains(end), "{said}");
+            assert!(!said.contains("hush"), "{said}");
+        }
+    }
+    assert!(!place.config("keys").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_user_can_read_a_stored_key() {

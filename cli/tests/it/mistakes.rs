@@ -149,7 +149,12 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
                 "kiln run gen-pro-1.1-ultra-finetuned --finetune-id x",
                 &[("IMAGEKILN_REGIONAL_BASE_URL", "")],
             ),
+            ("kiln generate 'a fox'", &[("IMAGEKILN_API_KEY", "\"A-WRONG-KEY\"")]),
+            ("kiln generate 'a fox'", &[("IMAGEKILN_API_KEY", "Bearer A-WRONG-KEY")]),
+            ("kiln generate 'a fox'", &[("IMAGEKILN_API_KEY", "x-key: A-WRONG-KEY")]),
+            ("kiln generate 'a fox'", &[("IMAGEKILN_API_KEY", "A-WRONG-KEY or not")]),
             ("kiln generate 'a fox' --deadline soon", &[]),
+            ("kiln generate 'a fox' --deadline 0", &[]),
             ("kiln generate 'a fox' --allow-polling-host https://x/y", &[]),
         ],
     ),
@@ -159,6 +164,7 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
             ("kiln generate 'a fox' a wolf", &[]),
             ("kiln generate 'a fox' cat.png", &[]),
             ("kiln generate 'a fox' -n 0", &[]),
+            ("kiln generate 'a fox' -n -1", &[]),
             ("kiln generate 'a fox' -n 4 --seed 7", &[]),
             ("kiln generate 'a fox' -n 4 -o fox.png", &[]),
             ("kiln generate 'a fox' -n 4 -o -", &[]),
@@ -180,7 +186,17 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
             ("kiln generate 'a fox' -o nowhere/fox.png", &[]),
             ("kiln generate 'a fox' -o directory/", &[]),
             ("kiln generate 'a fox' -o - --json", &[]),
+            ("kiln generate 'a fox' -o ''", &[]),
+            ("kiln generate 'a fox' -o '~/fox.png'", &[]),
+            ("kiln batch run prompts.txt -o '~/foxes'", &[]),
             ("kiln task save ''", &[]),
+            ("kiln task status 3", &[]),
+            ("kiln task wait 3", &[]),
+            ("kiln task save 3", &[]),
+            ("kiln task dismiss 3", &[]),
+            ("kiln task resolve 3 an-id", &[]),
+            ("kiln task wait an-id", &[("IMAGEKILN_API_KEY", "A-WRONG-KEY")]),
+            ("kiln task save an-id", &[("IMAGEKILN_API_KEY", "A-WRONG-KEY")]),
             ("kiln task save nowhere.json", &[]),
             ("kiln task status {}", &[]),
             ("kiln task wait 00000000-0000-0000-0000-000000000000", &[]),
@@ -206,9 +222,12 @@ fn shown(bench: &Bench, (command, settings): &Mistake) -> String {
         let host = host.strip_prefix("http://").unwrap();
         child.env(name, value.replace("HOST", host));
         // Writing to a `String` does not fail.
-        let _ = write!(text, "{name}={} ", value.replace("HOST", "127.0.0.1:PORT"));
+        let value = value.replace("HOST", "127.0.0.1:PORT");
+        let quote = if value.contains(' ') { "'" } else { "" };
+        let _ = write!(text, "{name}={quote}{value}{quote} ");
     }
     let outcome = Outcome::of(child.output().unwrap());
+    assert!(!outcome.stderr.contains("paid for"), "{}", outcome.stderr);
     assert_ne!(outcome.code, 0, "{command}");
     assert_eq!(outcome.text(), "", "{command}");
     assert!(!outcome.stderr.contains("A-WRONG-KEY"), "{}", outcome.stderr);

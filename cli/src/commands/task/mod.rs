@@ -11,6 +11,7 @@ use std::time::UNIX_EPOCH;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
+use self::reference::Found;
 use crate::{
     args::{
         completers::{self, Submissions},
@@ -94,14 +95,17 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let session = found.session(context).await?;
     let task = found.task(&session)?;
     match action {
-        "status" => status(context, &task).await,
-        "wait" => wait_for(context, &task, found.entry()).await,
-        _ => save(context, &session, (&task, found.entry()), matches).await,
+        "status" => status(context, &found, &task).await,
+        "wait" => wait_for(context, &found, &task).await,
+        _ => save(context, &session, (&task, &found), matches).await,
     }
 }
 
-async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
-    let update = context.within(task.reference(), task.poll()).await?;
+async fn status(context: &Context, found: &Found, task: &Task) -> Result<(), Failure> {
+    let polled = context.within(task.reference(), task.poll()).await;
+    let update = polled.map_err(|failure| {
+        if found.is_certain() { failure } else { found.explain(context, failure, None) }
+    })?;
     let status = update.status();
     context.output.result(
         || format!("{}: {status}", task.id()),
@@ -109,10 +113,10 @@ async fn status(context: &Context, task: &Task) -> Result<(), Failure> {
     )
 }
 
-async fn wait_for(context: &Context, task: &Task, entry: Option<&Entry>) -> Result<(), Failure> {
+async fn wait_for(context: &Context, found: &Found, task: &Task) -> Result<(), Failure> {
     let interrupts = Interrupts::listen(context.process())?;
     let picture = wait(context, task, &interrupts).await;
-    let picture = picture.map_err(|failure| context.with_resume_command(failure, None, entry))?;
+    let picture = picture.map_err(|failure| found.explain(context, failure, None))?;
     let expires_at =
         picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
     context.output.result(
@@ -130,9 +134,10 @@ async fn wait_for(context: &Context, task: &Task, entry: Option<&Entry>) -> Resu
 async fn save(
     context: &Context,
     session: &Session,
-    (task, entry): (&Task, Option<&Entry>),
+    (task, found): (&Task, &Found),
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
+    let entry = found.entry();
     let has_output = matches.contains_id(output::OUTPUT);
     let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
     let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
@@ -140,14 +145,20 @@ async fn save(
         Some(target) => target,
         None => filled(output::target(&context.settings, matches)?, task)?,
     };
-    let with_command = |failure| context.with_resume_command(failure, Some(&target), entry);
+    let explain = |failure| found.explain(context, failure, Some(&target));
     let seeing = target
         .check(context.output.json, &context.process().stdout)
         .and_then(|()| Seeing::of(context, matches, Some(&target)))
-        .map_err(|failure| with_command(failure.after_payment(task.reference())))?;
+        .map_err(|failure| {
+            if found.is_certain() {
+                explain(failure.after_payment(task.reference()))
+            } else {
+                failure.before_payment()
+            }
+        })?;
     let interrupts = Interrupts::listen(context.process())?;
     let saved = finish(context, session, task, &target, &interrupts).await;
-    let saved = saved.map_err(with_command)?;
+    let saved = saved.map_err(explain)?;
     let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, task, about).await
 }

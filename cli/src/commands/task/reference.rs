@@ -4,11 +4,12 @@ use std::{fs, io::Read, path::Path};
 
 use crate::{
     context::Context,
-    failure::{Failure, settle},
+    failure::{Failure, exit::Exit, settle},
+    files::target::Target,
     history::{self, Entry, History, find},
     service::session::Session,
 };
-use imagekiln::{Region, Task, TaskRef, text::without_value};
+use imagekiln::{ErrorKind, Region, Task, TaskRef, text::without_value};
 
 const WHAT_TO_PASS: &str = "pass @ and a number of `kiln history`, the task's id, a file with the \
                             output of `kiln task submit`, or `-` for standard input";
@@ -54,6 +55,28 @@ impl Found {
         })
     }
 
+    /// Whether there is such a task: a typed id may be misspelled.
+    pub fn is_certain(&self) -> bool {
+        self.reference.is_ok()
+    }
+
+    /// Adds the command that resumes the task to a failure, if there is such a task.
+    pub fn explain(&self, context: &Context, failure: Failure, target: Option<&Target>) -> Failure {
+        let of_picture = [ErrorKind::Deadline, ErrorKind::Download, ErrorKind::AddressRefused];
+        let is_found = failure.exit == Exit::Other
+            || of_picture.iter().any(|kind| failure.kind == kind.as_str());
+        if self.is_certain() || is_found {
+            return context.with_resume_command(failure, target, self.entry());
+        }
+        match failure.exit {
+            Exit::Network | Exit::KeyRefused | Exit::Unpaid | Exit::Usage => failure.advise(
+                "nothing was changed; check the id, the key and the profile, then run it again",
+            ),
+            Exit::Interrupted => failure.advise("nothing was changed"),
+            _ => failure,
+        }
+    }
+
     pub fn entry(&self) -> Option<&Entry> {
         self.entry.as_ref()
     }
@@ -94,6 +117,10 @@ fn read(context: &Context, entries: &[Entry], given: &str) -> Result<Named, Fail
     let text = match given {
         blank if blank.trim().is_empty() => {
             return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
+        }
+        "-" if context.process().stdin.is_terminal => {
+            let problem = "could not read a task from standard input: it is a terminal";
+            return Err(Failure::usage(problem).advise(WHAT_TO_PASS));
         }
         "-" => {
             let mut text = String::new();

@@ -70,10 +70,15 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             "nothing was changed; check the id and the profile, or run `kiln task dismiss \
              @{number}`"
         )),
-        _ => Failure::from(error),
+        _ => Failure::from(error).advise(
+            "nothing was changed; check the key, the profile and the network, then run it again",
+        ),
     })?;
     // Records a final status, too.
-    let update = task.poll().await?;
+    let update = task.poll().await.map_err(|error| {
+        Failure::from(error)
+            .advise(format!("the task is recorded; `kiln task save @{number}` saves its picture"))
+    })?;
     let status = one_line(update.status().as_str());
     context.output.result(
         || {

@@ -17,7 +17,7 @@ use std::{
 use self::staged::Staged;
 pub use self::{
     pattern::{Known, Pattern},
-    place::Place,
+    place::{Place, check_path},
 };
 use crate::{
     failure::{Failure, Remedy},

@@ -32,6 +32,7 @@ impl Place {
             return Ok(Self::Stdout);
         }
         let path = Path::new(output);
+        check_path(path)?;
         match output.to_str().filter(|text| text.contains('{') && !path.is_dir()) {
             None => Ok(Self::at(path)),
             Some(text) => {
@@ -50,5 +51,25 @@ impl Place {
             _ if super::ends_with_separator(path.as_os_str()) => Self::Named(path.to_owned()),
             _ => Self::File(path.to_owned()),
         }
+    }
+}
+
+/// Refuses an output that a shell has emptied, or in which it has not replaced a tilde.
+pub fn check_path(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str().is_empty() {
+        return Err(Failure::usage("--output is empty").advise(
+            "nothing was sent; pass a file or a directory, and check that a variable in it is set",
+        ));
+    }
+    match path.strip_prefix("~") {
+        Ok(rest) => Err(Failure::usage(format!(
+            "{} is in a directory named `~`, because the shell does not replace it in quotes",
+            path.display()
+        ))
+        .advise(format!(
+            "nothing was sent; write --output \"$HOME/{0}\", or ./~/{0} for that directory",
+            rest.display()
+        ))),
+        Err(_) => Ok(()),
     }
 }

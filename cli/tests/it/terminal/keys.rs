@@ -1,4 +1,4 @@
-//! The hidden input of `kiln login`.
+//! What is typed: the hidden input of `kiln login`, and standard input with `-`.
 
 use std::fs;
 
@@ -18,6 +18,37 @@ fn a_typed_key_is_not_shown() {
     assert_eq!(terminal.text(), stored);
     assert!(!terminal.raw().contains("sk-"), "{}", terminal.raw());
     assert_eq!(fs::read_to_string(place.config("keys/work.key")).unwrap(), "sk-typed\n");
+}
+
+#[test]
+fn a_prompt_and_jobs_can_be_typed() {
+    let place = Place::new();
+    let small = ["--size", "64x64", "-q", "--simulate", "-o", "fox.png"];
+    let words = [&["generate", "-"], &small[..]].concat();
+    let mut terminal = Terminal::start(place.kiln(&words));
+    terminal.until("type the prompt, and then Ctrl-D on an empty line");
+    terminal.press("a fox\r\x04");
+    terminal.end().ok();
+    assert!(place.files().contains(&"fox.png".to_owned()));
+
+    let jobs = ["batch", "run", "-", "--format", "text", "-o", "foxes", "--dry-run"];
+    let mut terminal = Terminal::start(place.kiln(&jobs));
+    terminal.until("type the jobs, one on each line, and then Ctrl-D");
+    terminal.press("a fox\r\x04");
+    terminal.end().ok();
+}
+
+#[test]
+fn images_and_tasks_are_not_typed() {
+    let place = Place::new();
+    for (words, what) in
+        [(&["edit", "a hat", "-"][..], "an image"), (&["task", "save", "-"], "a task")]
+    {
+        let mut terminal = Terminal::start(place.kiln(words));
+        let problem = format!("could not read {what} from standard input: it is a terminal");
+        terminal.until(&problem);
+        terminal.end().fails(2);
+    }
 }
 
 #[test]

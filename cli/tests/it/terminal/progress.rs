@@ -31,10 +31,10 @@ fn the_line_says_what_is_waited_for() {
     until_written(&mut terminal, "submitting to gen-2-pro (");
     let busy = json!({ "detail": "slow down" });
     server.next().respond_with(429, "retry-after: 2\r\n", &busy);
-    until_written(&mut terminal, "the service asks to wait 2 s (429); attempt 2 of 6 in 2 s (");
-    until_written(&mut terminal, "the service asks to wait 2 s (429); attempt 2 of 6 in 1 s (");
+    until_written(&mut terminal, "the service asks to wait 2 s (429); attempt 2 in 2 s (");
+    until_written(&mut terminal, "the service asks to wait 2 s (429); attempt 2 in 1 s (");
     server.next().respond(429, &busy);
-    until_written(&mut terminal, "the service is busy (429); attempt 3 of 6 in 1 s (");
+    until_written(&mut terminal, "the service is busy (429); attempt 3 in 1 s (");
     let polling_url = format!("{}/poll", server.url());
     server.next().respond(200, &json!({ "id": "7c1e4b0a-5d2f", "polling_url": polling_url }));
     until_written(&mut terminal, "task 7c1e4b0a (");
@@ -65,8 +65,8 @@ fn the_line_says_what_is_waited_for() {
 #[test]
 fn a_long_wait_is_noted_where_there_is_no_progress_line() {
     for (flags, note) in [
-        (&[][..], "the service asks to wait 60 s (429); attempt 2 of 6 in "),
-        (&["--json"], r#"{"message":"the service asks to wait 60 s (429); attempt 2 of 6 in "#),
+        (&[][..], "the service asks to wait 60 s (429); attempt 2 in "),
+        (&["--json"], r#"{"message":"the service asks to wait 60 s (429); attempt 2 in "#),
     ] {
         let (place, server) = (Place::new(), Server::new());
         let mut running = Running::start(&mut fox(&place, &server, flags));

@@ -11,6 +11,7 @@ mod webhooks;
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
+    path::Path,
     time::Duration,
 };
 
@@ -22,6 +23,7 @@ use crate::{
     args::{model, options},
     context::Context,
     failure::Failure,
+    files::target::check_path,
     process::{Process, interrupt::Interrupts},
     service::session,
     text::parse::{credits, duration},
@@ -82,7 +84,9 @@ fn options() -> [Arg; 9] {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let output = matches.get_one::<String>("output").map(String::as_str).unwrap_or_default();
+    let output = matches.get_one::<String>("output").map(String::as_str);
+    output.map_or(Ok(()), |output| check_path(Path::new(output)))?;
+    let output = output.unwrap_or_default();
     let place = place::given_or_in(matches, output)?;
     let Some(source) = arguments::source(matches)? else {
         return continue_ledger(context, matches, output, place).await;
