@@ -50,7 +50,7 @@ pub use self::filter::Filter;
 #[cfg(feature = "ledger")]
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
-pub use self::ledger::{Ledger, LimitStatus, Resolution, Watch};
+pub use self::ledger::{KnownJob, Ledger, LimitStatus, Resolution, Watch};
 #[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]

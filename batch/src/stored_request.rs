@@ -4,6 +4,7 @@ use imagekiln::Request;
 use serde_json::Value;
 
 /// A request as JSON; see [`Request::to_json`].
+#[derive(Default)]
 pub(crate) struct StoredRequest(pub(crate) Value);
 
 impl StoredRequest {
@@ -20,7 +21,7 @@ impl StoredRequest {
         self.field("seed")?.as_i64()
     }
 
-    fn field(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Value> {
         self.0.get("fields")?.get(name)
     }
 }

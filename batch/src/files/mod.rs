@@ -57,7 +57,7 @@ use std::{
     path::Path,
 };
 
-use imagekiln::{Operation, Request, text::one_line};
+use imagekiln::{FileKind, Operation, OperationKind, Request, text::one_line};
 use serde_json::Value;
 
 use self::{
@@ -68,10 +68,13 @@ pub use self::{
     error::{Error, Problem},
     prompts::Matrix,
 };
-use crate::Job;
+use crate::{Job, Template, TemplateFields, stored_request::StoredRequest};
 
 /// The target of jobs that do not set one, unless [`Defaults::target`] sets another.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
+
+/// The field with the format of the picture.
+const FORMAT: &str = "output_format";
 
 /// The maximum length of a printed name, in characters.
 const LONGEST_NAME: usize = 100;
@@ -134,6 +137,43 @@ pub struct FileJob {
     pub priority: i64,
     /// See [`Job::metadata`]. An object.
     pub metadata: Option<Value>,
+}
+
+impl FileJob {
+    /// Returns the path of the picture below the output, as far as it is known before the job is
+    /// submitted. `number` is the position of the job in the ledger, starting at 1.
+    ///
+    /// The extension is that of the format that the request or the contract says. `{ext}` and
+    /// `{id}` stay if they are not known yet. A picture whose name is taken gets another one.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Job`](crate::ErrorKind::Job): the target of the [`Defaults`] is not a
+    /// [`Template`].
+    pub fn expected_path(&self, number: u64) -> Result<String, crate::Error> {
+        let template = Template::parse(&self.target)?;
+        let operation = self.request.operation();
+        let stored = StoredRequest::new(&self.request).unwrap_or_default();
+        let default = || operation.field(FORMAT)?.default.and_then(|text| text.parse().ok());
+        let format = stored.field(FORMAT).cloned().or_else(default);
+        // The contract has a format of pictures for videos, too.
+        let format = format.filter(|_| operation.kind != Some(OperationKind::Video));
+        let kind = format.as_ref().and_then(Value::as_str).and_then(FileKind::of_extension);
+        let filled = template.filled(&TemplateFields {
+            index: number,
+            name: &self.name,
+            prompt: stored.prompt(),
+            seed: stored.seed(),
+            model: operation.name,
+            id: "",
+            ext: kind.map_or("", FileKind::extension),
+        });
+        Ok(if filled.is_plain() {
+            filled.render(&TemplateFields::default())
+        } else {
+            filled.to_string()
+        })
+    }
 }
 
 impl From<FileJob> for Job {

@@ -1,7 +1,7 @@
 //! Reads the status of jobs.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     iter,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -14,6 +14,16 @@ use super::{
     manage::prices,
 };
 use crate::{Error, ErrorKind, Filter, JobState, JobStatus, Report, ReportRow, SpendingRow, time};
+
+/// What [`Ledger::known_jobs`] returns of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnownJob {
+    /// The position of the job in the ledger, starting at 1.
+    pub number: u64,
+    /// Whether a run submits the job.
+    pub is_queued: bool,
+}
 
 impl Ledger {
     /// Returns the status of the job with this name.
@@ -104,18 +114,23 @@ impl Ledger {
         pairs.collect()
     }
 
-    /// Returns the names of the jobs that are not [`Queued`](JobState::Queued), and of those that
-    /// were [archived](Self::archive): a run that adds them again does not submit them.
+    /// Returns the numbers of all jobs by their names, also of those that were
+    /// [archived](Self::archive), and whether each is [`Queued`](JobState::Queued): a run that adds
+    /// the others again does not submit them.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn names_of_submitted(&self) -> Result<HashSet<String>, Error> {
-        const NAMES: &str = "SELECT name FROM jobs WHERE state <> 'queued'
-            UNION ALL SELECT name FROM archived_jobs";
+    pub async fn known_jobs(&self) -> Result<HashMap<String, KnownJob>, Error> {
+        const JOBS: &str = "SELECT name, number, state FROM jobs
+            UNION ALL SELECT name, number, '' FROM archived_jobs";
         self.transaction(async |database| {
-            let names = database.rows::<(String,)>(NAMES, []).await?;
-            Ok(names.into_iter().map(|(name,)| name).collect())
+            let jobs = database.rows::<(String, i64, String)>(JOBS, []).await?;
+            let jobs = jobs.into_iter().map(|(name, number, state)| {
+                let is_queued = state == JobState::Queued.as_str();
+                (name, KnownJob { number: number.unsigned_abs(), is_queued })
+            });
+            Ok(jobs.collect())
         })
         .await
     }

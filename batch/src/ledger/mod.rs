@@ -45,6 +45,7 @@ pub(crate) use self::claims::{Claim, Claimed, Demand, Named};
 pub use self::clocks::Clocks;
 pub use self::control::LimitStatus;
 pub(crate) use self::identity::Marking;
+pub use self::jobs::KnownJob;
 pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;

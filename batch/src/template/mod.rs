@@ -126,8 +126,8 @@ impl Template {
         self.parts.contains(&Part::Field(Field::Ext))
     }
 
-    /// Returns a template in which only the id and the extension are left, because they are known
-    /// when the picture has arrived.
+    /// Returns a template in which only an id and an extension are left that are not known yet:
+    /// those that are empty in `fields`.
     ///
     /// ```
     /// use imagekiln_batch::{Template, TemplateFields};
@@ -143,7 +143,10 @@ impl Template {
         let mut parts: Vec<Part> = Vec::new();
         for part in &self.parts {
             let text = match part {
-                Part::Field(Field::Id | Field::Ext) => {
+                Part::Field(field)
+                    if (*field == Field::Id && fields.id.is_empty())
+                        || (*field == Field::Ext && fields.ext.is_empty()) =>
+                {
                     parts.push(part.clone());
                     continue;
                 }

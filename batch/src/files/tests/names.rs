@@ -1,4 +1,5 @@
 //! The names of jobs without one: an unchanged line keeps its name, so it is not paid for again.
+//! The names of their pictures.
 
 use std::collections::BTreeSet;
 
@@ -65,4 +66,32 @@ fn a_name_in_the_file_cannot_be_the_name_of_another_line() {
     let named = format!(r#"{{"prompt":"b","name":"{a}"}}"#);
     let problems = bench.problems("a.jsonl", [A, &named].join("\n"));
     assert_eq!(problems, [format!("a.jsonl:2: name: `{a}` is the name of line 1 too")]);
+}
+
+#[test]
+fn the_path_of_a_picture_is_known_as_far_as_possible() {
+    let template = "{index:04}-{slug}-{seed}-{model}.{ext}";
+    let bench = Bench { defaults: Bench::new().defaults.target(template), ..Bench::new() };
+    let paths = |lines: &[&str]| {
+        let jobs = bench.jobs("a.jsonl", lines.join("\n"));
+        jobs.iter().map(|job| job.expected_path(7).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        paths(&[
+            A,
+            r#"{"prompt":"b","output_format":"png"}"#,
+            r#"{"prompt":"b","output_format":null}"#,
+            r#"{"prompt":"b","target":"{id}/{name}.{ext}","name":"b"}"#,
+            r#"{"prompt":"b","target":"b{{.tiff","name":"b2"}"#,
+            r#"{"model":"gen-3-video","mode":"t2v"}"#,
+        ]),
+        [
+            "0007-a-1-gen-2-pro.jpg",
+            "0007-b-random-gen-2-pro.png",
+            "0007-b-random-gen-2-pro.{ext}",
+            "{id}/b.jpg",
+            "b{.tiff",
+            "0007-picture-random-gen-3-video.{ext}",
+        ]
+    );
 }

@@ -67,8 +67,9 @@ fn standard_input_needs_a_format() {
     let bench = Bench::new();
     let words = |more: &[&'static str]| [&PLAN[..], &["-"], more].concat();
     let jobs = b"prompt,seed\na red fox,1\n\"a\ncat\",\n";
-    let plan = bench.run_with_stdin(&words(&["--format", "csv", "--json"]), jobs).ok().json();
-    assert_eq!(plan["jobs"], 2);
+    let outcome = bench.run_with_stdin(&words(&["--format", "csv", "--json"]), jobs).ok();
+    assert_eq!(outcome.events()[0]["message"], "waiting for jobs on standard input");
+    assert_eq!(outcome.json()["jobs"], 2);
     let failure = bench.run_with_stdin(&words(&[]), jobs).fails(2);
     assert_eq!(
         failure.stderr,

@@ -3,7 +3,7 @@
 use crate::{
     assert_shown,
     batch::stopping::RUN,
-    bench::{AGES, Bench},
+    bench::{AGES, Bench, Place},
     terminal::{Setup, Terminal},
 };
 
@@ -88,4 +88,16 @@ fn a_terminal_that_becomes_narrower_keeps_no_old_bars() {
         "{}",
         terminal.screen()
     );
+}
+
+#[test]
+fn a_batch_says_that_it_waits_for_jobs() {
+    let place = Place::new();
+    let words = ["batch", "run", "-", "--format", "text", "--dry-run", "--output", "pictures"];
+    let mut terminal = Terminal::start(place.kiln(&words));
+    terminal.until("waiting for jobs on standard input; Ctrl-D ends them");
+    terminal.press("a red fox\n");
+    terminal.press("\u{4}");
+    terminal.end().ok();
+    assert!(terminal.text().contains("1 job from stdin"), "{}", terminal.text());
 }

@@ -19,7 +19,7 @@ use crate::{
     context::Context,
     failure::Failure,
     models,
-    process::Input,
+    output::Output,
     text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation};
@@ -146,10 +146,13 @@ pub enum Source {
 
 impl Source {
     /// Reads the jobs, before any of them is submitted.
-    pub fn read(&self, stdin: &Input, defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
+    pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
+        let stdin = &output.process.stdin;
         Ok(match self {
             Self::File { path, format } => files::read(path, *format, defaults)?,
             Self::Stdin(format) => {
+                let end = if stdin.is_terminal { "; Ctrl-D ends them" } else { "" };
+                output.note(&format!("waiting for jobs on standard input{end}"));
                 files::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
             }
             Self::Matrix(matrix) => matrix.jobs(defaults)?,

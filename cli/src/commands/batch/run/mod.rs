@@ -8,12 +8,7 @@ mod plan;
 mod resume;
 mod webhooks;
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    fs,
-    path::Path,
-    time::Duration,
-};
+use std::{fs, path::Path, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -24,7 +19,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::check_path,
-    process::{Process, interrupt::Interrupts},
+    process::interrupt::Interrupts,
     service::session,
     text::parse::{credits, duration},
 };
@@ -92,17 +87,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         return continue_ledger(context, matches, output, place).await;
     };
     let defaults = arguments::defaults(context, matches, &source)?;
-    let jobs = source.read(&context.process().stdin, &defaults)?;
+    let jobs = source.read(&context.output, &defaults)?;
     if matches.get_flag("dry-run") {
-        let known = Known::read(context.process(), place.as_ref()).await?;
-        let price = |model: &Operation| {
-            known.prices.get(model.name).or_else(|| matches.get_one::<f64>("price")).copied()
-        };
-        let all = jobs.len();
-        let jobs: Vec<_> =
-            jobs.into_iter().filter(|job| !known.submitted.contains(&job.name)).collect();
-        let plan = plan::Plan { source: &source, jobs: &jobs, submitted: all - jobs.len(), output };
-        return plan.print(context, price);
+        let known = plan::Known::read(context.process(), place.as_ref()).await?;
+        let price = matches.get_one::<f64>("price").copied();
+        return plan::print(context, &source, &jobs, &known, price, output);
     }
     run(context, matches, output, place, jobs).await
 }
@@ -227,23 +216,4 @@ async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failu
         "nothing was sent; remove --simulate if the service has the tasks, or start a new ledger; \
          `kiln simulate` in another terminal keeps the tasks of several runs",
     ))
-}
-
-/// The facts from the ledger that a plan needs.
-#[derive(Default)]
-struct Known {
-    /// The prices by model.
-    prices: BTreeMap<String, f64>,
-    /// The names of the jobs that would not be submitted.
-    submitted: HashSet<String>,
-}
-
-impl Known {
-    /// Reads the ledger, if it exists.
-    async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
-        let Some(place) = place else { return Ok(Self::default()) };
-        let Some(ledger) = place.open_to_read(process).await? else { return Ok(Self::default()) };
-        let submitted = ledger.names_of_submitted().await?;
-        Ok(Self { prices: ledger.prices().await?, submitted })
-    }
 }
