@@ -27,7 +27,7 @@ pub(super) fn html(entry: &SheetEntry) -> String {
         ("model", Text(&entry.model)),
         ("credits", Text(&credits)),
         ("frame", Html(&frame(entry, preview.as_ref()))),
-        ("prompt", Html(&optional(PROMPT, entry.prompt.as_deref()))),
+        ("headline", Html(&headline(entry))),
         ("reason", Html(&optional(REASON, entry.reason.as_deref()))),
         ("facts", Html(&facts(entry, preview.as_ref()))),
         ("link", Html(&optional(LINK, entry.link.as_deref().map(url).as_deref()))),
@@ -35,9 +35,18 @@ pub(super) fn html(entry: &SheetEntry) -> String {
     fill(include_str!("assets/job.html"), &values)
 }
 
-const PROMPT: &str = "<p class=\"prompt\" dir=\"auto\">{{value}}</p>\n";
+const HEADLINE: &str = "<h2 class=\"{{class}}\" dir=\"auto\">{{value}}</h2>\n";
+const NAME: &str = "<p class=\"name\" dir=\"auto\">{{value}}</p>\n";
 const REASON: &str = "<p class=\"reason\" dir=\"auto\">{{value}}</p>\n";
 const LINK: &str = "<a class=\"more\" href=\"{{value}}\" target=\"_blank\">Open the file</a>\n";
+
+/// The prompt, and the name below it. Without a prompt, the name.
+fn headline(entry: &SheetEntry) -> String {
+    let prompt = entry.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
+    let (class, value) = prompt.map_or(("name", &*entry.name), |prompt| ("prompt", prompt));
+    let name = prompt.map(|_| &*entry.name);
+    fill(HEADLINE, &[("class", Text(class)), ("value", Text(value))]) + &optional(NAME, name)
+}
 
 fn optional(template: &str, value: Option<&str>) -> String {
     value.map(|value| fill(template, &[("value", Text(value))])).unwrap_or_default()
@@ -130,6 +139,19 @@ mod tests {
         let escaped = "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x";
         // The name twice, the model twice, and the prompt, the reason and the task once.
         assert_eq!(html.matches(escaped).count(), 7, "{html}");
+    }
+
+    #[test]
+    fn the_headline_is_the_prompt() {
+        let mut entry = SheetEntry::new("fox-1", "gen-2-pro", JobState::Saved);
+        let name = r#"<h2 class="name" dir="auto">fox-1</h2>"#;
+        assert!(html(&entry).contains(name));
+        entry.prompt = Some(" ".to_owned());
+        assert!(html(&entry).contains(name));
+        entry.prompt = Some("a red fox".to_owned());
+        let html = html(&entry);
+        assert!(html.contains(r#"<h2 class="prompt" dir="auto">a red fox</h2>"#), "{html}");
+        assert!(html.contains(r#"<p class="name" dir="auto">fox-1</p>"#), "{html}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ async fn set(browser: &Browser, name: &str, value: &str) {
 async fn shown(browser: &Browser) -> Vec<String> {
     let names = browser
         .run(
-            "return [...document.querySelectorAll('.job:not([hidden]) h2')]
+            "return [...document.querySelectorAll('.job:not([hidden]) .name')]
                 .map((name) => name.textContent)",
         )
         .await;

@@ -24,7 +24,7 @@ fn button(number: usize) -> String {
 }
 
 async fn wait_for_name(browser: &Browser, name: &str) {
-    let shown = "document.querySelector('dialog[open] #detail-name')?.textContent";
+    let shown = "document.querySelector('dialog[open] #detail-text .name')?.textContent";
     browser.wait(&format!("{shown} === {name:?}")).await;
 }
 

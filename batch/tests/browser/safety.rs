@@ -18,7 +18,7 @@ async fn markup_in_texts_is_text(browser: &Browser, _: &Fixture) {
         .run(&format!(
             "const card = document.querySelector('.job:nth-child({})');
              card.querySelector('button').click();
-             const texts = (within) => ['h2', '.prompt', '.reason']
+             const texts = (within) => ['.name', '.prompt', '.reason']
                  .map((selector) => within.querySelector(selector).textContent);
              return [document.title, document.querySelector('h1').textContent,
                  ...texts(card), ...texts(document.querySelector('#detail-text')),
@@ -35,7 +35,7 @@ async fn markup_in_texts_is_text(browser: &Browser, _: &Fixture) {
     let made = browser
         .run(
             "return [window.caught, document.querySelectorAll('script').length,
-                document.querySelectorAll('h1 *, h2 *, .prompt *, .reason *').length]",
+                document.querySelectorAll('h1 *, .name *, .prompt *, .reason *').length]",
         )
         .await;
     assert_eq!(made, json!([null, 1, 0]));

@@ -93,11 +93,11 @@ function show(job) {
   }
   if (link) load(job, picture, link.href);
   const text = find(".text", job.card).cloneNode(true);
-  find("h2", text).id = "detail-name";
+  find("h2", text).id = "detail-headline";
   find("#detail-text").replaceChildren(text);
   dialog.dataset.state = job.state;
   find("#position").textContent = `${shown.indexOf(job) + 1} of ${shown.length}`;
-  find("#announcement").textContent = `${find("h2", text).textContent}, ${job.state}`;
+  find("#announcement").textContent = `${find(".name", text).textContent}, ${job.state}`;
 }
 
 /** Shows an image in the size of the file, so that its place is the same for the thumbnail. */
