@@ -5,7 +5,6 @@
 
 mod candidates;
 mod shell;
-mod words;
 
 use std::{
     ffi::{OsStr, OsString},
