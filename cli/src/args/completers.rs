@@ -12,7 +12,7 @@ use crate::{
     history::{self, Entry},
     models,
     process::Process,
-    settings,
+    settings::Settings,
     text::sanitize::printable,
 };
 use imagekiln::Operation;
@@ -99,7 +99,11 @@ pub fn models() -> ArgValueCandidates {
 /// The profiles of `config.toml`, and those with a stored key.
 pub fn profiles() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        settings::profiles(&Process::current()).into_iter().map(CompletionCandidate::new).collect()
+        let settings = Settings::without_file(&Arc::new(Process::current()), None).ok();
+        // Without the file, those with a stored key are left.
+        let settings = settings.map(|settings| settings.with_file().unwrap_or(settings));
+        let names = settings.map(|settings| settings.profiles()).unwrap_or_default();
+        names.into_iter().map(CompletionCandidate::new).collect()
     })
 }
 

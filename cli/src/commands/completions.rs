@@ -1,9 +1,9 @@
 //! `kiln completions SHELL`: prints the script with which a shell asks kiln for completions.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::{context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure, output::write_failed};
 
 pub const NAME: &str = "completions";
 
@@ -16,24 +16,16 @@ To install it:
   elvish      kiln completions elvish >> ~/.config/elvish/rc.elv
   powershell  kiln completions powershell >> $PROFILE";
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Print a shell completion script")
-        .arg(
-            Arg::new("shell")
-                .value_name("SHELL")
-                .required(true)
-                .value_parser(value_parser!(Shell))
-                .help("The shell"),
-        )
-        .after_help(INSTALL)
+/// Print a shell completion script
+#[derive(Args)]
+#[command(after_help = INSTALL)]
+pub struct Options {
+    /// The shell
+    shell: Shell,
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let shell =
-        *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("no shell given"))?;
-    let written = context.process().line_on_stdout(script(shell).trim_end());
-    written.map_err(|error| Failure::file("could not write to standard output", error))
+pub fn run(context: &Context, Options { shell }: Options) -> Result<(), Failure> {
+    context.process().line_on_stdout(script(shell).trim_end()).or_else(write_failed)
 }
 
 /// The script that registers the completion. It finds `kiln` in PATH each time, so it works after

@@ -1,69 +1,200 @@
-//! `kiln config`: shows the settings in effect and the source of each.
+//! `kiln config`: shows the settings in effect with the source of each, and changes `config.toml`.
 
-use clap::{ArgMatches, Command};
+use std::io;
+
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
 use serde_json::{Value, json};
+use tokio::process::Command;
 
+use super::{completions, login, man, profiles};
 use crate::{
     context::Context,
     failure::Failure,
-    output::write_failed,
+    files::directory::write_private,
+    service::tls,
     settings::{
-        Found, Settings, Source, key,
-        names::{NAMES, Name},
-        text,
+        Found, Settings, Source, key, named,
+        names::{self, API_KEY, NAMES, Name, PROFILE, SET},
     },
     text::{sanitize::printable, table::Table},
 };
-use imagekiln::{ALLOW_HTTP_VARIABLE, Address, WEBHOOK_SECRET_VARIABLE};
 
 pub const NAME: &str = "config";
 
-const PATH: &str = "path";
-
-/// The text that is shown in place of secrets.
-const SET: &str = "[set]";
 const NOT_SET: &str = "-";
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Show the settings in effect, and the source of each")
-        .disable_help_subcommand(true)
-        .subcommand(Command::new(PATH).about("Print the path of config.toml"))
-        .after_help(format!(
-            "A setting comes from the first of these that has it: its flag, the environment,\n\
-             [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET},\n\
-             and do not belong in config.toml: `kiln login` stores the API key.\n\n{}",
-            table_of_names()
-        ))
+/// Show and change the settings, and what else is set up once
+#[derive(Args)]
+#[command(after_help = help(), disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
-/// The settings of `config.toml` with their flags and variables.
-fn table_of_names() -> String {
-    let line = |name: &&Name| {
+#[derive(Subcommand)]
+enum Action {
+    /// Show the settings in effect, and the source of each; `kiln config` does the same
+    List,
+    /// Print the value in effect of a setting
+    Get {
+        /// The setting
+        #[arg(value_parser = PossibleValuesParser::new(NAMES.map(|name| name.name)))]
+        #[arg(hide_possible_values = true)]
+        name: String,
+    },
+    /// Set a setting in config.toml; with --profile NAME, in its part [profile.NAME]
+    Set {
+        /// The setting
+        name: String,
+        /// Its value; a list of hosts has one or more
+        #[arg(required = true)]
+        value: Vec<String>,
+    },
+    /// Remove a setting from config.toml; with --profile NAME, from its part [profile.NAME]
+    Unset {
+        /// The setting
+        name: String,
+    },
+    /// Open config.toml in $VISUAL or $EDITOR, and check it afterwards
+    Edit,
+    /// Print the path of config.toml
+    Path,
+    Login(login::Login),
+    Logout(login::Logout),
+    Profiles(profiles::Options),
+    Completions(completions::Options),
+    Man(man::Options),
+}
+
+fn help() -> String {
+    let line = |name: &'static Name| {
         let other: Vec<_> = [name.flag, name.variable].into_iter().flatten().collect();
-        format!("\n  {:<22}{}", name.name, other.join(", "))
+        format!("\n  {} ({})\n          {}", name.name, other.join(", "), name.what)
     };
-    format!("Settings in config.toml:{}", NAMES.iter().map(line).collect::<String>())
+    format!(
+        "A setting comes from the first of these that has it: its flag, the environment,\n\
+         [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET},\n\
+         and do not belong in config.toml: `kiln login` stores the API key.\n\n\
+         Settings in config.toml:{}",
+        names::in_file().map(line).collect::<String>()
+    )
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let path = context.settings.directory()?.join("config.toml");
-    if matches.subcommand_name() == Some(PATH) {
-        return context.output.result(|| path.display().to_string(), || json!({ "path": path }));
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    match options.action.unwrap_or(Action::List) {
+        Action::List => list(context),
+        Action::Get { name } => get(context, &name),
+        Action::Set { name, value } => set(context, &name, &value),
+        Action::Unset { name } => change(context, named(&name)?, &[]),
+        Action::Edit => edit(context).await,
+        Action::Path => {
+            let path = context.settings.path()?;
+            context.output.result(|| path.display().to_string(), || json!({ "path": path }))
+        }
+        Action::Login(options) => login::login(context, options).await,
+        Action::Logout(options) => login::logout(context, options),
+        Action::Profiles(options) => profiles::run(context, options),
+        Action::Completions(options) => completions::run(context, options),
+        Action::Man(options) => man::run(context, options),
     }
-    let settings = Settings::load(context.process(), context.globals.profile.as_deref())?;
-    let rows = rows(context, &settings)?;
-    if context.output.json {
-        let rows = rows.into_iter().map(
-            |row| json!({ "name": row.name, "value": row.value, "source": row.source.to_string() }),
-        );
-        let settings: Vec<Value> = rows.collect();
-        return context
-            .output
-            .result(String::new, || json!({ "path": path, "settings": settings }));
+}
+
+fn list(context: &Context) -> Result<(), Failure> {
+    let settings = context.settings.reload()?;
+    let rows: Vec<Row> = NAMES.into_iter().map(|name| row(&settings, name)).collect();
+    let (path, list) = (settings.path()?, rows.iter().map(Row::to_programs).collect::<Vec<_>>());
+    let cells =
+        rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
+    let table = Table::with_heading(["SETTING", "VALUE", "SOURCE"], cells).wrapped(&[0, 1, 2]);
+    context.output.result(
+        || context.process().stdout.table(&table),
+        || json!({ "path": path, "settings": list }),
+    )
+}
+
+fn get(context: &Context, name: &str) -> Result<(), Failure> {
+    let settings = context.settings.reload()?;
+    let name = names::find(name).ok_or_else(|| Failure::usage("unknown setting"))?;
+    let row = row(&settings, name);
+    context.output.result(|| shown(&row.value), || row.to_programs())
+}
+
+fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {
+    let name = named(name)?;
+    if !name.is_list && texts.len() > 1 {
+        return Err(Failure::usage(format!("`{}` has one value", name.name))
+            .advise("quote a value that contains spaces"));
     }
-    let table = context.process().stdout.table(&table(&rows));
-    context.process().line_on_stdout(&table).or_else(write_failed)
+    check(&context.settings, name, texts).map_err(without_place)?;
+    change(context, name, texts)
+}
+
+/// Refuses what a client would refuse. Reading the file checks less, because the environment may
+/// precede its URLs.
+pub fn check(settings: &Settings, name: &Name, texts: &[String]) -> Result<(), Failure> {
+    texts.iter().try_for_each(|text| {
+        let Some(client) = settings.trial(name, text)? else { return Ok(()) };
+        let tls = tls::config(false)?;
+        client.http_client(move |http| http.tls_backend_preconfigured(tls.clone())).build()?;
+        Ok(())
+    })
+}
+
+/// The failure of a value that was given, and is not that of the variable.
+pub fn without_place(mut failure: Failure) -> Failure {
+    failure.setting = None;
+    failure
+}
+
+/// Sets a setting, or removes it if there are no texts.
+fn change(context: &Context, name: &Name, texts: &[String]) -> Result<(), Failure> {
+    let settings = &context.settings;
+    let is_changed = settings.edit(name, texts)?;
+    let path = settings.path()?;
+    let profile = settings.profile.section();
+    let place = match profile {
+        Some(profile) => format!("[profile.{profile}] of {}", path.display()),
+        None => path.display().to_string(),
+    };
+    let people = match (texts.is_empty(), is_changed) {
+        (false, _) => format!("set `{}` in {place}", name.name),
+        (true, true) => format!("removed `{}` from {place}", name.name),
+        (true, false) => format!("`{}` is not set in {place}", name.name),
+    };
+    let here = profile.map_or(Source::File, |profile| Source::Profile(profile.to_owned()));
+    let found = settings.with_file()?.find(name);
+    if let Some(Found { source, .. }) = found.filter(|found| found.source != here) {
+        context.output.warning(&format!("{source} precedes it"));
+    }
+    context.output.result(
+        || people,
+        || json!({ "name": name.name, "changed": is_changed, "profile": profile, "path": path }),
+    )
+}
+
+async fn edit(context: &Context) -> Result<(), Failure> {
+    let (process, path) = (context.process(), context.settings.path()?);
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| process.variable(name));
+    let default = if cfg!(windows) { "notepad" } else { "vi" };
+    let editor = editor.map_or(default.to_owned(), |editor| editor.to_string_lossy().into_owned());
+    if !path.exists() {
+        let failed = |error| Failure::file(format!("could not write {}", path.display()), error);
+        write_private(&path, "").map_err(failed)?;
+    }
+    // The variables may have arguments, too, as in `code --wait`.
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or(default));
+    let failed = |error| {
+        Failure::file(format!("could not run the editor `{}`", printable(&editor)), error)
+            .advise("set VISUAL or EDITOR to the command of your editor")
+    };
+    let ended = command.args(words).arg(&path).status().await.map_err(failed)?;
+    let settings = context.settings.with_file()?;
+    for name in names::in_file() {
+        let found = settings.find(name).map(|found| found.texts).unwrap_or_default();
+        check(&settings, name, &found).map_err(|failure| settings.explain(failure))?;
+    }
+    if ended.success() { Ok(()) } else { Err(failed(io::Error::other(ended.to_string()))) }
 }
 
 /// A line of the table. The value is `null` if there is none, `[set]` for a secret.
@@ -73,64 +204,28 @@ struct Row {
     source: Source,
 }
 
-fn rows(context: &Context, settings: &Settings) -> Result<Vec<Row>, Failure> {
-    let profile = &settings.profile;
-    let mut rows = vec![
-        Row { name: "profile", value: json!(profile.name), source: profile.source.clone() },
-        api_key(settings)?,
-    ];
-    rows.extend(NAMES.into_iter().map(|name| row(settings, name)));
-    rows.extend([
-        of_variable(context, "webhook_secret", WEBHOOK_SECRET_VARIABLE, |_| json!(SET)),
-        of_variable(context, "allow_http", ALLOW_HTTP_VARIABLE, |text| json!(text)),
-    ]);
-    Ok(rows)
-}
-
-fn api_key(settings: &Settings) -> Result<Row, Failure> {
-    let name = "api_key";
-    Ok(match key::find(settings)? {
-        Some(key) => Row { name, value: json!(SET), source: key.source },
-        None => Row { name, value: Value::Null, source: Source::Default },
-    })
-}
-
-fn row(settings: &Settings, name: &'static Name) -> Row {
-    let Some(Found { texts, source }) = settings.find(name) else {
-        let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
-        return Row { name: name.name, value, source: Source::Default };
-    };
-    // The query of a URL may contain a secret.
-    let is_url = name.name.ends_with("_url");
-    let shown = |text: String| if is_url { url(&text) } else { text };
-    let mut texts = texts.into_iter().map(shown);
-    let value = if name.is_list { texts.collect() } else { texts.next().into() };
-    Row { name: name.name, value, source }
-}
-
-/// A URL without its user and its query.
-fn url(text: &str) -> String {
-    let shown = Address::from(text).to_string();
-    let is_bare = !text.ends_with('/');
-    shown.strip_suffix('/').filter(|_| is_bare).map_or(shown.clone(), str::to_owned)
-}
-
-fn of_variable(
-    context: &Context,
-    name: &'static str,
-    variable: &'static str,
-    shown: fn(String) -> Value,
-) -> Row {
-    match text(context.process(), variable).ok().flatten() {
-        Some(text) => Row { name, value: shown(text), source: Source::Variable(variable) },
-        None => Row { name, value: Value::Null, source: Source::Default },
+impl Row {
+    fn to_programs(&self) -> Value {
+        json!({ "name": self.name, "value": self.value, "source": self.source.to_string() })
     }
 }
 
-fn table(rows: &[Row]) -> Table<3> {
-    let cells =
-        rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
-    Table::with_heading(["SETTING", "VALUE", "SOURCE"], cells).wrapped(&[0, 1, 2])
+fn row(settings: &Settings, name: &'static Name) -> Row {
+    let found = if name.name == PROFILE.name {
+        let profile = settings.profile.clone();
+        Some(Found { texts: vec![profile.name], source: profile.source })
+    } else if name.name == API_KEY.name {
+        key::source(settings).map(|source| Found { texts: vec![SET.to_owned()], source })
+    } else {
+        settings.find(name)
+    };
+    let Some(Found { texts, source }) = found else {
+        let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
+        return Row { name: name.name, value, source: Source::Default };
+    };
+    let mut texts = name.without_secrets(texts).into_iter();
+    let value = if name.is_list { texts.collect() } else { texts.next().into() };
+    Row { name: name.name, value, source }
 }
 
 /// A value on one line.

@@ -1,13 +1,15 @@
 //! `kiln login` and `logout`: store the API key of a profile, and delete it.
 
-use clap::Command;
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::json;
 
 use crate::{
     context::Context,
     failure::Failure,
     files::secret_file,
-    process::{Process, password},
+    process::{interrupt::Interrupts, question},
     settings::key::{self, API_KEY_FILE_VARIABLE},
 };
 use imagekiln::API_KEY_VARIABLE;
@@ -21,50 +23,38 @@ a terminal, and says in which file it stored it. Each --profile has a key of its
 own. `kiln config` shows which key is in effect, and `kiln doctor` whether the
 service accepts it.";
 
-pub fn commands() -> [Command; 2] {
-    [
-        Command::new(LOGIN).about("Store the API key where only you can read it").after_help(WHERE),
-        Command::new(LOGOUT)
-            .about("Delete the API key that `kiln login` stored")
-            .after_help("The service still accepts the key."),
-    ]
-}
+/// Store the API key where only you can read it
+#[derive(Args)]
+#[command(after_help = WHERE)]
+pub struct Login {}
 
-pub async fn login(context: &Context) -> Result<(), Failure> {
+/// Delete the API key that `kiln login` stored
+#[derive(Args)]
+#[command(after_help = "The service still accepts the key.")]
+pub struct Logout {}
+
+pub async fn login(context: &Context, _: Login) -> Result<(), Failure> {
+    let process = context.process();
     let profile = &context.settings.profile.name;
-    let stored = context.settings.stored()?;
-    let key = read(context.process(), profile).await?;
-    stored.put(&key)?;
-    for variable in [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE] {
-        if context.process().variable(variable).is_some() {
-            context.output.warning(&format!("{variable} is set, and precedes the stored key"));
-        }
-    }
-    let file = stored.file();
+    let text = if !process.stdin.is_terminal {
+        secret_file::read_stdin(process)?
+    } else if question::can_ask(process) {
+        let interrupts = Interrupts::listen(process)?;
+        let question = format!("API key of profile `{profile}`");
+        question::ask(process, &interrupts, &question, true).await?
+    } else {
+        let problem = "could not ask for the key: standard error is not a terminal";
+        return Err(Failure::usage(problem).advise("pipe the key into `kiln login`"));
+    };
+    let file = store(context, &parse(&text)?)?;
     context.output.result(
         || format!("stored the API key of profile `{profile}` in {}", file.display()),
         || json!({ "profile": profile, "place": "file", "path": file }),
     )
 }
 
-pub fn logout(context: &Context) -> Result<(), Failure> {
-    let profile = &context.settings.profile.name;
-    let note = if context.settings.stored()?.delete()? {
-        format!("deleted the API key of profile `{profile}`")
-    } else {
-        format!("no API key of profile `{profile}` is stored")
-    };
-    context.output.note(&note);
-    Ok(())
-}
-
-/// Reads the key. Errors never quote it.
-async fn read(process: &Process, profile: &str) -> Result<String, Failure> {
-    let text = if process.stdin.is_terminal {
-        ask(process, profile).await?
-    } else {
-        secret_file::read_stdin(process)?
-    };
+/// A typed key. Errors never quote it.
+pub fn parse(text: &str) -> Result<String, Failure> {
     let key = text.trim();
     key::check(key, "the input").map_err(|failure| {
         let advice = failure.advice.clone().unwrap_or_default();
@@ -73,11 +63,25 @@ async fn read(process: &Process, profile: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Asks for the key on the terminal, which does not show it.
-async fn ask(process: &Process, profile: &str) -> Result<String, Failure> {
-    if !process.stderr.is_terminal {
-        return Err(Failure::usage("could not ask for the key: standard error is not a terminal")
-            .advise("pipe the key into `kiln login`"));
+/// Stores the key of the profile, and returns the file.
+pub fn store(context: &Context, key: &str) -> Result<PathBuf, Failure> {
+    let file = context.settings.key_file()?;
+    key::store(&file, key)?;
+    for variable in [API_KEY_VARIABLE, API_KEY_FILE_VARIABLE] {
+        if context.process().variable(variable).is_some() {
+            context.output.warning(&format!("{variable} is set, and precedes the stored key"));
+        }
     }
-    password::ask(process, &format!("API key of profile `{profile}`")).await
+    Ok(file)
+}
+
+pub fn logout(context: &Context, _: Logout) -> Result<(), Failure> {
+    let profile = &context.settings.profile.name;
+    let note = if key::delete(&context.settings.key_file()?)? {
+        format!("deleted the API key of profile `{profile}`")
+    } else {
+        format!("no API key of profile `{profile}` is stored")
+    };
+    context.output.note(&note);
+    Ok(())
 }

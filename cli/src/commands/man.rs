@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Args, Command, ValueHint};
 use serde_json::json;
 
 use super::{
@@ -16,29 +16,22 @@ use crate::{context::Context, failure::Failure, models};
 
 pub const NAME: &str = "man";
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Write the manual pages, one per command")
-        .arg(
-            Arg::new("directory")
-                .value_name("DIR")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .value_hint(ValueHint::DirPath)
-                .help("Where to write them; it is created if it does not exist"),
-        )
-        .after_help(
-            "To install them for yourself:\n  kiln man ~/.local/share/man/man1\n\
-             Pages of models whose names contain a slash or a brace are named after their ids.",
-        )
+/// Write the manual pages, one per command
+#[derive(Args)]
+#[command(after_help = INSTALL)]
+pub struct Options {
+    /// Where to write them; it is created if it does not exist
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    directory: PathBuf,
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let directory = matches
-        .get_one::<PathBuf>("directory")
-        .ok_or_else(|| Failure::usage("no directory given"))?;
-    let command = grammar_with_plain_names()?;
-    write(directory, command).map_err(|error| {
+const INSTALL: &str = "\
+To install them for yourself:
+  kiln man ~/.local/share/man/man1
+Pages of models whose names contain a slash or a brace are named after their ids.";
+
+pub fn run(context: &Context, Options { directory }: Options) -> Result<(), Failure> {
+    write(&directory, grammar_with_plain_names()?).map_err(|error| {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;

@@ -16,14 +16,16 @@ pub mod history;
 pub mod login;
 pub mod man;
 pub mod models;
+pub mod profiles;
 pub mod resume;
 pub mod run;
+pub mod setup;
 pub mod simulate;
 pub mod task;
 pub mod tools;
 pub mod webhook;
 
-use clap::{Arg, ArgMatches, Command, builder::StyledStr};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, builder::StyledStr};
 
 use crate::{
     args::{model, options},
@@ -47,7 +49,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
     ("Follow up", &[history::NAME, resume::NAME, task::NAME]),
     ("Many", &[batch::NAME]),
-    ("Set up", &[config::NAME, doctor::NAME]),
+    ("Set up", &[setup::NAME, config::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
 
@@ -84,15 +86,23 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             resume::command(),
             task::command(used),
             batch::command(chosen),
-            config::command(),
-            doctor::command(),
+            setup::Options::augment_args(Command::new(setup::NAME)),
+            config::Options::augment_args(Command::new(config::NAME)),
+            doctor::Options::augment_args(Command::new(doctor::NAME)),
             simulate::command(),
             webhook::command(),
         ])
         .subcommands(tools::commands(chosen, used).map(short))
-        .subcommands(login::commands().map(short))
+        .subcommand(short(task::submit::command(used)))
         .subcommands(
-            [task::submit::command(used), completions::command(), man::command()].map(short),
+            [
+                login::Login::augment_args(Command::new(login::LOGIN)),
+                login::Logout::augment_args(Command::new(login::LOGOUT)),
+                profiles::Options::augment_args(Command::new(profiles::NAME)),
+                completions::Options::augment_args(Command::new(completions::NAME)),
+                man::Options::augment_args(Command::new(man::NAME)),
+            ]
+            .map(short),
         )
         .subcommands(
             [
@@ -130,11 +140,13 @@ fn listed(program: &Command) -> StyledStr {
 
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
-    const WITHOUT: [&str; 11] = [
+    const WITHOUT: [&str; 13] = [
         EXIT_CODES,
         login::LOGIN,
         login::LOGOUT,
+        setup::NAME,
         config::NAME,
+        profiles::NAME,
         doctor::NAME,
         history::NAME,
         webhook::NAME,
@@ -154,7 +166,8 @@ pub async fn execute(
 ) -> Result<u8, Failure> {
     let done = match command {
         simulate::NAME => return simulate::execute(context, matches).await,
-        doctor::NAME => return doctor::execute(context).await,
+        doctor::NAME => return doctor::run(context, doctor::Options {}).await,
+        setup::NAME => return setup::run(context, setup::Options {}).await,
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
@@ -165,11 +178,14 @@ pub async fn execute(
         history::NAME => history::execute(context, matches),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
-        login::LOGIN => login::login(context).await,
-        login::LOGOUT => login::logout(context),
-        config::NAME => config::execute(context, matches),
-        completions::NAME => completions::execute(context, matches),
-        man::NAME => man::execute(context, matches),
+        login::LOGIN => login::login(context, login::Login {}).await,
+        login::LOGOUT => login::logout(context, login::Logout {}),
+        profiles::NAME => profiles::run(context, profiles::Options {}),
+        config::NAME => config::run(context, config::Options::from_arg_matches(matches)?).await,
+        completions::NAME => {
+            completions::run(context, completions::Options::from_arg_matches(matches)?)
+        }
+        man::NAME => man::run(context, man::Options::from_arg_matches(matches)?),
         EXIT_CODES => exit_codes(context),
         tool => tools::execute(context, tool, matches).await,
     };

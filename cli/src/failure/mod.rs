@@ -261,6 +261,13 @@ impl From<&Error> for Failure {
     }
 }
 
+/// The options of a command are not those of its grammar.
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 impl Deref for Failure {
     type Target = Parts;
 

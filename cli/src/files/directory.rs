@@ -3,11 +3,11 @@
 
 use std::{
     fs::{self, DirBuilder},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 use crate::{failure::Remedy, process::Process};
 
@@ -64,6 +64,19 @@ pub fn create_private(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)
+}
+
+/// Writes a file that only this user can read, in a directory of the same kind. One that existed
+/// before is replaced as a whole. A link stays, and its target is written.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_private(directory)?;
+    // A temporary file has the mode 0600 from its creation.
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// The remedy for this error of a picture in the directory.

@@ -5,7 +5,7 @@
 //! Code that draws on a real terminal or reads from it accesses it directly, if a stream is one.
 
 pub(crate) mod interrupt;
-pub(crate) mod password;
+pub(crate) mod question;
 
 use std::{
     ffi::OsString,

@@ -34,6 +34,11 @@ pub fn args() -> [Arg; 2] {
     ]
 }
 
+/// Whether `--show` works.
+pub fn can_show(context: &Context) -> bool {
+    !context.output.json && Screen::find(context.process()).is_some()
+}
+
 /// The way to show each saved picture.
 pub struct Seeing {
     screen: Option<Screen>,

@@ -1,19 +1,29 @@
-//! Reads `config.toml`. Errors name the line, and never quote a value.
+//! Reads and edits `config.toml`. Errors name the line, and never quote a value.
 
-use std::{fs, io, path::Path};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    ops::Range,
+    path::Path,
+};
 
+use serde_json::json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    names::{self, NAMES, Name},
+    names::{self, Name},
     profile,
 };
-use crate::{failure::Failure, text::sanitize::one_line};
+use crate::{failure::Failure, files::directory, text::sanitize::one_line};
 use imagekiln::text::hint;
 
 /// The table that contains the profiles.
 const PROFILES: &str = "profile";
+
+/// The advice about a setting that is unknown or invalid.
+const HELP: &str = "`kiln config --help` lists the settings";
 
 /// A setting of the file.
 #[derive(Debug, Clone)]
@@ -22,113 +32,198 @@ pub struct Entry {
     /// `None` outside of `[profile.NAME]`.
     pub profile: Option<String>,
     pub texts: Vec<String>,
+    /// The place of its name and its value in the text of the file.
+    at: Range<usize>,
+    /// The place of its value.
+    value: Range<usize>,
 }
 
 /// The settings of a file, and its profiles.
 #[derive(Debug, Clone, Default)]
 pub struct File {
     pub entries: Vec<Entry>,
-    pub profiles: Vec<String>,
+    /// The profiles, with the place where the name of each ends in the text of the file.
+    pub profiles: BTreeMap<String, usize>,
 }
 
-/// A problem, with advice and its position in the file.
+/// A problem at a place in the text of the file.
 struct Problem {
     at: usize,
-    problem: String,
-    advice: String,
+    failure: Failure,
+}
+
+impl Problem {
+    fn new(at: usize, problem: &str, advice: &str) -> Self {
+        Self { at, failure: Failure::settings(problem).advise(advice) }
+    }
 }
 
 /// Reads the file. A file that does not exist sets nothing.
 pub fn read(path: &Path) -> Result<File, Failure> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => {
-            return Err(Failure::file(format!("could not read {}", path.display()), error));
+    of_text(path, &text(path)?)
+}
+
+/// The text of the file, which is empty if it does not exist.
+fn text(path: &Path) -> Result<String, Failure> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::file(format!("could not read {}", path.display()), error))
         }
-    };
-    of_text(path, &text)
+        text => Ok(text.unwrap_or_default()),
+    }
 }
 
 /// Reads the text of the file at `path`.
 pub fn of_text(path: &Path, text: &str) -> Result<File, Failure> {
-    parse(text).map_err(|Problem { at, problem, advice }| {
+    parse(text).map_err(|Problem { at, mut failure }| {
         let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;
-        Failure::settings(format!("{}, line {line}: {problem}", path.display())).advise(advice)
+        failure.message = format!("{}, line {line}: {}", path.display(), failure.message);
+        failure
     })
 }
 
-/// Returns the first problem of the file, if there is one.
 fn parse(text: &str) -> Result<File, Problem> {
-    let table = DeTable::parse(text).map_err(|error| Problem {
-        at: error.span().map_or(text.len(), |span| span.start),
-        problem: error.message().trim().to_owned(),
-        advice: "correct the file, whose format is TOML".to_owned(),
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(text.len(), |span| span.start);
+        Problem::new(at, error.message().trim(), "correct the file, whose format is TOML")
     })?;
-    let (mut file, mut problems) = (File::default(), Vec::new());
-    for (key, value) in table.get_ref() {
-        let added = match (key.get_ref().as_ref(), value.get_ref()) {
-            (PROFILES, DeValue::Table(table)) => {
-                for (name, value) in table {
-                    problems.extend(file.add_profile(name, value));
+    let mut file = File::default();
+    for (key, value) in in_order(table.get_ref()) {
+        match (key.get_ref().as_ref(), value.get_ref()) {
+            (PROFILES, DeValue::Table(profiles)) => {
+                for (name, value) in in_order(profiles) {
+                    file.add_profile(name, value)?;
                 }
-                continue;
             }
-            (PROFILES, _) => Err(Problem {
-                at: key.span().start,
-                problem: "`profile` is not a table".to_owned(),
-                advice: "write [profile.NAME]; --profile and KILN_PROFILE choose one".to_owned(),
-            }),
-            _ => file.add(key, value, None),
-        };
-        problems.extend(added.err());
+            (PROFILES, _) => {
+                let advice = "write [profile.NAME]; --profile and KILN_PROFILE choose one";
+                return Err(Problem::new(key.span().start, "`profile` is not a table", advice));
+            }
+            _ => file.add(key, value, None)?,
+        }
     }
-    match problems.into_iter().min_by_key(|problem| problem.at) {
-        None => Ok(file),
-        Some(problem) => Err(problem),
-    }
+    Ok(file)
 }
 
-type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
+type Key<'a> = Spanned<Cow<'a, str>>;
+type Item<'a> = Spanned<DeValue<'a>>;
+
+/// The entries of a table in the order of the file, so that the first problem is reported.
+fn in_order<'a, 'b>(table: &'b DeTable<'a>) -> Vec<(&'b Key<'a>, &'b Item<'a>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
 
 impl File {
-    fn add_profile(&mut self, name: &Key<'_>, value: &Spanned<DeValue<'_>>) -> Vec<Problem> {
-        let (text, at) = (name.get_ref(), name.span().start);
-        let problem = |problem: &str, advice: &str| {
-            vec![Problem { at, problem: problem.to_owned(), advice: advice.to_owned() }]
-        };
+    fn add_profile(&mut self, name: &Key<'_>, value: &Item<'_>) -> Result<(), Problem> {
+        let (text, at) = (name.get_ref(), name.span());
         if !profile::is_valid(text) {
-            return problem("invalid name of a profile", profile::RULE);
+            return Err(Problem::new(at.start, "invalid name of a profile", profile::RULE));
         }
         let DeValue::Table(table) = value.get_ref() else {
-            return problem("`profile` contains a setting", "write it below [profile.NAME]");
+            let advice = "write it below [profile.NAME]";
+            return Err(Problem::new(at.start, "`profile` contains a setting", advice));
         };
-        self.profiles.push(text.to_string());
-        let added = table.iter().map(|(key, value)| self.add(key, value, Some(text)));
-        added.filter_map(Result::err).collect()
+        self.profiles.insert(text.to_string(), at.end);
+        in_order(table).into_iter().try_for_each(|(key, value)| self.add(key, value, Some(text)))
     }
 
     fn add(
         &mut self,
         key: &Key<'_>,
-        value: &Spanned<DeValue<'_>>,
+        item: &Item<'_>,
         profile: Option<&str>,
     ) -> Result<(), Problem> {
-        let problem = |at: usize, problem: String, advice: String| Problem { at, problem, advice };
-        let Some(name) = names::find(key.get_ref()) else {
-            let (text, advice) = unknown(key.get_ref());
-            return Err(problem(key.span().start, text, advice));
-        };
-        let at = value.span().start;
-        let texts = texts(name, value.get_ref())
-            .and_then(|texts| texts.iter().try_for_each(|text| check(name, text)).map(|()| texts));
-        let texts = texts.map_err(|text| {
-            let advice = "`kiln config --help` lists the settings".to_owned();
-            problem(at, format!("invalid `{}`: {text}", name.name), advice)
-        })?;
-        self.entries.push(Entry { name: name.name, profile: profile.map(str::to_owned), texts });
+        let (start, value) = (key.span().start, item.span());
+        let name = named(key.get_ref()).map_err(|failure| Problem { at: start, failure })?;
+        let texts = texts(name, item.get_ref())
+            .map_err(|problem| invalid(name, &problem))
+            .and_then(|texts| check(name, &texts).map(|()| texts))
+            .map_err(|failure| Problem { at: value.start, failure })?;
+        let (profile, at) = (profile.map(str::to_owned), start..value.end);
+        self.entries.push(Entry { name: name.name, profile, texts, at, value });
         Ok(())
     }
+
+    /// What the file says, without the places.
+    fn facts(&self) -> BTreeSet<Fact<'_>> {
+        let profiles = self.profiles.keys().map(|profile| (Some(&**profile), "", &[][..]));
+        let entries = self.entries.iter();
+        let entries = entries.map(|entry| (entry.profile.as_deref(), entry.name, &entry.texts[..]));
+        profiles.chain(entries).collect()
+    }
+
+    /// The text with the setting replaced, removed or added. Only the lines of the setting change.
+    fn edited(&self, text: &str, profile: Option<&str>, name: &Name, texts: &[String]) -> String {
+        let mut edited = text.to_owned();
+        let end_of_line =
+            |at: usize| text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1);
+        // Strings and lists of JSON are TOML, too.
+        let value = match texts {
+            [text] if !name.is_list => json!(text),
+            texts => json!(texts),
+        };
+        let entries = || self.entries.iter().filter(|entry| entry.profile.as_deref() == profile);
+        match entries().find(|entry| entry.name == name.name) {
+            Some(entry) if texts.is_empty() => {
+                let start = text[..entry.at.start].rfind('\n').map_or(0, |newline| newline + 1);
+                edited.replace_range(start..end_of_line(entry.at.end), "");
+            }
+            Some(entry) => edited.replace_range(entry.value.clone(), &value.to_string()),
+            None if texts.is_empty() => {}
+            None => {
+                let blank = if text.is_empty() { "" } else { "\n" };
+                let last = entries().map(|entry| entry.at.end).max();
+                let header = profile.and_then(|profile| self.profiles.get(profile).copied());
+                let (place, header) = match (last.or(header), profile) {
+                    (Some(at), _) => (end_of_line(at), String::new()),
+                    (None, Some(profile)) => (text.len(), format!("{blank}[profile.{profile}]\n")),
+                    (None, None) if self.profiles.is_empty() => (text.len(), String::new()),
+                    // What follows the name of a profile is in it.
+                    (None, None) => (0, String::new()),
+                };
+                let is_new_line = place == 0 || text[..place].ends_with('\n');
+                let newline = if is_new_line { "" } else { "\n" };
+                edited.insert_str(place, &format!("{newline}{header}{} = {value}\n", name.name));
+            }
+        }
+        edited
+    }
+}
+
+/// A profile, a setting and its texts.
+type Fact<'a> = (Option<&'a str>, &'a str, &'a [String]);
+
+/// Sets a setting in the file, or removes it if there are no texts, and returns whether that
+/// changed the file. Everything else in it stays as it is.
+pub fn edit(
+    path: &Path,
+    profile: Option<&str>,
+    name: &Name,
+    texts: &[String],
+) -> Result<bool, Failure> {
+    let before = text(path)?;
+    let file = of_text(path, &before)?;
+    check(name, texts)?;
+    let after = file.edited(&before, profile, name, texts);
+    let mut expected = file.facts();
+    expected.retain(|fact| (fact.0, fact.1) != (profile, name.name));
+    if !texts.is_empty() {
+        expected.insert((profile, name.name, texts));
+        expected.extend(profile.map(|profile| (Some(profile), "", &[][..])));
+    }
+    // A file may be written in ways that an edit of single lines would damage.
+    if !of_text(path, &after).is_ok_and(|file| file.facts() == expected) {
+        let problem = format!("could not change `{}` in {}", name.name, path.display());
+        return Err(Failure::settings(problem)
+            .advise("the file has tables within a line; change it with `kiln config edit`"));
+    }
+    if after != before {
+        directory::write_private(path, &after)
+            .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))?;
+    }
+    Ok(after != before)
 }
 
 /// The values as texts. Numbers are texts, too.
@@ -147,28 +242,148 @@ fn texts(name: &Name, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     items.into_iter().map(text).collect()
 }
 
-fn check(name: &Name, text: &str) -> Result<(), String> {
-    if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    (name.check)(text)
+fn check(name: &Name, texts: &[String]) -> Result<(), Failure> {
+    let check = |text: &String| match text.trim() {
+        "" => Err("it is empty".to_owned()),
+        _ => (name.check)(text),
+    };
+    texts.iter().try_for_each(check).map_err(|problem| invalid(name, &problem))
 }
 
-/// The problem of an unknown name, with advice. Secrets do not belong in the file, which people
-/// copy and share.
-fn unknown(name: &str) -> (String, String) {
+fn invalid(name: &Name, problem: &str) -> Failure {
+    Failure::settings(format!("invalid `{}`: {problem}", name.name)).advise(HELP)
+}
+
+/// Finds a setting that may be in the file. Secrets do not belong there, because people copy and
+/// share it.
+pub fn named(name: &str) -> Result<&'static Name, Failure> {
     let shown = one_line(name);
     let lower = name.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if has(&["webhook"]) && has(&["secret"]) {
-        let advice = "remove it, and use IMAGEKILN_WEBHOOK_SECRET or --webhook-secret-file";
-        return (format!("secrets do not belong in this file: `{shown}`"), advice.to_owned());
+    let secret = |place: &str| {
+        Failure::settings(format!("secrets do not belong in this file: `{shown}`"))
+            .advise(format!("keep it out of the file, and {place}"))
+    };
+    match names::find(name) {
+        Some(known) if known.is_in_file => Ok(known),
+        _ if has(&["webhook"]) && has(&["secret"]) => {
+            Err(secret("use IMAGEKILN_WEBHOOK_SECRET or --webhook-secret-file"))
+        }
+        _ if has(&["key", "secret", "token", "password"]) => {
+            Err(secret("run `kiln login` to store the API key"))
+        }
+        Some(Name { variable: Some(variable), .. }) => {
+            Err(Failure::settings(format!("`{shown}` does not belong in this file"))
+                .advise(format!("set {variable} instead")))
+        }
+        _ => {
+            let known = names::in_file().map(|name| name.name).chain([PROFILES]);
+            let problem = format!("unknown setting `{shown}`{}", hint(name, known));
+            Err(Failure::settings(problem).advise(HELP))
+        }
     }
-    if has(&["key", "secret", "token", "password"]) {
-        let advice = "remove it, and run `kiln login` to store the API key";
-        return (format!("secrets do not belong in this file: `{shown}`"), advice.to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file after an edit of it, or the message of the failure.
+    fn edited(before: &str, profile: Option<&str>, name: &str, texts: &[&str]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
+        fs::write(&path, before).unwrap();
+        let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
+        match named(name).and_then(|name| edit(&path, profile, name, &texts)) {
+            Ok(is_changed) => {
+                let after = fs::read_to_string(&path).unwrap();
+                assert_eq!(is_changed, after != before);
+                after
+            }
+            Err(failure) => {
+                assert_eq!(fs::read_to_string(&path).unwrap(), before);
+                failure.message.clone()
+            }
+        }
     }
-    let known = NAMES.into_iter().map(|name| name.name).chain([PROFILES]);
-    let advice = "`kiln config --help` lists the settings".to_owned();
-    (format!("unknown setting `{shown}`{}", hint(name, known)), advice)
+
+    const FILE: &str = "# Mine\nsize = '64x64' # small\n\n# Hosts\nallow_polling_hosts = [\n  \
+                        \"a\", # one\n]\n\n[profile.work] # for work\n# none yet\n\n\
+                        [profile.drafts]\nmodel = \"gen-dev\"";
+
+    #[test]
+    fn an_edit_changes_only_the_lines_of_its_setting() {
+        let replaced = |old: &str, new: &str| FILE.replacen(old, new, 1);
+        let work = Some("work");
+        for (profile, name, texts, expected) in [
+            (None, "size", &["128x64"][..], replaced("'64x64'", "\"128x64\"")),
+            (None, "size", &[], replaced("size = '64x64' # small\n", "")),
+            (
+                None,
+                "allow_polling_hosts",
+                &["b", "c\"\\"],
+                replaced("[\n  \"a\", # one\n]", r#"["b","c\"\\"]"#),
+            ),
+            (
+                None,
+                "allow_polling_hosts",
+                &[],
+                replaced("allow_polling_hosts = [\n  \"a\", # one\n]\n", ""),
+            ),
+            (None, "deadline", &["2m"], replaced("]\n\n", "]\ndeadline = \"2m\"\n\n")),
+            (None, "deadline", &[], FILE.to_owned()),
+            (work, "size", &[], FILE.to_owned()),
+            (work, "size", &["1x1"], replaced("work\n", "work\nsize = \"1x1\"\n")),
+            (Some("drafts"), "size", &["1x1"], FILE.to_owned() + "\nsize = \"1x1\"\n"),
+            (
+                Some("new"),
+                "size",
+                &["1x1"],
+                FILE.to_owned() + "\n\n[profile.new]\nsize = \"1x1\"\n",
+            ),
+        ] {
+            assert_eq!(
+                edited(FILE, profile, name, texts),
+                expected,
+                "{profile:?} {name} {texts:?}"
+            );
+        }
+        assert_eq!(edited("", None, "size", &["1x1"]), "size = \"1x1\"\n");
+        let first = "[profile.work]\nsize = \"1x1\"\n";
+        assert_eq!(edited("", work, "size", &["1x1"]), first);
+        let both = edited(first, None, "model", &["gen-dev"]);
+        assert_eq!(both, format!("model = \"gen-dev\"\n{first}"));
+        assert_eq!(edited("# Mine", None, "size", &["1x1"]), "# Mine\nsize = \"1x1\"\n");
+    }
+
+    #[test]
+    fn what_can_not_be_edited_stays() {
+        let work = Some("work");
+        let inline = "profile = { work = { size = \"1x1\" }, other = {} }\n";
+        let dotted = "size = \"2x2\"\nprofile.work.size = \"1x1\"\n";
+        let changed = |text: &str| text.replace("1x1", "3x3");
+        assert_eq!(edited(inline, work, "size", &["3x3"]), changed(inline));
+        assert_eq!(edited(dotted, work, "size", &["3x3"]), changed(dotted));
+        for (before, profile, texts) in
+            [(inline, work, &[][..]), (inline, Some("other"), &["3x3"]), (dotted, work, &[])]
+        {
+            let failed = edited(before, profile, "size", texts);
+            assert!(failed.starts_with("could not change `size` in "), "{failed}");
+        }
+        for (name, texts, problem) in [
+            ("size", &["large"][..], "invalid `size`: give a width and a height"),
+            ("size", &[" "], "invalid `size`: it is empty"),
+            ("api_key", &["sk-1"], "secrets do not belong in this file: `api_key`"),
+            ("allow_http", &["1"], "`allow_http` does not belong in this file"),
+            ("profile", &["work"], "`profile` does not belong in this file"),
+            ("sise", &["1x1"], "unknown setting `sise`; did you mean `size`?"),
+        ] {
+            let failed = edited(FILE, None, name, texts);
+            assert!(failed.starts_with(problem), "{failed}");
+        }
+        assert!(edited("size = 1", None, "model", &["gen-dev"]).ends_with(
+            "line 1: invalid `size`: \
+            give a width and a height in pixels, such as 1024x768"
+        ));
+    }
 }

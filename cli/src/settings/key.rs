@@ -3,32 +3,23 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use super::{Settings, Source, profile, stored::Stored, text};
-use crate::{failure::Failure, files::secret_file};
+use super::{Settings, Source, profile, text};
+use crate::{
+    failure::Failure,
+    files::{directory::write_private, secret_file},
+};
 use imagekiln::API_KEY_VARIABLE;
 
 /// The variable for a file that contains the API key.
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
 /// The directory of the stored keys, and the ending of its files.
-const DIRECTORY: &str = "keys";
-const ENDING: &str = ".key";
-
-/// A key, which must not be printed.
-pub struct Key {
-    text: String,
-    pub source: Source,
-}
-
-impl Key {
-    pub fn reveal(self) -> String {
-        self.text
-    }
-}
+pub const DIRECTORY: &str = "keys";
+pub const ENDING: &str = ".key";
 
 /// The source of the key in effect, if there is one. Reads no key.
 pub fn source(settings: &Settings) -> Option<Source> {
@@ -36,15 +27,15 @@ pub fn source(settings: &Settings) -> Option<Source> {
     if let Some(name) = of_environment.into_iter().find(|name| variable(settings, name).is_some()) {
         return Some(Source::Variable(name));
     }
-    settings.stored().ok().filter(Stored::exists).map(|_| Source::Login)
+    settings.key_file().ok().filter(|path| path.exists()).map(|_| Source::Login)
 }
 
 /// The key in effect, if there is one.
-pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
+pub fn find(settings: &Settings) -> Result<Option<String>, Failure> {
     let Some(source) = source(settings) else { return Ok(None) };
     let text = match source {
         Source::Login => {
-            let text = of_file(settings.stored()?.file(), "the stored API key");
+            let text = of_file(&settings.key_file()?, "the stored API key");
             text.map_err(|failure| failure.advise("run `kiln login` to store it again"))?
         }
         Source::Variable(API_KEY_FILE_VARIABLE) => {
@@ -57,7 +48,7 @@ pub fn find(settings: &Settings) -> Result<Option<Key>, Failure> {
             text
         }
     };
-    Ok(Some(Key { text, source }))
+    Ok(Some(text))
 }
 
 /// A variable that is not blank.
@@ -91,6 +82,24 @@ pub fn check(text: &str, what: &str) -> Result<(), Failure> {
         return Ok(());
     };
     Err(Failure::settings(format!("{what} is not an API key: it {problem}")).advise(advice))
+}
+
+/// Stores a key in a file that only its user can read.
+pub fn store(path: &Path, key: &str) -> Result<(), Failure> {
+    write_private(path, &format!("{key}\n")).map_err(|error| {
+        Failure::file(format!("could not store the API key in {}", path.display()), error)
+    })
+}
+
+/// Deletes a stored key. Returns whether there was one.
+pub fn delete(path: &Path) -> Result<bool, Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::file(format!("could not delete {}", path.display()), error)
+                .advise("delete the file yourself"))
+        }
+        removed => Ok(removed.is_ok()),
+    }
 }
 
 /// The profiles whose keys are stored.

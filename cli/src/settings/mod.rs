@@ -6,7 +6,6 @@ pub mod key;
 pub mod names;
 pub mod profile;
 pub mod service;
-pub mod stored;
 
 use std::{
     collections::BTreeSet,
@@ -17,13 +16,13 @@ use std::{
     time::Duration,
 };
 
+pub use self::file::named;
 #[cfg(feature = "__fuzzing")]
 pub use self::file::of_text;
 use self::{
     file::File,
     names::{DEADLINE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
     profile::Profile,
-    stored::Stored,
 };
 use crate::{
     failure::Failure,
@@ -68,12 +67,32 @@ pub struct Found {
 impl Settings {
     /// Reads the settings of the profile that the flag names, or the environment.
     pub fn load(process: &Arc<Process>, profile: Option<&str>) -> Result<Self, Failure> {
-        let mut settings = Self::without_file(process, profile)?;
-        if let Some(path) = settings.path() {
-            settings.file = file::read(&path)?;
-        }
+        Self::without_file(process, profile)?.reload()
+    }
+
+    /// Reads `config.toml`, again if it was read.
+    pub fn reload(&self) -> Result<Self, Failure> {
+        let settings = self.with_file()?;
         settings.check_profile()?;
         Ok(settings)
+    }
+
+    /// Does the same, but the profile may be one that is not there yet.
+    pub fn with_file(&self) -> Result<Self, Failure> {
+        let file = self.path().map_or_else(|_| Ok(File::default()), |path| file::read(&path))?;
+        Ok(Self { file, ..self.clone() })
+    }
+
+    /// The settings of another profile.
+    pub fn of_profile(&self, name: &str) -> Self {
+        let profile = Profile { name: name.to_owned(), source: Source::Default };
+        Self { profile, ..self.clone() }
+    }
+
+    /// Sets a setting of the profile in `config.toml`, or removes it if there are no texts. Returns
+    /// whether that changed the file.
+    pub fn edit(&self, name: &Name, texts: &[String]) -> Result<bool, Failure> {
+        file::edit(&self.path()?, self.profile.section(), name, texts)
     }
 
     /// The settings without those of `config.toml`, for commands that work if it is damaged.
@@ -86,22 +105,25 @@ impl Settings {
     /// Refuses a profile that has neither settings nor a key, because its name is misspelled.
     fn check_profile(&self) -> Result<(), Failure> {
         let Profile { name, source } = &self.profile;
-        let is_known =
-            self.file.profiles.contains(name) || self.stored().is_ok_and(|stored| stored.exists());
-        if !self.profile.is_named() || is_known {
+        let known = self.profiles();
+        if name == profile::DEFAULT || known.contains(name) {
             return Ok(());
         }
-        let known = self.file.profiles.iter().map(String::as_str);
+        let known = known.iter().map(String::as_str);
         let problem = format!("there is no profile `{name}` ({source}){}", hint(name, known));
-        Err(Failure::settings(problem).advise(format!(
-            "run `kiln login --profile {name}` to store its key, or add [profile.{name}] to the \
-             file that `kiln config path` prints"
-        )))
+        let advice = format!("run `{}` to create it", self.setup_command());
+        Err(Failure::settings(problem).advise(advice))
+    }
+
+    /// The profiles of `config.toml`, and those with a stored key.
+    pub fn profiles(&self) -> BTreeSet<String> {
+        let with_key = self.directory.iter().flat_map(|directory| key::profiles(directory));
+        self.file.profiles.keys().cloned().chain(with_key).collect()
     }
 
     /// The path of `config.toml`, which may not exist.
-    pub fn path(&self) -> Option<PathBuf> {
-        Some(self.directory.as_ref()?.join(CONFIG_FILE))
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        Ok(self.directory()?.join(CONFIG_FILE))
     }
 
     /// The directory of `config.toml` and the keys, which may not exist.
@@ -112,9 +134,10 @@ impl Settings {
         })
     }
 
-    /// The key that `kiln login` stored for the profile.
-    pub fn stored(&self) -> Result<Stored, Failure> {
-        Ok(Stored::of(self.directory()?, &self.profile.name))
+    /// The file of the key that `kiln login` stores for the profile, which may not exist.
+    pub fn key_file(&self) -> Result<PathBuf, Failure> {
+        let name = format!("{}{}", self.profile.name, key::ENDING);
+        Ok(self.directory()?.join(key::DIRECTORY).join(name))
     }
 
     /// A setting of the environment or the file. Empty variables count as unset.
@@ -192,14 +215,6 @@ pub fn flag(process: &Process, name: &str) -> Result<bool, Failure> {
             Err(Failure::settings(problem).advise("set it to 1 or unset it"))
         }
     }
-}
-
-/// The names of the profiles of `config.toml`, and of those with a stored key. Files that can't be
-/// read have none.
-pub fn profiles(process: &Process) -> BTreeSet<String> {
-    let Some(directory) = directory::config(process) else { return BTreeSet::new() };
-    let file = file::read(&directory.join(CONFIG_FILE)).unwrap_or_default();
-    file.profiles.into_iter().chain(key::profiles(&directory)).collect()
 }
 
 impl fmt::Display for Source {

@@ -1,59 +1,138 @@
-//! The settings of `config.toml`, with the flags and the variables that precede them.
+//! The table of all settings: their names, meanings, flags, variables, defaults and checks.
 
+use super::{
+    key::API_KEY_FILE_VARIABLE,
+    profile::{self, PROFILE_VARIABLE},
+};
 use crate::{models, text::parse};
 use imagekiln::{
-    BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE, WEBHOOK_URL_VARIABLE,
-    text::hint,
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
 };
 
-/// A setting.
+/// A setting. `kiln config` and the table in the README list what is here.
 #[derive(Debug)]
 pub struct Name {
     pub name: &'static str,
+    pub what: &'static str,
     pub flag: Option<&'static str>,
     pub variable: Option<&'static str>,
-    /// The default.
+    /// The default, or a description of it. `-` if there is none.
     pub default: &'static str,
     pub is_list: bool,
+    /// Whether it may be in `config.toml`. Secrets may not, and what is about the file itself.
+    pub is_in_file: bool,
     /// Checks one text. The error does not quote it, because it may be a secret in the wrong place.
     pub check: fn(&str) -> Result<(), String>,
 }
 
-pub const MODEL: Name =
-    Name { flag: Some("--model"), default: "gen-2-pro", check: check_model, ..text("model") };
+/// The text that is shown in place of a secret.
+pub const SET: &str = "[set]";
+
+impl Name {
+    /// What may be shown of the texts of this setting. The user and the query of a URL may be
+    /// secrets.
+    pub fn without_secrets(&self, mut texts: Vec<String>) -> Vec<String> {
+        for text in &mut texts {
+            if self.name == WEBHOOK_SECRET.name {
+                *text = SET.to_owned();
+            } else if self.name.ends_with("_url") {
+                let shown = Address::from(&**text).to_string();
+                let is_bare = !text.ends_with('/');
+                *text = shown.strip_suffix('/').filter(|_| is_bare).unwrap_or(&shown).to_owned();
+            }
+        }
+        texts
+    }
+}
+
+pub const PROFILE: Name = Name {
+    flag: Some("--profile"),
+    variable: Some(PROFILE_VARIABLE),
+    default: profile::DEFAULT,
+    ..elsewhere("profile", "the profile")
+};
+pub const API_KEY: Name = Name {
+    variable: Some(API_KEY_VARIABLE),
+    ..elsewhere("api_key", "the API key; precedes the key that `kiln login` stored")
+};
+pub const API_KEY_FILE: Name = Name {
+    variable: Some(API_KEY_FILE_VARIABLE),
+    ..elsewhere("api_key_file", "a file with the API key, if `IMAGEKILN_API_KEY` is not set")
+};
+pub const BASE_URL: Name =
+    Name { variable: Some(BASE_URL_VARIABLE), ..text("base_url", "the base URL of the service") };
+pub const REGIONAL_BASE_URL: Name = Name {
+    variable: Some(REGIONAL_BASE_URL_VARIABLE),
+    ..text("regional_base_url", "the base URL of regional models; only they need it")
+};
+pub const MODEL_PREFIX: Name = Name {
+    variable: Some(MODEL_PREFIX_VARIABLE),
+    default: "gen",
+    ..text("model_prefix", "the prefix of model names")
+};
+pub const MODEL: Name = Name {
+    flag: Some("--model"),
+    default: models::DEFAULT,
+    check: check_model,
+    ..text("model", "the model of `generate`, `edit` and `batch run`")
+};
 pub const OUTPUT: Name = Name {
     flag: Some("--output"),
     default: "MODEL-TASK.EXTENSION",
     check: check_output,
-    ..text("output")
+    ..text("output", "where to save pictures: a directory, a file or a template; not for batches")
 };
 pub const SIZE: Name = Name {
     flag: Some("--size"),
     default: "chosen by the service",
     check: |text| parse::size(text).map(drop),
-    ..text("size")
+    ..text("size", "the size of pictures, such as `1024x768`, unless the request sets it")
 };
-pub const BASE_URL: Name = Name { variable: Some(BASE_URL_VARIABLE), ..text("base_url") };
-pub const REGIONAL_BASE_URL: Name =
-    Name { variable: Some(REGIONAL_BASE_URL_VARIABLE), ..text("regional_base_url") };
-pub const MODEL_PREFIX: Name =
-    Name { variable: Some(MODEL_PREFIX_VARIABLE), default: "gen", ..text("model_prefix") };
-pub const WEBHOOK_URL: Name = Name { variable: Some(WEBHOOK_URL_VARIABLE), ..text("webhook_url") };
-pub const POLLING_HOSTS: Name =
-    Name { flag: Some("--allow-polling-host"), is_list: true, ..text("allow_polling_hosts") };
-pub const DELIVERY_HOSTS: Name =
-    Name { flag: Some("--allow-delivery-host"), is_list: true, ..text("allow_delivery_hosts") };
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
     default: "10m for each task",
     check: |text| parse::deadline(text).map(drop),
-    ..text("deadline")
+    ..text("deadline", "how long a command may take, such as `2m`; not for batches")
 };
-pub const MAX_ACTIVE: Name =
-    Name { flag: Some("--max-active"), default: "24", check: check_count, ..text("max_active") };
+pub const MAX_ACTIVE: Name = Name {
+    flag: Some("--max-active"),
+    default: "24",
+    check: check_count,
+    ..text("max_active", "how many tasks a command may work on at once")
+};
+pub const WEBHOOK_URL: Name = Name {
+    variable: Some(WEBHOOK_URL_VARIABLE),
+    ..text("webhook_url", "where the service sends webhooks, unless the request sets it")
+};
+pub const WEBHOOK_SECRET: Name = Name {
+    flag: Some("--webhook-secret-file"),
+    variable: Some(WEBHOOK_SECRET_VARIABLE),
+    ..elsewhere("webhook_secret", "the secret that signs webhooks; the flag names a file with it")
+};
+pub const POLLING_HOSTS: Name = Name {
+    flag: Some("--allow-polling-host"),
+    is_list: true,
+    ..text("allow_polling_hosts", "more hosts that receive the key")
+};
+pub const DELIVERY_HOSTS: Name = Name {
+    flag: Some("--allow-delivery-host"),
+    is_list: true,
+    ..text("allow_delivery_hosts", "more hosts from which pictures are fetched")
+};
+pub const ALLOW_HTTP: Name = Name {
+    variable: Some(ALLOW_HTTP_VARIABLE),
+    ..elsewhere(
+        "allow_http",
+        "`1` allows `http://` on other machines, and sends the key unencrypted",
+    )
+};
 
 /// All settings, in the order in which they are listed.
-pub const NAMES: [&Name; 11] = [
+pub const NAMES: [&Name; 16] = [
+    &PROFILE,
+    &API_KEY,
+    &API_KEY_FILE,
     &BASE_URL,
     &REGIONAL_BASE_URL,
     &MODEL_PREFIX,
@@ -63,17 +142,38 @@ pub const NAMES: [&Name; 11] = [
     &DEADLINE,
     &MAX_ACTIVE,
     &WEBHOOK_URL,
+    &WEBHOOK_SECRET,
     &POLLING_HOSTS,
     &DELIVERY_HOSTS,
+    &ALLOW_HTTP,
 ];
 
 /// A setting that is any text.
-const fn text(name: &'static str) -> Name {
-    Name { name, flag: None, variable: None, default: "-", is_list: false, check: |_| Ok(()) }
+const fn text(name: &'static str, what: &'static str) -> Name {
+    Name {
+        name,
+        what,
+        flag: None,
+        variable: None,
+        default: "-",
+        is_list: false,
+        is_in_file: true,
+        check: |_| Ok(()),
+    }
+}
+
+/// A setting that is not in `config.toml`.
+const fn elsewhere(name: &'static str, what: &'static str) -> Name {
+    Name { is_in_file: false, ..text(name, what) }
 }
 
 pub fn find(name: &str) -> Option<&'static Name> {
     NAMES.into_iter().find(|known| known.name == name)
+}
+
+/// The settings of `config.toml`.
+pub fn in_file() -> impl Iterator<Item = &'static Name> {
+    NAMES.into_iter().filter(|name| name.is_in_file)
 }
 
 fn check_model(text: &str) -> Result<(), String> {
@@ -91,4 +191,32 @@ fn check_output(text: &str) -> Result<(), String> {
 fn check_count(text: &str) -> Result<(), String> {
     let count = text.parse::<u16>().ok().filter(|count| *count > 0);
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the settings in Markdown.
+    fn markdown() -> String {
+        let code = |text: &str| format!("`{text}`");
+        let line = |name: &&Name| {
+            let in_file = if name.is_in_file { code(name.name) } else { String::new() };
+            let [flag, variable] =
+                [name.flag, name.variable].map(|text| text.map(code).unwrap_or_default());
+            let default = if name.default == "-" { "" } else { name.default };
+            format!("| {in_file} | {flag} | {variable} | {} | {default} |\n", name.what)
+                .replace("  ", " ")
+        };
+        let head =
+            "| in `config.toml` | flag | variable | meaning | default |\n|---|---|---|---|---|\n";
+        head.to_owned() + &NAMES.iter().map(line).collect::<String>()
+    }
+
+    #[test]
+    fn the_readme_has_the_table_of_the_settings() {
+        let table = markdown();
+        let readme = imagekiln_testbed::page("cli/README.md");
+        assert!(readme.contains(&table), "the README needs this table:\n{table}");
+    }
 }

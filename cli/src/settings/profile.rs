@@ -37,9 +37,9 @@ impl Profile {
         }
     }
 
-    /// Whether the user named the profile.
-    pub fn is_named(&self) -> bool {
-        self.name != DEFAULT
+    /// The profile whose part of `config.toml` is edited. `None` for the part of all profiles.
+    pub fn section(&self) -> Option<&str> {
+        (self.name != DEFAULT).then_some(&*self.name)
     }
 }
 

@@ -44,49 +44,53 @@ impl Settings {
 
     /// The client with its key.
     pub fn service(&self) -> Result<ClientBuilder, Failure> {
-        let has_base_url = self.find(&BASE_URL).is_some();
-        let set_key = format!("run `kiln login` or set {API_KEY_VARIABLE}");
-        let set_base_url = format!("set {BASE_URL_VARIABLE} or `base_url` in config.toml");
-        let (what, advice) = match (key::find(self)?, has_base_url) {
-            (None, false) => {
-                ("the API key and the base URL are not set", format!("{set_key}; {set_base_url}"))
-            }
-            (None, true) => ("the API key is not set", set_key),
-            (Some(_), false) => ("the base URL is not set", set_base_url),
-            (Some(key), true) => {
-                self.check_base_urls()?;
-                return Ok(self.unsent()?.api_key(key.reveal()));
+        let (what, variables) = match (key::find(self)?, self.find(&BASE_URL)) {
+            (None, None) => (
+                "the API key and the base URL are not set",
+                format!("{API_KEY_VARIABLE} and {BASE_URL_VARIABLE}"),
+            ),
+            (None, Some(_)) => ("the API key is not set", API_KEY_VARIABLE.to_owned()),
+            (Some(_), None) => ("the base URL is not set", BASE_URL_VARIABLE.to_owned()),
+            (Some(key), Some(_)) => {
+                for name in [&BASE_URL, &REGIONAL_BASE_URL] {
+                    check_end(name, &self.text(name).unwrap_or_default())?;
+                }
+                return Ok(self.unsent()?.api_key(key));
             }
         };
-        let advice = format!("{advice}; or add --simulate to use an in-process simulator");
-        Err(Failure::settings(what).advise(advice))
+        Err(Failure::settings(what).advise(format!(
+            "run `{}` or set {variables}; or add --simulate to use an in-process simulator",
+            self.setup_command()
+        )))
     }
 
-    /// Refuses a base URL that ends with the first part of every path, because no path would exist
-    /// there.
-    fn check_base_urls(&self) -> Result<(), Failure> {
-        for name in [&BASE_URL, &REGIONAL_BASE_URL] {
-            let url = self.text(name).unwrap_or_default();
-            if url.trim().trim_end_matches('/').ends_with("/v1") {
-                let problem = "the base URL ends with /v1, which every request adds itself";
-                let mut failure =
-                    Failure::settings(problem).advise("nothing was sent; remove /v1 from its end");
-                failure.setting = name.variable;
-                return Err(failure);
-            }
-        }
-        Ok(())
+    /// The command that asks for what is missing.
+    pub fn setup_command(&self) -> String {
+        let profile = self.profile.section().map(|profile| format!(" --profile {profile}"));
+        format!("kiln setup{}", profile.unwrap_or_default())
+    }
+
+    /// A client with only this setting, whose construction checks the text. `None` if a client does
+    /// not have the setting.
+    pub fn trial(&self, name: &Name, text: &str) -> Result<Option<ClientBuilder>, Failure> {
+        let Some((_, set)) = SETTERS.iter().find(|(known, _)| known.name == name.name) else {
+            return Ok(None);
+        };
+        check_end(name, text)?;
+        let any = Client::builder().api_key("any").base_url("http://localhost");
+        let any = any.allow_http(flag(&self.process, ALLOW_HTTP_VARIABLE)?);
+        Ok(Some(set(any, text.to_owned())))
     }
 
     /// Adds the source of the setting that a failure is about.
     pub fn explain(&self, mut failure: Failure) -> Failure {
-        let Some(variable) = failure.setting else { return failure };
+        let Some(variable) = failure.setting.take() else { return failure };
         let in_file = SETTERS
             .iter()
             .map(|(name, _)| name)
             .find(|name| name.variable == Some(variable) && self.file_text(name).is_some());
         let place = match (in_file, self.path()) {
-            (Some(name), Some(path)) => format!("`{}` in {}", name.name, path.display()),
+            (Some(name), Ok(path)) => format!("`{}` in {}", name.name, path.display()),
             _ => variable.to_owned(),
         };
         let advice = failure.advice.take().unwrap_or_else(|| "correct it".to_owned());
@@ -99,4 +103,18 @@ impl Settings {
         let found = self.find(name).filter(|found| !is_variable(&found.source));
         found?.texts.pop()
     }
+}
+
+/// Refuses a base URL that ends with the first part of every path, because no path would exist
+/// there.
+fn check_end(name: &Name, url: &str) -> Result<(), Failure> {
+    let is_base = name.name.ends_with("base_url");
+    if is_base && url.trim().trim_end_matches('/').ends_with("/v1") {
+        let problem = "the base URL ends with /v1, which every request adds itself";
+        let mut failure =
+            Failure::settings(problem).advise("nothing was sent; remove /v1 from its end");
+        failure.setting = name.variable;
+        return Err(failure);
+    }
+    Ok(())
 }

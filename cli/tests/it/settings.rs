@@ -9,10 +9,6 @@ use crate::{
     bench::{Outcome, Place},
 };
 
-fn readme() -> &'static str {
-    imagekiln_testbed::page("cli/README.md")
-}
-
 /// The value and the source of a setting.
 fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &str) -> [Value; 2] {
     let mut command = place.kiln(&[words, &["config", "--json"]].concat());
@@ -59,16 +55,14 @@ fn the_environment_precedes_a_profile_and_the_file() {
     let place = Place::new();
     for (name, in_file, in_profile, variable) in VALUES {
         let is_list = name.ends_with("_hosts");
-        let toml =
-            |text: &str| if is_list { format!("[\"{text}\"]") } else { format!("\"{text}\"") };
         let expected = |text: &str, source: &str| {
             [if is_list { json!([text]) } else { json!(text) }, json!(source)]
         };
-        let file = format!("{name} = {}\n", toml(in_file));
-        place.configure(&file);
+        place.configure("");
+        place.run(&["config", "set", name, in_file]).ok();
         let found = in_effect(&place, &[], &[], name);
         assert_eq!(found, expected(in_file, "config.toml"));
-        place.configure(&format!("{file}[profile.work]\n{name} = {}\n", toml(in_profile)));
+        place.run(&["config", "set", name, in_profile, "--profile", "work"]).ok();
         let work = ["--profile", "work"];
         assert_eq!(in_effect(&place, &[], &[], name), expected(in_file, "config.toml"));
         let found = in_effect(&place, &work, &[], name);
@@ -84,7 +78,7 @@ fn the_environment_precedes_a_profile_and_the_file() {
     let names: Vec<_> =
         shown["settings"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
     assert!(VALUES.iter().all(|(name, ..)| names.contains(&&json!(name))), "{names:?}");
-    assert_eq!(names.len(), VALUES.len() + 4);
+    assert_eq!(names.len(), VALUES.len() + 5);
 }
 
 #[test]
@@ -196,7 +190,7 @@ fn config_shows_the_settings_without_secrets() {
     );
     place.run_with_stdin(&["login", "--profile", "work"], b"sk-secret").ok();
     let shown = |json: &[&str]| {
-        let mut command = place.kiln(&[&["config", "--profile", "work"], json].concat());
+        let mut command = place.kiln(&[&["config", "list", "--profile", "work"], json].concat());
         command
             .env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1")
             .env("IMAGEKILN_WEBHOOK_SECRET", "sk-secret");
@@ -207,8 +201,121 @@ fn config_shows_the_settings_without_secrets() {
 }
 
 #[test]
-fn the_readme_lists_every_setting() {
-    for (name, ..) in VALUES {
-        assert!(readme().contains(&format!("| `{name}` |")), "{name}");
+fn settings_are_set_shown_and_removed() {
+    let place = Place::new();
+    let path = place.config("config.toml");
+    let (path, file) = (path.display().to_string(), || fs::read_to_string(&path).unwrap());
+    let set = place.run(&["config", "set", "size", "64x64"]).ok();
+    assert_eq!((set.text(), set.stderr), (format!("set `size` in {path}\n"), String::new()));
+    let work = ["--profile", "work", "--json"];
+    let words = ["config", "set", "allow_polling_hosts", "a.example", "b.example"];
+    let set = place.run(&[&words[..], &work].concat()).ok().json();
+    let expected = json!({
+        "name": "allow_polling_hosts", "changed": true, "profile": "work", "path": path,
+    });
+    assert_eq!(set, expected);
+    let hosts = "allow_polling_hosts = [\"a.example\",\"b.example\"]";
+    assert_eq!(file(), format!("size = \"64x64\"\n\n[profile.work]\n{hosts}\n"));
+    let get = |words: &[&str]| place.run(&[&["config", "get"], words].concat()).ok().text();
+    assert_eq!(get(&["size"]), "64x64\n");
+    assert_eq!(get(&["base_url"]), "-\n");
+    assert_eq!(get(&["allow_polling_hosts", "--profile=work"]), "a.example, b.example\n");
+    let got = place.run(&["config", "get", "model", "--json"]).ok().json();
+    assert_eq!(got, json!({ "name": "model", "value": "gen-2-pro", "source": "default" }));
+    place.run(&["config", "unset", "size"]).ok();
+    let again = place.run(&["config", "unset", "size"]).ok();
+    assert_eq!(again.text(), format!("`size` is not set in {path}\n"));
+    assert_eq!(file(), format!("\n[profile.work]\n{hosts}\n"));
+    place.configure("[profile.default]\nsize = \"1x1\"");
+    let preceded = place.run(&["config", "set", "size", "64x64"]).ok().stderr;
+    assert_eq!(preceded, "warning: [profile.default] in config.toml precedes it\n");
+}
+
+#[test]
+fn a_wrong_value_is_not_set() {
+    let place = Place::new();
+    for (words, problem) in [
+        (
+            &["base_url", "ftp://x"][..],
+            "the base URL is not an http or https URL\nadvice: correct it\n",
+        ),
+        (&["base_url", "http://127.0.0.1:1/v1"], "remove /v1 from its end\n"),
+        (&["regional_base_url", "api.example.com"], "advice: write https://api.example.com\n"),
+        (&["base_url", "http://192.0.2.1"], "advice: use https, or set IMAGEKILN_ALLOW_HTTP=1\n"),
+        (&["webhook_url", "x"], "the webhook URL is not"),
+        (&["size", "1", "x", "1"], "`size` has one value\n"),
+        (&["api_key", "sk-secret"], "keep it out of the file, and run `kiln login`"),
+        (&["webhook_secret", "sk-secret"], "use IMAGEKILN_WEBHOOK_SECRET or"),
+    ] {
+        let outcome = place.run(&[&["config", "set"], words].concat()).fails(2);
+        assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("sk-secret"), "{}", outcome.stderr);
     }
+    assert!(!place.config("config.toml").exists());
+    place.configure("modle = 1");
+    let damaged = place.run(&["config", "set", "size", "1x1"]).fails(2).stderr;
+    assert!(damaged.contains("line 1: unknown setting `modle`"), "{damaged}");
+    assert_eq!(fs::read_to_string(place.config("config.toml")).unwrap(), "modle = 1");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_user_can_read_the_file_and_a_link_to_it_stays() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let place = Place::new();
+    place.write("mine.toml", "# Mine\n");
+    symlink(place.path("mine.toml"), place.config("config.toml")).unwrap();
+    place.run(&["config", "set", "size", "1x1"]).ok();
+    assert!(place.config("config.toml").is_symlink());
+    assert_eq!(place.read("mine.toml"), b"# Mine\nsize = \"1x1\"\n");
+    let mode = fs::metadata(place.path("mine.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(place.files(), ["mine.toml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_editor_opens_the_file_which_is_checked_afterwards() {
+    let place = Place::new();
+    place.write("editor", "echo \"$1 = '$2'\" > \"$3\"; exit ${CODE:-0}");
+    let edit = |editor: &str, code: &str| {
+        let mut command = place.kiln(&["config", "edit"]);
+        command.env("VISUAL", editor).env("EDITOR", "false").env("CODE", code);
+        Outcome::of(command.output().unwrap())
+    };
+    edit("sh editor size 64x64", "0").ok();
+    assert_eq!(fs::read_to_string(place.config("config.toml")).unwrap(), "size = '64x64'\n");
+    let wrong = edit("sh editor size large", "0").fails(2).stderr;
+    assert!(wrong.contains("line 1: invalid `size`"), "{wrong}");
+    assert_eq!(fs::read_to_string(place.config("config.toml")).unwrap(), "size = 'large'\n");
+    let wrong = edit("sh editor base_url x", "0").fails(2).stderr;
+    assert!(wrong.contains("the base URL is not a URL"), "{wrong}");
+    assert!(wrong.contains("(`base_url` in "), "{wrong}");
+    let failed = edit("sh editor size 64x64", "3").fails(1).stderr;
+    assert!(failed.contains("could not run the editor `sh editor size 64x64`"), "{failed}");
+    assert!(edit("nowhere-17", "0").fails(1).stderr.contains("set VISUAL or EDITOR"));
+}
+
+#[test]
+fn profiles_are_listed_with_what_they_have() {
+    let place = Place::new();
+    place.configure(
+        "base_url = \"http://127.0.0.1:1\"\n[profile.work]\nbase_url = \"http://w.example\"\n",
+    );
+    place.run_with_stdin(&["login", "--profile", "home"], b"sk-secret").ok();
+    let mut command = place.kiln(&["profiles"]);
+    let shown = Outcome::of(command.env("KILN_PROFILE", "work").output().unwrap()).ok().text();
+    let expected = "PROFILE  BASE URL            KEY     IN EFFECT\n\
+                    default  http://127.0.0.1:1  -\n\
+                    home     http://127.0.0.1:1  stored\n\
+                    work     http://w.example    -       KILN_PROFILE\n";
+    assert_eq!(shown, expected);
+    let listed = place.run(&["config", "profiles", "--json", "--profile=home"]).ok().json();
+    assert_eq!((&listed["profile"], &listed["source"]), (&json!("home"), &json!("--profile")));
+    let expected = json!({
+        "name": "home", "base_url": "http://127.0.0.1:1", "key_stored": true, "in_effect": true,
+    });
+    assert_eq!(listed["profiles"][1], expected);
+    let unknown = place.run(&["profiles", "--profile", "hom"]).fails(2).stderr;
+    assert!(unknown.contains("did you mean `home`?"), "{unknown}");
 }

@@ -4,121 +4,106 @@
 mod local;
 mod service;
 
-use clap::Command;
+use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
     context::Context,
     failure::{Failure, exit::Exit},
-    settings::Settings,
     text::{sanitize::printable, table::Table},
 };
 
 pub const NAME: &str = "doctor";
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Check the settings, the connection, the key, the clock and the directories")
-        .after_help(
-            "Submits nothing and costs nothing: the key is checked by polling a task that does\n\
-             not exist. The exit code is 0 if all is well, and otherwise that of the first\n\
-             problem.",
-        )
-}
+const COST: &str = "\
+Submits nothing and costs nothing: the key is checked by polling a task that does
+not exist. The exit code is 0 if all is well, and otherwise that of the first
+problem.";
+
+/// Check the settings, the connection, the key, the clock and the directories
+#[derive(Args)]
+#[command(after_help = COST)]
+pub struct Options {}
 
 /// The outcome of a check.
 struct Check {
     name: &'static str,
     state: State,
-    text: String,
 }
 
 enum State {
-    Ok,
+    Ok(String),
     /// Not checked, because something else is missing.
-    Skipped,
-    Problem {
-        advice: String,
-        exit: Exit,
-    },
+    Skipped(&'static str),
+    Problem(Failure),
 }
 
 impl Check {
-    fn ok(name: &'static str, text: impl Into<String>) -> Self {
-        Self { name, state: State::Ok, text: text.into() }
+    fn of(name: &'static str, outcome: Result<String, Failure>) -> Self {
+        Self { name, state: outcome.map_or_else(State::Problem, State::Ok) }
     }
 
-    fn skipped(name: &'static str, text: impl Into<String>) -> Self {
-        Self { name, state: State::Skipped, text: text.into() }
+    fn skipped(name: &'static str, why: &'static str) -> Self {
+        Self { name, state: State::Skipped(why) }
     }
 
-    fn problem(
-        name: &'static str,
-        exit: Exit,
-        text: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Self {
-        Self { name, state: State::Problem { advice: advice.into(), exit }, text: text.into() }
-    }
-
-    /// A failure with its causes on one line.
-    fn failed(name: &'static str, failure: &Failure) -> Self {
-        let causes = failure.causes.iter().map(|cause| format!(": {cause}")).collect::<String>();
-        let advice = failure.advice.clone().unwrap_or_default();
-        Self::problem(name, failure.exit, failure.message.clone() + &causes, advice)
-    }
-
-    fn word(&self) -> &'static str {
-        match self.state {
-            State::Ok => "ok",
-            State::Skipped => "skipped",
-            State::Problem { .. } => "problem",
+    /// The state in a word, and its description. A failure has its causes on one line.
+    fn description(&self) -> (&'static str, String) {
+        match &self.state {
+            State::Ok(text) => ("ok", text.clone()),
+            State::Skipped(why) => ("skipped", (*why).to_owned()),
+            State::Problem(failure) => {
+                let causes = failure.causes.iter().map(|cause| format!(": {cause}"));
+                ("problem", failure.message.clone() + &causes.collect::<String>())
+            }
         }
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        if let State::Problem(failure) = &self.state { Some(failure) } else { None }
+    }
+
+    fn advice(&self) -> Option<&str> {
+        self.failure()?.advice.as_deref()
     }
 
     /// The rows of the table: the check, and its advice.
     fn to_people(&self) -> impl Iterator<Item = [String; 3]> {
-        let advice = match &self.state {
-            State::Problem { advice, .. } => Some(advice).filter(|advice| !advice.is_empty()),
-            _ => None,
-        };
-        let row = [self.word().to_owned(), self.name.to_owned(), printable(&self.text)];
+        let (word, text) = self.description();
+        let row = [word.to_owned(), self.name.to_owned(), printable(&text)];
+        let advice = self.advice().filter(|advice| !advice.is_empty());
         let advice = advice.map(|advice| [String::new(), String::new(), printable(advice)]);
         [row].into_iter().chain(advice)
     }
 
     fn to_programs(&self) -> Value {
-        let advice = match &self.state {
-            State::Problem { advice, .. } => Some(advice),
-            _ => None,
-        };
-        json!({
-            "name": self.name, "state": self.word(), "message": self.text, "advice": advice,
-        })
+        let (word, text) = self.description();
+        json!({ "name": self.name, "state": word, "message": text, "advice": self.advice() })
     }
 }
 
-pub async fn execute(context: &Context) -> Result<u8, Failure> {
-    let mut checks = Vec::new();
-    match Settings::load(context.process(), context.globals.profile.as_deref()) {
-        Ok(settings) => {
-            checks.push(local::settings(&settings));
-            checks.extend(local::directories(context.process(), &settings));
-            checks.push(local::terminal(context.process()));
-            checks.extend(service::checks(context).await);
-        }
-        Err(failure) => {
-            checks.push(Check::failed("settings", &failure));
-            checks.extend(local::directories(context.process(), &context.settings));
-            checks.push(local::terminal(context.process()));
-            let skipped = |name| Check::skipped(name, "the settings could not be read");
-            checks.extend(service::NAMES.map(skipped));
-        }
+fn problem(exit: Exit, text: impl Into<String>, advice: impl Into<String>) -> Failure {
+    let mut failure = Failure::settings(text).advise(advice);
+    failure.exit = exit;
+    failure
+}
+
+pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
+    let process = context.process();
+    let (settings, read) = match context.settings.reload() {
+        Ok(settings) => (settings.clone(), Ok(local::settings(&settings))),
+        Err(failure) => (context.settings.clone(), Err(failure)),
+    };
+    let is_read = read.is_ok();
+    let mut checks = vec![Check::of("settings", read)];
+    checks.extend(local::directories(process, &settings));
+    checks.push(Check::of("terminal", Ok(local::terminal(process))));
+    if is_read {
+        checks.extend(service::checks(context).await);
+    } else {
+        checks.extend(service::skipped(0, "the settings could not be read"));
     }
-    let exit = checks.iter().find_map(|check| match check.state {
-        State::Problem { exit, .. } => Some(exit),
-        _ => None,
-    });
+    let exit = checks.iter().find_map(Check::failure).map(|failure| failure.exit);
     context.output.result(
         || {
             let table = Table::new(checks.iter().flat_map(Check::to_people)).wrapped(&[2]);

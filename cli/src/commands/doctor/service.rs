@@ -1,6 +1,6 @@
 //! Checks whether the service can be reached and accepts the key.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, io, time::Duration};
 
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
 use time::UtcDateTime;
@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::Check;
+use super::{Check, problem};
 use crate::{
     context::Context,
     failure::{Failure, advice, exit::Exit},
@@ -21,7 +21,7 @@ use crate::{
 use imagekiln::ErrorKind;
 
 /// The checks of the service, in their order.
-pub const NAMES: [&str; 4] = ["address", "tls", "clock", "key"];
+const NAMES: [&str; 4] = ["address", "tls", "clock", "key"];
 
 /// How long each step may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -34,27 +34,43 @@ const UNKNOWN_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Checks the service. A check without which the next ones can't succeed skips them.
 pub async fn checks(context: &Context) -> Vec<Check> {
-    let mut checks = vec![];
-    let reached = match base(context).await {
-        Ok(base) => reach(context.process(), &base, &mut checks).await,
-        Err(failure) => {
-            checks.push(Check::failed("address", &failure));
-            None
-        }
-    };
-    if let Some(response) = reached {
-        checks.push(clock(&response));
-        checks.push(check_key(context).await);
-    }
-    let skipped = NAMES.into_iter().skip(checks.len());
-    let skipped: Vec<_> =
-        skipped.map(|name| Check::skipped(name, "the service was not reached")).collect();
-    checks.extend(skipped);
+    let mut checks = Vec::new();
+    // What failed is among the checks.
+    let _ = reach(context, &mut checks).await;
+    checks.extend(skipped(checks.len(), "the service was not reached"));
     checks
 }
 
+/// The checks after the first ones, which are skipped.
+pub fn skipped(after: usize, why: &'static str) -> impl Iterator<Item = Check> {
+    NAMES.into_iter().skip(after).map(move |name| Check::skipped(name, why))
+}
+
+/// Makes one check after the other. `None` if one failed, and the others were not made.
+async fn reach(context: &Context, checks: &mut Vec<Check>) -> Option<()> {
+    let base = add(checks, "address", connect(context).await)?;
+    let response = add(checks, "tls", request(&base).await)?;
+    checks.push(clock(&response));
+    checks.push(Check::of("key", accepted(context).await));
+    Some(())
+}
+
+/// Adds a check with its description. Returns what it has found for the next ones.
+fn add<T>(
+    checks: &mut Vec<Check>,
+    name: &'static str,
+    found: Result<(T, String), Failure>,
+) -> Option<T> {
+    let (found, outcome) = match found {
+        Ok((found, text)) => (Some(found), Ok(text)),
+        Err(failure) => (None, Err(failure)),
+    };
+    checks.push(Check::of(name, outcome));
+    found
+}
+
 /// The base URL. The client checks more of it.
-async fn base(context: &Context) -> Result<Url, Failure> {
+fn base(context: &Context) -> Result<Url, Failure> {
     let found = context.settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
     let Some(text) = found else {
         // Names what is missing, which is at least the base URL.
@@ -69,57 +85,36 @@ async fn base(context: &Context) -> Result<Url, Failure> {
     })
 }
 
-/// Connects, and sends a request without the key. Returns the response, whatever it says.
-async fn reach(process: &Process, base: &Url, checks: &mut Vec<Check>) -> Option<Response> {
-    match address(process, base).await {
-        Ok(text) => checks.push(Check::ok("address", text)),
-        Err((text, advice)) => {
-            checks.push(Check::problem("address", Exit::Network, text, advice));
-            return None;
+/// Resolves the host of the base URL and connects to it.
+async fn connect(context: &Context) -> Result<(Url, String), Failure> {
+    let base = base(context)?;
+    if let Some(variable) = proxy(context.process(), &base) {
+        return Ok((base, format!("not checked: {variable} sets a proxy, which connects")));
+    }
+    let host = base.host_str().unwrap_or_default().to_owned();
+    let port = base.port_or_known_default().unwrap_or(443);
+    let addresses = within(lookup_host((host.trim_matches(['[', ']']), port))).await;
+    let addresses = addresses.map_err(|why| {
+        let advice = "check the base URL, the network and the name server";
+        problem(Exit::Network, format!("could not resolve {host}: {why}"), advice)
+    })?;
+    let mut why = "it has no address".to_owned();
+    for address in addresses {
+        match within(TcpStream::connect(address)).await {
+            Ok(_) => return Ok((base, format!("connected to {host}, port {port}"))),
+            Err(error) => why = error,
         }
     }
-    match request(base).await {
-        Ok(response) => {
-            checks.push(Check::ok(
-                "tls",
-                match base.scheme() {
-                    "https" => "the certificate is valid",
-                    _ => "not used: the base URL is http",
-                },
-            ));
-            Some(response)
-        }
-        Err(check) => {
-            checks.push(check);
-            None
-        }
-    }
+    let text = format!("could not connect to {host}, port {port}: {why}");
+    let advice = "check the base URL and its port, the network and the firewall";
+    Err(problem(Exit::Network, text, advice))
 }
 
-/// Resolves the host and connects to it. Errors have an advice.
-async fn address(process: &Process, base: &Url) -> Result<String, (String, &'static str)> {
-    if let Some(variable) = proxy(process, base) {
-        return Ok(format!("not checked: {variable} sets a proxy, which connects"));
+async fn within<T>(work: impl Future<Output = io::Result<T>>) -> Result<T, String> {
+    match timeout(LIMIT, work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err("no response".to_owned()),
     }
-    let host = base.host_str().unwrap_or_default();
-    let port = base.port_or_known_default().unwrap_or(443);
-    let name = host.trim_matches(['[', ']']);
-    let advice = "check the base URL, the network and the name server";
-    let addresses: Vec<_> = match timeout(LIMIT, lookup_host((name, port))).await {
-        Ok(Ok(addresses)) => addresses.collect(),
-        Ok(Err(error)) => return Err((format!("could not resolve {host}: {error}"), advice)),
-        Err(_) => return Err((format!("could not resolve {host}: no response"), advice)),
-    };
-    let mut problem = "it has no address".to_owned();
-    for address in addresses {
-        match timeout(LIMIT, TcpStream::connect(address)).await {
-            Ok(Ok(_)) => return Ok(format!("connected to {host}, port {port}")),
-            Ok(Err(error)) => problem = error.to_string(),
-            Err(_) => problem = "no response".to_owned(),
-        }
-    }
-    let advice = "check the base URL and its port, the network and the firewall";
-    Err((format!("could not connect to {host}, port {port}: {problem}"), advice))
 }
 
 /// The variable that sets a proxy for this URL.
@@ -133,9 +128,10 @@ fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
     variables.into_iter().find(|name| !is_local && is_set(name))
 }
 
-async fn request(base: &Url) -> Result<Response, Check> {
-    let tls =
-        tls::config(base.scheme() == "https").map_err(|failure| Check::failed("tls", &failure))?;
+/// Sends a request without the key. Returns the response, whatever it says.
+async fn request(base: &Url) -> Result<(Response, String), Failure> {
+    let is_https = base.scheme() == "https";
+    let tls = tls::config(is_https)?;
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
@@ -144,16 +140,15 @@ async fn request(base: &Url) -> Result<Response, Check> {
     let failed = |error: reqwest::Error| {
         let error = error.without_url();
         let advice = if advice::is_not_tls(&error) {
-            concat!(
-                "the server does not speak TLS: if it is an http server, write http:// in the ",
-                "base URL"
-            )
+            "the server does not speak TLS: if it is an http server, write http:// in the base URL"
         } else {
             "check the base URL, the system's certificates and the proxy"
         };
-        Check::problem("tls", Exit::Network, last_cause(&error), advice)
+        problem(Exit::Network, last_cause(&error), advice)
     };
-    client.map_err(failed)?.get(base.clone()).send().await.map_err(failed)
+    let response = client.map_err(failed)?.get(base.clone()).send().await.map_err(failed)?;
+    let text = if is_https { "the certificate is valid" } else { "not used: the base URL is http" };
+    Ok((response, text.to_owned()))
 }
 
 /// The innermost cause, which says most.
@@ -172,43 +167,38 @@ fn clock(response: &Response) -> Check {
         return Check::skipped("clock", "the service sends no date");
     };
     let skew = UtcDateTime::now() - UtcDateTime::from(theirs);
-    let minutes = (skew.unsigned_abs().as_secs() + 30) / 60;
     if skew.unsigned_abs() <= MAX_SKEW {
-        return Check::ok("clock", "agrees with that of the service");
+        return Check::of("clock", Ok("agrees with that of the service".to_owned()));
     }
+    let minutes = (skew.unsigned_abs().as_secs() + 30) / 60;
     let direction = if skew.is_positive() { "ahead of" } else { "behind" };
-    Check::problem(
-        "clock",
-        Exit::Other,
-        format!("this machine is {minutes} minutes {direction} the service"),
-        "set the clock: pictures would seem to expire at wrong times, and webhooks too old",
-    )
+    let text = format!("this machine is {minutes} minutes {direction} the service");
+    let advice =
+        "set the clock: pictures would seem to expire at wrong times, and webhooks too old";
+    Check::of("clock", Err(problem(Exit::Other, text, advice)))
 }
 
 /// Tests the key by polling a task that does not exist.
-async fn check_key(context: &Context) -> Check {
+async fn accepted(context: &Context) -> Result<String, Failure> {
+    let settings = &context.settings;
     let polled = async {
         let session = Session::open(context).await?;
         let model = imagekiln::find_operation(models::DEFAULT);
         let model = model.ok_or_else(|| Failure::usage("no default model"))?;
         let task = session.client.task_by_id(model, UNKNOWN_TASK)?;
-        Ok::<_, Failure>(timeout(LIMIT, task.poll()).await)
-    };
-    let source = key::source(&context.settings).unwrap_or(Source::Default);
-    let accepted = || Check::ok("key", format!("the service accepts it ({source})"));
-    match polled.await {
-        Ok(Ok(Ok(_))) => accepted(),
-        Ok(Ok(Err(error))) if error.kind() == ErrorKind::TaskNotFound => accepted(),
-        Ok(Ok(Err(error))) => refused(&error),
-        Ok(Err(_)) => {
-            Check::problem("key", Exit::Network, "the service did not respond", "try again later")
+        match timeout(LIMIT, task.poll()).await {
+            Ok(Err(error)) if error.kind() != ErrorKind::TaskNotFound => Err(refused(&error)),
+            Ok(_) => Ok(()),
+            Err(_) => Err(problem(Exit::Network, "the service did not respond", "try again later")),
         }
-        Err(failure) => Check::failed("key", &context.settings.explain(failure)),
-    }
+    };
+    polled.await.map_err(|failure| settings.explain(failure))?;
+    let source = key::source(settings).unwrap_or(Source::Default);
+    Ok(format!("the service accepts it ({source})"))
 }
 
 /// The problem of a poll. What the client says about the task of a poll is not true of this one.
-fn refused(error: &imagekiln::Error) -> Check {
+fn refused(error: &imagekiln::Error) -> Failure {
     let advice = match error.kind() {
         ErrorKind::Auth => {
             "check the key, and that its project has access; `kiln login` stores another one"
@@ -217,5 +207,5 @@ fn refused(error: &imagekiln::Error) -> Check {
         _ if error.is_transient() => "check the network, or try again later",
         _ => "check the base URL",
     };
-    Check::problem("key", Failure::from(error).exit, error.message(), advice)
+    problem(Failure::from(error).exit, error.message(), advice)
 }

@@ -36,7 +36,7 @@ fn the_words_that_matter_are_coloured_on_a_terminal() {
     terminal.end().fails(2);
     assert_eq!(terminal.pen("error:").foreground(), RED);
     assert_eq!(terminal.pen("advice:").foreground(), CYAN);
-    assert!(terminal.pen("error:").is_bold() && terminal.pen("run `kiln login`").is_default());
+    assert!(terminal.pen("error:").is_bold() && terminal.pen("run `kiln setup`").is_default());
 
     let bench = Bench::new();
     bench.place.write("fox.png", "another fox");

@@ -9,6 +9,7 @@ mod keys;
 mod progress;
 mod protocols;
 mod session;
+mod setup;
 mod several;
 mod showing;
 mod svg;

@@ -1,4 +1,4 @@
-//! Reads a typed line that the terminal does not show.
+//! Questions on the terminal, whose answers it may hide.
 
 use std::{io::Write, thread};
 
@@ -7,17 +7,26 @@ use tokio::sync::oneshot;
 use super::{Process, interrupt::Interrupts};
 use crate::failure::Failure;
 
-/// Asks for a line on standard error. Both standard input and standard error must be the terminal.
-/// It shows typed text again afterwards, even after Ctrl-C.
-pub async fn ask(process: &Process, question: &str) -> Result<String, Failure> {
+/// Whether questions can be asked: standard input and standard error are the terminal.
+pub fn can_ask(process: &Process) -> bool {
+    process.stdin.is_terminal && process.stderr.is_terminal
+}
+
+/// Asks for a line on standard error. If the terminal hides the typed text, it shows typed text
+/// again afterwards, even after Ctrl-C.
+pub async fn ask(
+    process: &Process,
+    interrupts: &Interrupts,
+    question: &str,
+    is_hidden: bool,
+) -> Result<String, Failure> {
     let failed = |error| Failure::file("could not read from the terminal", error);
-    let interrupts = Interrupts::listen(process)?;
     let line = {
-        let _hidden = Hidden::start().map_err(failed)?;
+        let _hidden = is_hidden.then(Hidden::start).transpose().map_err(failed)?;
         let _ = write!(process.stderr.clone(), "{question}: ");
         let (sender, line) = oneshot::channel();
         // The runtime waits at its end for threads of its own, and this one may never end.
-        thread::spawn(move || sender.send(read_line()));
+        thread::spawn(move || sender.send(read_line(is_hidden)));
         tokio::select! {
             biased;
             () = interrupts.first() => None,
@@ -64,10 +73,12 @@ mod unix {
         }
     }
 
-    pub fn read_line() -> io::Result<String> {
+    pub fn read_line(_: bool) -> io::Result<String> {
         let mut line = String::new();
-        io::stdin().read_line(&mut line)?;
-        Ok(line)
+        match io::stdin().read_line(&mut line)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(line),
+        }
     }
 }
 
@@ -89,7 +100,8 @@ mod other {
         }
     }
 
-    pub fn read_line() -> io::Result<String> {
-        Term::stderr().read_secure_line()
+    pub fn read_line(is_hidden: bool) -> io::Result<String> {
+        let terminal = Term::stderr();
+        if is_hidden { terminal.read_secure_line() } else { terminal.read_line() }
     }
 }

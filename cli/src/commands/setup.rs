@@ -1,0 +1,147 @@
+//! `kiln setup`: asks for what `kiln` needs, stores it, checks it, and offers a first picture.
+
+use clap::Args;
+
+use super::{
+    config::{check, without_place},
+    doctor, generate, login,
+};
+use crate::{
+    context::Context,
+    failure::{Failure, exit::Exit},
+    models,
+    output::report,
+    process::{
+        Process,
+        interrupt::Interrupts,
+        question::{self, ask},
+    },
+    seeing,
+    settings::{Settings, key, names::BASE_URL},
+    text::sanitize::printable,
+};
+
+pub const NAME: &str = "setup";
+
+const STEPS: &str = "\
+Asks for the base URL of the service and the API key, and stores them as
+`kiln config set base_url` and `kiln login` do: for --profile NAME, those of this
+profile. Then it runs the checks of `kiln doctor`, and offers to make a first picture.
+Nothing is sent that costs anything unless you agree to it. Enter keeps what is
+stored, so the command can be repeated.";
+
+const PROMPT: &str = "a red fox in the snow";
+
+/// Store the base URL and the key, check them, and make a first picture
+#[derive(Args)]
+#[command(after_help = STEPS)]
+pub struct Options {}
+
+pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
+    let process = context.process();
+    if !question::can_ask(process) {
+        return Err(Failure::usage("could not ask for the settings: this is not a terminal")
+            .advise("run `kiln config set base_url URL`, and pipe the key into `kiln login`"));
+    }
+    let mut context = context.clone();
+    context.settings = context.settings.with_file()?;
+    let interrupts = Interrupts::listen(process)?;
+    let url = base_url(process, &interrupts, &context.settings).await?;
+    let key = api_key(process, &interrupts, &context.settings).await?;
+    store(&context, url, key)?;
+    context.settings = context.settings.reload()?;
+    let interrupted = || Failure::interrupted_input().advise("the settings are stored");
+    let code = tokio::select! {
+        code = doctor::run(&context, doctor::Options {}) => code?,
+        () = interrupts.first() => return Err(interrupted()),
+    };
+    if code != Exit::Success.code() {
+        let again = context.settings.setup_command();
+        context.output.note(&format!("the settings are stored; `{again}` changes them"));
+        return Ok(code);
+    }
+    let question = "Make a first picture? It costs credits; the price is not known before the \
+                    service accepts the request [y/N]";
+    let answer = ask(process, &interrupts, question, false)
+        .await
+        .map_err(|failure| failure.advise("the settings are stored, and nothing was charged"))?;
+    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        first_picture(&context).await?;
+    } else {
+        context.output.note(&format!("`kiln generate \"{PROMPT}\"` makes one later"));
+    }
+    Ok(Exit::Success.code())
+}
+
+/// Asks until the answer is a base URL. Enter is the one in effect.
+async fn base_url(
+    process: &Process,
+    interrupts: &Interrupts,
+    settings: &Settings,
+) -> Result<String, Failure> {
+    let default = settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
+    let shown = BASE_URL.without_secrets(default.iter().cloned().collect()).pop();
+    let shown = shown.map(|text| format!(" [{}]", printable(&text)));
+    let question = format!("Base URL of the service{}", shown.unwrap_or_default());
+    loop {
+        let line = ask(process, interrupts, &question, false).await?;
+        let url = match line.trim() {
+            "" => default.clone().unwrap_or_default(),
+            url => url.to_owned(),
+        };
+        match check(settings, &BASE_URL, std::slice::from_ref(&url)) {
+            Ok(()) => return Ok(url),
+            Err(failure) => complain(process, &without_place(failure)),
+        }
+    }
+}
+
+/// Asks until the answer can be a key. Enter keeps the one in effect: `None`.
+async fn api_key(
+    process: &Process,
+    interrupts: &Interrupts,
+    settings: &Settings,
+) -> Result<Option<String>, Failure> {
+    let source = key::source(settings);
+    let shown = source.as_ref().map(|source| format!(" [Enter keeps that of {source}]"));
+    let question =
+        format!("API key of profile `{}`{}", settings.profile.name, shown.unwrap_or_default());
+    loop {
+        let line = ask(process, interrupts, &question, true).await?;
+        if line.trim().is_empty() && source.is_some() {
+            return Ok(None);
+        }
+        match login::parse(&line) {
+            Ok(key) => return Ok(Some(key)),
+            Err(failure) => complain(process, &failure),
+        }
+    }
+}
+
+fn complain(process: &Process, failure: &Failure) {
+    process.line_on_stderr(&report::to_people(failure, process.stderr.paint()));
+}
+
+fn store(context: &Context, url: String, key: Option<String>) -> Result<(), Failure> {
+    let path = context.settings.path()?;
+    context.settings.edit(&BASE_URL, &[url])?;
+    let url_stored = format!("the base URL is stored in {}", path.display());
+    context.output.note(&url_stored);
+    if let Some(key) = key {
+        let again = context.settings.setup_command();
+        let file = login::store(context, &key)
+            .map_err(|failure| failure.advise(format!("{url_stored}; run `{again}` again")))?;
+        context.output.note(&format!("the API key is stored in {}", file.display()));
+    }
+    Ok(())
+}
+
+/// Makes a picture exactly as `kiln generate` does.
+async fn first_picture(context: &Context) -> Result<(), Failure> {
+    let model = context.settings.model().or_else(|| models::find(models::DEFAULT));
+    let model = model.ok_or_else(|| Failure::usage("no default model"))?;
+    let mut words = vec![generate::NAME, PROMPT];
+    words.extend(seeing::can_show(context).then_some("--show"));
+    let matches = generate::command(model).try_get_matches_from(words)?;
+    generate::execute(context, &matches).await
+}
