@@ -22,7 +22,6 @@ mod job;
 mod ledger;
 #[cfg(feature = "ledger")]
 mod output;
-#[cfg(feature = "ledger")]
 mod provenance;
 #[cfg(feature = "ledger")]
 mod report;
@@ -32,8 +31,6 @@ mod scope;
 mod sheet;
 #[cfg(feature = "ledger")]
 mod state;
-#[cfg(feature = "ledger")]
-mod stored_request;
 mod template;
 #[cfg(feature = "ledger")]
 mod time;
@@ -51,6 +48,7 @@ pub use self::filter::Filter;
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
 pub use self::ledger::{KnownJob, Ledger, LimitStatus, Resolution, Watch};
+pub use self::provenance::{DescribedPicture, DescribedTimes, Description, describe_request};
 #[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]

@@ -36,13 +36,15 @@ use crate::{
     args::options::{Globals, Shared},
     context::Context,
     failure::{Failure, exit::Exit},
-    output::report,
+    history::made::Made,
+    output::{Output, report},
     process::Process,
     service::trace,
     settings::Settings,
     text::json,
     usage::arguments,
 };
+use imagekiln::Operation;
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -76,7 +78,7 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let json = arguments::json(&arguments);
     let settings = Settings::load(&process, arguments::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);
-    let outcome = match usage::parse(&arguments, model) {
+    let outcome = match usage::parse(&arguments, model, |picture| made_with(&process, picture)) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
@@ -90,6 +92,12 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
         Err(usage::Stop::Wrong(text)) => Err(usage::failure(&text.to_string())),
     };
     end(&process, outcome, json)
+}
+
+/// The model of a picture that was made before.
+fn made_with(process: &Arc<Process>, picture: &str) -> Option<&'static Operation> {
+    let output = Output { process: Arc::clone(process), json: false, quiet: true, spins: false };
+    Made::find(&output, picture).ok()?.operation()
 }
 
 async fn command(

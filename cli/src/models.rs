@@ -10,6 +10,12 @@ const LISTED: f64 = 0.7;
 /// The default model.
 pub const DEFAULT: &str = "gen-2-pro";
 
+/// The field that describes the picture.
+pub const PROMPT: &str = "prompt";
+
+/// The field that makes pictures of the same request differ.
+pub const SEED: &str = "seed";
+
 /// A complete name of a model whose name has a path parameter, for help.
 pub fn example_name(model: &Operation) -> Option<String> {
     let [parameter] = model.path_parameters else { return None };

@@ -77,6 +77,15 @@ impl Images {
         self.0.get(&steps)
     }
 
+    /// Removes the images in the field `name`.
+    pub(super) fn clear(&mut self, name: &str) {
+        self.0.retain(|steps, _| field_of(steps) != name);
+    }
+
+    pub(super) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     pub(super) fn remove(&mut self, place: &Place) -> Option<ImageInput> {
         self.0.remove(&place.steps())
     }

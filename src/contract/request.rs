@@ -82,6 +82,21 @@ impl Request {
         self.operation
     }
 
+    /// Returns the name of the operation with the values of its path parameters.
+    ///
+    /// ```
+    /// use imagekiln::{Request, find_operation};
+    /// let request = Request::new(find_operation("{base_model}-finetuned").unwrap());
+    /// let request = request.parameter("base_model", "gen-2-klein-9b-kv");
+    /// assert_eq!(request.model_name(), "gen-2-klein-9b-kv-finetuned");
+    /// ```
+    pub fn model_name(&self) -> String {
+        let name = self.operation.name.to_owned();
+        self.path_parameters
+            .iter()
+            .fold(name, |name, (parameter, value)| name.replace(&format!("{{{parameter}}}"), value))
+    }
+
     /// Sets a field. Fields that the contract does not define are sent, too.
     ///
     /// Text in an image field is an http or https URL, like [`ImageInput::url`], or base64, like
@@ -126,6 +141,28 @@ impl Request {
         self
     }
 
+    /// Replaces the fields and path parameters that `changes`, a request to the same operation,
+    /// sets.
+    ///
+    /// ```
+    /// use imagekiln::{Request, Submit, types::Gen2Pro};
+    /// let request = Gen2Pro::new("a red fox").seed(7).into_request();
+    /// let changes = Request::new(request.operation()).field("width", 1024).field("seed", 8);
+    /// let changed = request.changed_by(changes);
+    /// assert_eq!(changed, Gen2Pro::new("a red fox").width(1024).seed(8).into_request());
+    /// ```
+    pub fn changed_by(mut self, changes: Self) -> Self {
+        self.path_parameters.extend(changes.path_parameters);
+        for (name, value) in changes.body {
+            self.images.clear(&name);
+            self.body.insert(name, value);
+        }
+        self.images.extend(changes.images);
+        self.set_twice.extend(changes.set_twice);
+        self.faults.extend(changes.faults);
+        self
+    }
+
     /// Returns whether the request sets this field, even if its value is `null`.
     pub fn has_field(&self, name: &str) -> bool {
         self.body.contains_key(name)
@@ -141,6 +178,18 @@ impl Request {
     /// ```
     pub fn text(&self, name: &str) -> Option<&str> {
         self.body.get(name).filter(|_| self.image_in(name).is_none())?.as_str()
+    }
+
+    /// Returns the integer of a field. `None` if the field is not set, or not to an integer.
+    ///
+    /// ```
+    /// use imagekiln::{Request, Submit, types::Gen2Pro};
+    /// let request = Gen2Pro::new("a red fox").seed(7).into_request();
+    /// assert_eq!(request.integer("seed"), Some(7));
+    /// assert_eq!(request.integer("prompt"), None);
+    /// ```
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        self.body.get(name)?.as_i64()
     }
 
     /// Returns the image in a field. `None` if the field is not set, or not to a single image.

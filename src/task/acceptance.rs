@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::{
-    Address, Operation, TaskRef,
+    Address, Request, TaskRef,
     contract::{Findings, Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
@@ -41,7 +41,7 @@ pub(super) struct FoundTask<'a> {
 /// accepted it.
 pub(super) fn find_task<'a>(
     response: &'a Response,
-    operation: &'static Operation,
+    request: &Request,
     base: &Url,
     redaction: &Redaction,
 ) -> Option<FoundTask<'a>> {
@@ -62,8 +62,8 @@ pub(super) fn find_task<'a>(
         };
         // The service may echo the key as an id. The id is public, so redact it.
         let id = redaction.redact(&id);
-        let task = TaskRef::new(id, polling_url, Some(operation.name.to_owned()))
-            .in_region(operation.region())
+        let task = TaskRef::new(id, polling_url, Some(request.model_name()))
+            .in_region(request.operation().region())
             .with_cost(object.get("cost").and_then(Value::as_f64));
         Some(FoundTask { task, object, wrapper })
     })

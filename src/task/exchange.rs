@@ -128,7 +128,7 @@ impl Submission {
     fn accepted(&self, response: &Response) -> Result<Task, Error> {
         let service = &self.shared.service;
         let redaction = Redaction::of_request(&service.secrets, &self.request);
-        if let Some(found) = find_task(response, self.request.operation(), &self.base, &redaction) {
+        if let Some(found) = find_task(response, &self.request, &self.base, &redaction) {
             let task = found.task.clone().submitted(service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(
@@ -168,7 +168,7 @@ impl Submission {
         // A refusal with a polling URL contradicts itself: a task may exist and be billed. The
         // submission is not sent again.
         if meaning.submission == SubmissionEffect::Unknown || has_polling_url(response) {
-            let candidate = find_task(response, operation, &self.base, &redaction);
+            let candidate = find_task(response, &self.request, &self.base, &redaction);
             return SubmitFailure::Final(match candidate {
                 Some(found) => unknown(error).with_task(&found.task),
                 None => unknown(error),

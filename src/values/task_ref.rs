@@ -141,7 +141,8 @@ impl TaskRef {
         &self.polling_url
     }
 
-    /// Returns the name of the operation that the task was submitted to, if known.
+    /// Returns the name of the operation that the task was submitted to, if known. It contains the
+    /// values of path parameters; see [`Request::model_name`](crate::Request::model_name).
     pub fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
     }

@@ -10,8 +10,7 @@ use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Change, Claim},
     output::{Download, Output, SaveError, SavedPicture, beside},
-    provenance::Provenance,
-    stored_request::StoredRequest,
+    provenance::description,
 };
 
 /// The number of attempts to save a picture, and the first and the longest pause between them. The
@@ -157,8 +156,8 @@ impl Worker {
             Some(request) => request,
             None => self.ledger.open_job(job).await?.0,
         };
-        let provenance = Provenance { job: &job.status, request: &request, picture: saved };
-        location.output.write_beside(&location.key, &provenance.to_json()?).await?;
+        let described = description(&job.status, &request, saved)?;
+        location.output.write_beside(&location.key, &described.to_json()).await?;
         self.ledger.change(job, Change::Saved(saved.clone())).await?;
         (self.on_change)(&job.status);
         Ok(())
@@ -176,13 +175,13 @@ impl Worker {
             return Ok(template.render(&TemplateFields::default()));
         }
         let (request, _) = self.ledger.open_job(job).await?;
-        let stored = StoredRequest::new(&request).map_err(SaveError::Client)?;
+        let model = request.model_name();
         let mut fields = TemplateFields {
             index: job.status.number,
             name: &job.status.name,
-            prompt: stored.prompt(),
-            seed: stored.seed(),
-            model: request.operation().name,
+            prompt: request.text("prompt").unwrap_or_default(),
+            seed: request.integer("seed"),
+            model: &model,
             id: picture.task().id(),
             ext: "",
         };

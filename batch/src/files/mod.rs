@@ -68,7 +68,7 @@ pub use self::{
     error::{Error, Problem},
     prompts::Matrix,
 };
-use crate::{Job, Template, TemplateFields, stored_request::StoredRequest};
+use crate::{Job, Template, TemplateFields};
 
 /// The target of jobs that do not set one, unless [`Defaults::target`] sets another.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
@@ -153,18 +153,19 @@ impl FileJob {
     pub fn expected_path(&self, number: u64) -> Result<String, crate::Error> {
         let template = Template::parse(&self.target)?;
         let operation = self.request.operation();
-        let stored = StoredRequest::new(&self.request).unwrap_or_default();
-        let default = || operation.field(FORMAT)?.default.and_then(|text| text.parse().ok());
-        let format = stored.field(FORMAT).cloned().or_else(default);
+        let default = operation.field(FORMAT).and_then(|field| field.default);
+        let default = default.and_then(|text| text.parse::<Value>().ok());
+        let default = default.as_ref().and_then(Value::as_str);
+        let format = self.request.text(FORMAT).or(default);
         // The contract has a format of pictures for videos, too.
         let format = format.filter(|_| operation.kind != Some(OperationKind::Video));
-        let kind = format.as_ref().and_then(Value::as_str).and_then(FileKind::of_extension);
+        let kind = format.and_then(FileKind::of_extension);
         let filled = template.filled(&TemplateFields {
             index: number,
             name: &self.name,
-            prompt: stored.prompt(),
-            seed: stored.seed(),
-            model: operation.name,
+            prompt: self.request.text("prompt").unwrap_or_default(),
+            seed: self.request.integer("seed"),
+            model: &self.request.model_name(),
             id: "",
             ext: kind.map_or("", FileKind::extension),
         });

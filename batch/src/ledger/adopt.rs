@@ -61,7 +61,8 @@ impl Ledger {
         key: &str,
         description: Description,
     ) -> Result<Option<JobStatus>, Error> {
-        let Some(request) = self.request(&description.job).await? else { return Ok(None) };
+        let Some(job) = &description.job else { return Ok(None) };
+        let Some(request) = self.request(job).await? else { return Ok(None) };
         let found = output.find(key).await?.filter(|_| description.is_of(&request));
         let found = found.filter(|found| found.sha256 == description.picture.sha256);
         let Some(picture) = found else { return Ok(None) };
@@ -80,7 +81,8 @@ async fn adopt(
     operation: &str,
     picture: &SavedPicture,
 ) -> Result<Option<JobStatus>, Error> {
-    let Description { job: name, task_id, credits, .. } = description;
+    let Description { job, task_id, credits, .. } = description;
+    let name = job.as_deref().unwrap_or_default();
     let find = "SELECT id, submission, group_name FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";

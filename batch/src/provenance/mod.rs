@@ -1,122 +1,118 @@
 //! The JSON file next to a picture that describes how it was made.
 
+#[cfg(feature = "ledger")]
+mod job;
 mod request;
-#[cfg(test)]
+#[cfg(all(test, feature = "ledger"))]
 mod tests;
 
-use imagekiln::{FileKind, Request};
+use std::path::Path;
+
+use imagekiln::Request;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{
-    Error, ErrorKind, JobStatus, output::SavedPicture, stored_request::StoredRequest, time::rfc3339,
-};
+#[cfg(feature = "ledger")]
+pub(crate) use self::job::description;
 
-/// Increases when the meaning of a member changes. New members do not change it.
-const VERSION: u32 = 1;
-
-/// A saved picture, with the job and the request that describe it.
-pub(crate) struct Provenance<'a> {
-    pub(crate) job: &'a JobStatus,
-    pub(crate) request: &'a Request,
-    pub(crate) picture: &'a SavedPicture,
+/// How a picture was made: the content of the JSON file next to it. A batch writes one next to each
+/// picture, `fox.jpg.json` next to `fox.jpg`, and `kiln generate --describe` does, too.
+///
+/// It contains no images, no secrets, and no queries of URLs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// [`VERSION`](Self::VERSION) of the program that wrote the file.
+    #[serde(default)]
+    pub version: u32,
+    /// The name of the job, if the picture is one of a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// The name of the model, such as `gen-2-pro`.
+    pub model: String,
+    /// The id of the task.
+    pub task_id: String,
+    /// The seed of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// The cost, if the service reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<f64>,
+    /// When what happened.
+    #[serde(default)]
+    pub times: DescribedTimes,
+    /// The file.
+    pub picture: DescribedPicture,
+    /// The request in the form that [`describe_request`] returns.
+    pub request: Value,
 }
 
-/// The members in the order of the file.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
-    job: &'a str,
-    model: &'static str,
-    task_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    credits: Option<f64>,
-    times: TimesDocument,
-    picture: PictureDocument<'a>,
-    request: Value,
+/// Times in RFC 3339, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DescribedTimes {
+    /// When the job was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<String>,
+    /// When the request was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<String>,
+    /// When the picture was found ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
 }
 
-#[derive(Serialize)]
-struct TimesDocument {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    submitted: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ready: Option<String>,
-}
-
-#[derive(Serialize)]
-struct PictureDocument<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media_type: Option<&'static str>,
-    bytes: u64,
-    sha256: &'a str,
-}
-
-/// The content of the file next to a picture.
-#[derive(Deserialize)]
-pub(crate) struct Description {
-    pub(crate) job: String,
-    model: String,
-    pub(crate) task_id: String,
-    pub(crate) credits: Option<f64>,
-    pub(crate) picture: DescribedPicture,
-    request: Value,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct DescribedPicture {
-    pub(crate) sha256: String,
+/// The file of a picture.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DescribedPicture {
+    /// The media type, such as `image/png`, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// The size in bytes.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The SHA-256 digest in lowercase hexadecimal.
+    pub sha256: String,
 }
 
 impl Description {
+    /// Increases when the meaning of a member changes. New members do not change it.
+    pub const VERSION: u32 = 1;
+
     /// Returns `None` if the content is not that of a description.
-    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+    pub fn parse(content: &[u8]) -> Option<Self> {
         serde_json::from_slice(content).ok()
+    }
+
+    /// Returns the content of the file.
+    pub fn to_json(&self) -> Vec<u8> {
+        // Its members are numbers, texts and JSON, so this does not fail.
+        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        json.push(b'\n');
+        json
     }
 
     /// Whether the picture was made from this request.
     pub(crate) fn is_of(&self, request: &Request) -> bool {
-        let operation = request.operation();
-        let cleaned =
-            StoredRequest::new(request).map(|stored| request::cleaned(stored.0, operation));
-        self.model == operation.name && cleaned.is_ok_and(|cleaned| cleaned == self.request)
+        describe_request(request, named).is_ok_and(|request| request == self.request)
     }
 }
 
-impl Provenance<'_> {
-    /// Returns the content of the file. It contains no images, no secrets, and no queries of URLs.
-    pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let message = format!("could not describe the picture of job `{}`", self.job.name);
-            Error::new(ErrorKind::Job, message).with_source(error)
-        };
-        let stored = StoredRequest::new(self.request).map_err(|error| failed(error.into()))?;
-        let document = Document {
-            version: VERSION,
-            job: &self.job.name,
-            model: self.request.operation().name,
-            task_id: self.job.task_id.as_deref().unwrap_or_default(),
-            seed: stored.seed(),
-            credits: self.job.credits,
-            times: TimesDocument {
-                added: rfc3339(self.job.added_at),
-                submitted: self.job.submitted_at.and_then(rfc3339),
-                ready: self.job.ready_at.and_then(rfc3339),
-            },
-            picture: PictureDocument {
-                media_type: self.picture.kind.map(FileKind::media_type),
-                bytes: self.picture.bytes,
-                sha256: &self.picture.sha256,
-            },
-            request: request::cleaned(stored.0, self.request.operation()),
-        };
-        let mut json =
-            serde_json::to_vec_pretty(&document).map_err(|error| failed(error.into()))?;
-        json.push(b'\n');
-        Ok(json)
-    }
+/// Returns a request in the form of [`Request::to_json`], without what nobody should read: images
+/// in memory become their sizes and digests, and URLs lose their queries. Secrets are left out.
+/// `file` describes an image file, at least with its `path`.
+///
+/// # Errors
+///
+/// The same errors as [`Request::to_json`].
+pub fn describe_request(
+    request: &Request,
+    file: impl Fn(&Path) -> Value,
+) -> Result<Value, imagekiln::Error> {
+    // It was valid JSON a moment ago.
+    let stored = serde_json::from_str(&request.to_json()?).unwrap_or_default();
+    Ok(request::cleaned(stored, request.operation(), &file))
+}
+
+/// Describes an image file by its name only.
+pub(crate) fn named(path: &Path) -> Value {
+    json!({ "path": path })
 }

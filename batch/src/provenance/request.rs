@@ -1,6 +1,6 @@
 //! Requests without images and without the queries of URLs, which may be signed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use base64::{
     Engine as _, alphabet,
@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use crate::sha256;
 
-/// Text of this length without whitespace is an image, even in a field that the contract does not
-/// define.
+/// ASCII text of this length without whitespace is an image, even in a field that the contract does
+/// not define. Prompts in other scripts may have no whitespace.
 const SHORTEST_IMAGE: usize = 1024;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -22,15 +22,18 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
+/// Describes an image file.
+type DescribeFile<'a> = &'a dyn Fn(&Path) -> Value;
+
 /// Cleans a request in the form of [`imagekiln::Request::to_json`]. The members are sorted.
-pub(super) fn cleaned(stored: Value, operation: &Operation) -> Value {
+pub(super) fn cleaned(stored: Value, operation: &Operation, file: DescribeFile<'_>) -> Value {
     let Value::Object(parts) = stored else { return stored };
     sorted(parts, |part, value| match (part, value) {
         ("fields", Value::Object(fields)) => sorted(fields, |name, value| {
-            cleaned_value(value, operation.field(name).map(|field| &field.kind))
+            cleaned_value(value, operation.field(name).map(|field| &field.kind), file)
         }),
-        ("extra_images", Value::Object(images)) => sorted(images, |_, value| image(value)),
-        (_, value) => cleaned_value(value, None),
+        ("extra_images", Value::Object(images)) => sorted(images, |_, value| image(value, file)),
+        (_, value) => cleaned_value(value, None, file),
     })
 }
 
@@ -44,19 +47,19 @@ fn sorted(members: Map<String, Value>, clean: impl Fn(&str, Value) -> Value) -> 
     Value::Object(members.collect())
 }
 
-fn cleaned_value(value: Value, kind: Option<&FieldKind>) -> Value {
+fn cleaned_value(value: Value, kind: Option<&FieldKind>, file: DescribeFile<'_>) -> Value {
     match (kind, value) {
-        (Some(FieldKind::Image { .. }), value) => image(value),
+        (Some(FieldKind::Image { .. }), value) => image(value, file),
         (Some(FieldKind::List { items, .. }), Value::Array(values)) => {
-            values.into_iter().map(|value| cleaned_value(value, Some(&items.kind))).collect()
+            values.into_iter().map(|value| cleaned_value(value, Some(&items.kind), file)).collect()
         }
         (Some(FieldKind::Object { fields, .. }), Value::Object(members)) => {
-            sorted(members, |name, value| cleaned_value(value, kind_of(fields, name)))
+            sorted(members, |name, value| cleaned_value(value, kind_of(fields, name), file))
         }
         (_, Value::Array(values)) => {
-            values.into_iter().map(|value| cleaned_value(value, None)).collect()
+            values.into_iter().map(|value| cleaned_value(value, None, file)).collect()
         }
-        (_, Value::Object(members)) => sorted(members, |_, value| cleaned_value(value, None)),
+        (_, Value::Object(members)) => sorted(members, |_, value| cleaned_value(value, None, file)),
         (_, Value::String(text)) => cleaned_text(text),
         (_, value) => value,
     }
@@ -71,7 +74,8 @@ fn cleaned_text(text: String) -> Value {
         text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
     let is_one_word = !text.contains(char::is_whitespace);
-    if has_scheme("data:") || (is_one_word && text.len() >= SHORTEST_IMAGE) {
+    let is_long = is_one_word && text.is_ascii() && text.len() >= SHORTEST_IMAGE;
+    if has_scheme("data:") || is_long {
         return omitted(&text);
     }
     // A prompt may start with a URL.
@@ -83,20 +87,20 @@ fn cleaned_text(text: String) -> Value {
 }
 
 /// Cleans the stored form of an image: text, or an object with one member.
-fn image(value: Value) -> Value {
+fn image(value: Value, file: DescribeFile<'_>) -> Value {
     let is_url = |text: &str| text.get(..4).is_some_and(|text| text.eq_ignore_ascii_case("http"));
     match value {
         Value::String(text) if is_url(&text) => cleaned_text(text),
         Value::String(text) => omitted(&text),
         Value::Object(members) => {
             match members.iter().next().map(|(form, value)| (form.as_str(), value.as_str())) {
-                Some(("path", Some(_))) => Value::Object(members),
+                Some(("path", Some(path))) => file(Path::new(path)),
                 Some(("url", Some(url))) => Address::from(url).to_string().into(),
                 Some((_, Some(text))) => omitted(text),
                 _ => Value::Object(members),
             }
         }
-        Value::Array(values) => values.into_iter().map(image).collect(),
+        Value::Array(values) => values.into_iter().map(|value| image(value, file)).collect(),
         value => value,
     }
 }

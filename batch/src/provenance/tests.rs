@@ -3,7 +3,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use imagekiln::{FileKind, ImageInput, Request, Submit, find_operation, types::Gen2Pro};
 use serde_json::Value;
 
-use super::Provenance;
+use super::description;
 use crate::{JobState, JobStatus, output::SavedPicture, sha256};
 
 fn text_of(request: Request) -> String {
@@ -31,8 +31,7 @@ fn text_of(request: Request) -> String {
         ready_at: None,
         changed_at: UNIX_EPOCH,
     };
-    let provenance = Provenance { job: &job, request: &request, picture: &picture };
-    String::from_utf8(provenance.to_json().unwrap()).unwrap()
+    String::from_utf8(description(&job, &request, &picture).unwrap().to_json()).unwrap()
 }
 
 fn request_of(request: Request) -> Value {
@@ -99,7 +98,8 @@ fn urls_lose_their_queries() {
 
 #[test]
 fn prompts_are_kept() {
-    let prompt = "https://example.com/?a=1 as a painting, data: none";
-    let request = request_of(Gen2Pro::new(prompt).into_request());
-    assert_eq!(request["fields"]["prompt"], prompt);
+    for prompt in ["https://example.com/?a=1 as a painting, data: none", &"狐".repeat(1000)] {
+        let request = request_of(Gen2Pro::new(prompt).into_request());
+        assert_eq!(request["fields"]["prompt"], prompt);
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::{io, path::Path, sync::mpsc};
 
+use imagekiln::Request;
 use tokio::task;
 
 use super::{Sheet, SheetEntry};
 use crate::{
     Error, ErrorKind, JobState, JobStatus, Ledger,
     output::{Output, OutputTarget},
-    stored_request::StoredRequest,
 };
 
 /// The number of entries between reading and decoding.
@@ -58,12 +58,13 @@ impl Ledger {
 
     async fn sheet_entry(&self, job: JobStatus, directory: &Path) -> Result<SheetEntry, Error> {
         let request = self.request(&job.name).await?;
-        let stored = request.and_then(|request| StoredRequest::new(&request).ok());
-        let prompt = stored.as_ref().map(|request| request.prompt().to_owned());
+        let request = request.as_ref();
+        let prompt = request.and_then(|request| request.text("prompt")).unwrap_or_default();
+        let model = request.map_or(job.operation.clone(), Request::model_name);
         let location = job.location.as_deref().filter(|_| job.state == JobState::Saved);
         Ok(SheetEntry {
-            prompt: prompt.filter(|prompt| !prompt.is_empty()),
-            seed: stored.as_ref().and_then(StoredRequest::seed),
+            prompt: Some(prompt.to_owned()).filter(|prompt| !prompt.is_empty()),
+            seed: request.and_then(|request| request.integer("seed")),
             credits: job.credits,
             reason: job.reason.clone(),
             task_id: job.task_id.clone(),
@@ -72,7 +73,7 @@ impl Ledger {
                 Some(location) => picture(location).await,
                 None => None,
             },
-            ..SheetEntry::new(job.name.clone(), job.operation.clone(), job.state)
+            ..SheetEntry::new(job.name.clone(), model, job.state)
         })
     }
 }

@@ -154,7 +154,7 @@ fn bounded(value: String, longest: usize, otherwise: &str) -> String {
 }
 
 /// Returns at most `longest` bytes of the text, without a part of a character.
-fn start(text: &str, longest: usize) -> &str {
+pub(super) fn start(text: &str, longest: usize) -> &str {
     let end = (0..=longest.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or_default()]
 }

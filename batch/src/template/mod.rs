@@ -47,14 +47,15 @@ const LONGEST_EXTENSION: usize = 10;
 /// |---|---|
 /// | `{index}` | the position of the job; `{index:04}` pads it with zeros to four digits |
 /// | `{name}` | the name of the job |
-/// | `{slug}` | the ASCII letters and digits of the prompt as words, up to 60 bytes |
+/// | `{slug}` | the letters and digits of the prompt as words in lower case, up to 60 bytes |
 /// | `{seed}` | the seed of the request, or `random` if it has none |
 /// | `{model}` | the name of the operation |
 /// | `{id}` | the id of the task |
 /// | `{ext}` | the usual extension of the format in which the picture arrived |
 ///
-/// `{{` and `}}` are braces. The slug of a prompt without ASCII letters and digits, for example in
-/// Chinese, is `prompt-` and eight digits of its SHA-256 digest.
+/// `{{` and `}}` are braces. In a slug, Latin letters have no marks, as in `creme-brulee`, and
+/// letters of other scripts stay. The slug of a prompt without letters and digits is `prompt-` and eight
+/// digits of its SHA-256 digest.
 ///
 /// A rendered name is a relative path with `/` between its components, and valid on Unix and
 /// Windows. Values cannot add components: characters that file names cannot contain become `-`.

@@ -1,5 +1,6 @@
 //! File names from prompts.
 
+use super::component::start;
 use crate::sha256;
 
 /// The maximum length in bytes.
@@ -35,12 +36,13 @@ const FOLDED: [(&str, &str); 23] = [
     ("źżž", "z"),
 ];
 
-/// Returns the words of a prompt in lower-case ASCII, joined by `-`.
+/// Returns the words of a prompt in lower case, joined by `-`. Latin letters lose their marks, and
+/// letters of other scripts stay.
 pub(super) fn slug(prompt: &str) -> String {
     let mut slug = String::new();
     let mut starts_word = false;
-    for c in prompt.chars().take(READ).filter(|c| !is_within_word(*c)) {
-        let Some(letters) = folded(c) else {
+    for c in prompt.chars().take(READ).filter(|c| !is_left_out(*c)) {
+        let Some(letters) = lowered(c) else {
             starts_word = true;
             continue;
         };
@@ -51,7 +53,11 @@ pub(super) fn slug(prompt: &str) -> String {
         slug.push_str(&letters);
     }
     if slug.len() > LONGEST {
-        let end = slug[..=LONGEST].rfind('-').unwrap_or(LONGEST);
+        let whole = start(&slug, LONGEST);
+        let is_whole = slug[whole.len()..].starts_with('-');
+        // Scripts without spaces have words of any length.
+        let end = whole.rfind('-').filter(|end| !is_whole && *end >= LONGEST / 2);
+        let end = end.unwrap_or(whole.len());
         slug.truncate(end);
     }
     if !slug.is_empty() {
@@ -59,21 +65,32 @@ pub(super) fn slug(prompt: &str) -> String {
     } else if prompt.trim().is_empty() {
         "picture".to_owned()
     } else {
-        // Prompts in other scripts have different names, too.
+        // Prompts without letters have different names, too.
         format!("prompt-{}", &sha256(prompt.as_bytes())[..8])
     }
 }
 
-/// Whether a character belongs to the letter before it: an apostrophe or a combining mark.
-fn is_within_word(c: char) -> bool {
-    matches!(c, '\'' | '’' | '\u{300}'..='\u{36f}')
+/// Whether a character within a word is left out: an apostrophe, a mark of a Latin letter, or an
+/// invisible joiner.
+fn is_left_out(c: char) -> bool {
+    matches!(c, '\'' | '’' | '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}')
 }
 
-fn folded(c: char) -> Option<String> {
-    if c.is_ascii_alphanumeric() {
-        return Some(c.to_ascii_lowercase().to_string());
+fn lowered(c: char) -> Option<String> {
+    let lower = c.to_lowercase().next()?;
+    if let Some((_, letters)) = FOLDED.into_iter().find(|(letters, _)| letters.contains(lower)) {
+        return Some(letters.to_owned());
     }
-    let c = c.to_lowercase().next()?;
-    let (_, letters) = FOLDED.into_iter().find(|(letters, _)| letters.contains(c))?;
-    Some(letters.to_owned())
+    (c.is_alphanumeric() || is_mark(c)).then(|| c.to_lowercase().collect())
+}
+
+/// Whether a character is a part of a word, although Unicode has it neither among the letters nor
+/// among the numbers: nuktas, viramas and tone marks.
+fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{93c}' | '\u{94d}' | '\u{9bc}' | '\u{9cd}' | '\u{a3c}' | '\u{a4d}' | '\u{abc}'
+            | '\u{acd}' | '\u{b3c}' | '\u{b4d}' | '\u{bcd}' | '\u{c4d}' | '\u{ccd}' | '\u{d4d}'
+            | '\u{dca}' | '\u{e47}'..='\u{e4e}' | '\u{ec8}'..='\u{ecc}' | '\u{1037}'
+            | '\u{1039}' | '\u{103a}' | '\u{17d2}'
+    )
 }

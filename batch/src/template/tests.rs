@@ -130,14 +130,21 @@ fn slugs_are_readable() {
         ("Übergröße: crème brûlée, Łódź", "ubergrosse-creme-brulee-lodz"),
         ("e\u{301}te\u{301}", "ete"),
         ("🦊 2 foxes 🦊", "2-foxes"),
-        ("红色的狐狸", "prompt-b8df0c2f"),
+        ("红色的狐狸，在雪地里", "红色的狐狸-在雪地里"),
+        ("Рыжая ЛИСА", "рыжая-лиса"),
+        ("हिन्दी में", "हिन्दी-में"),
+        ("หมาป่าที่นั่น", "หมาป่าที่นั่น"),
+        ("ثعلب\u{200c}ها أحمر", "ثعلبها-أحمر"),
+        ("ΟΔΥΣΣΕΥΣ", "οδυσσευσ"),
         ("  ", "picture"),
     ] {
         assert_eq!(slug(prompt), expected);
     }
-    assert_ne!(slug("红色的狐狸"), slug("🦊"));
+    assert_eq!(slug("🦊"), format!("prompt-{}", &crate::sha256("🦊".as_bytes())[..8]));
     assert_eq!(slug(&"word ".repeat(99)), ["word"; 12].join("-"));
     assert_eq!(slug(&"x".repeat(99)).len(), 60);
+    assert_eq!(slug(&"狐".repeat(99)), "狐".repeat(20));
+    assert_eq!(slug(&format!("{} y", "狐".repeat(20))), "狐".repeat(20));
 }
 
 /// Text with the characters that matter in paths.

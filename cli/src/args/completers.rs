@@ -79,11 +79,9 @@ fn names(last: Option<u64>, entry: &Entry, current: &str) -> Vec<String> {
 
 /// For example `unfinished, gen-2-pro: a red fox in the snow`.
 fn describe(entry: &Entry) -> String {
-    let prompt: String =
-        entry.kept.prompt.iter().flat_map(|text| text.chars()).take(PROMPT_LENGTH).collect();
+    let prompt: String = entry.prompt().unwrap_or_default().chars().take(PROMPT_LENGTH).collect();
     let separator = if prompt.is_empty() { "" } else { ": " };
-    let operation = entry.record.intent().operation();
-    printable(&format!("{}, {operation}{separator}{prompt}", entry.state()))
+    printable(&format!("{}, {}{separator}{prompt}", entry.state(), entry.model()))
 }
 
 /// The names of all models.

@@ -1,12 +1,12 @@
-//! Several pictures from one command: `-n`, and several seeds.
+//! The seeds of pictures, and several pictures from one command: `-n`, and several seeds.
 
 use clap::{Arg, ArgMatches, Command};
 
 use super::flag;
-use crate::{failure::Failure, text::parse};
+use crate::{failure::Failure, process::Process, text::parse};
+use imagekiln::Request;
 
-/// The field of the contract that makes pictures of the same request differ.
-pub const SEED: &str = "seed";
+pub use crate::models::SEED;
 
 /// The id of `-n`.
 pub const COUNT: &str = "count";
@@ -31,6 +31,26 @@ fn parse_count(text: &str) -> Result<u16, String> {
     count.ok_or_else(|| format!("nothing was sent; give a number of pictures from 1 to {MOST}"))
 }
 
+/// The largest seed that is drawn. Larger ones are tedious to type, and programs that read numbers
+/// as floating point change those above 2^53.
+const LARGEST: f64 = i32::MAX as f64;
+
+/// Sets the seed of a picture: `given`, or a random one unless the request has one. The service
+/// would draw one, too, but nobody could learn it.
+pub fn with_seed(process: &Process, request: Request, given: Option<i64>) -> Request {
+    if let Some(seed) = given {
+        return request.field(SEED, seed);
+    }
+    match request.operation().field(SEED) {
+        Some(field) if !request.has_field(SEED) => {
+            let least = field.limits.minimum.map_or(0.0, |least| least.max(0.0));
+            let most = field.limits.maximum.map_or(LARGEST, |most| most.min(LARGEST));
+            request.field(SEED, (process.seed)(least as i64..=most.max(least) as i64))
+        }
+        _ => request,
+    }
+}
+
 /// Says that `--seed` of a command with `-n` takes several seeds.
 pub fn describe_seed(command: Command) -> Command {
     let id = flag::field_id(SEED);
@@ -40,7 +60,7 @@ pub fn describe_seed(command: Command) -> Command {
     }
     command.mut_arg(id, |arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        arg.value_name("SEEDS").help(format!("{help} [several pictures: 1..4 or 1,5,9]"))
+        arg.value_name("SEEDS").help(format!("{help} [default: random; several: 1..4 or 1,5,9]"))
     })
 }
 
@@ -82,4 +102,26 @@ fn is_list(text: &str) -> bool {
 
 fn seed(matches: &ArgMatches) -> Option<&str> {
     matches.try_get_one::<String>(&flag::field_id(SEED)).ok().flatten().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seed_of(request: Request, given: Option<i64>) -> Option<i64> {
+        let process = Process { seed: Box::new(|range| *range.end()), ..Process::current() };
+        with_seed(&process, request, given).integer(SEED)
+    }
+
+    #[test]
+    fn a_seed_is_drawn_only_if_nobody_chose_one() {
+        let model = imagekiln::find_operation("gen-2-pro").unwrap();
+        assert_eq!(seed_of(Request::new(model), None), Some(i32::MAX.into()));
+        assert_eq!(seed_of(Request::new(model), Some(-5)), Some(-5));
+        assert_eq!(seed_of(Request::new(model).field(SEED, 7), None), Some(7));
+        let null = Request::new(model).field(SEED, serde_json::Value::Null);
+        assert_eq!(seed_of(null, None), None);
+        let training = imagekiln::find_operation("finetune").unwrap();
+        assert_eq!(seed_of(Request::new(training), None), None);
+    }
 }

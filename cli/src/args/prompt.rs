@@ -15,7 +15,7 @@ use super::{
 use crate::{failure::Failure, text::sanitize::one_line};
 
 /// The field, and the id of the argument.
-pub const PROMPT: &str = "prompt";
+pub use crate::models::PROMPT;
 
 /// The maximum length of a prompt in a file, in bytes.
 const LONGEST: u64 = 1024 * 1024;
@@ -70,7 +70,12 @@ pub fn read(
     read_one(given, images, with_images)
 }
 
-fn read_one(given: &str, images: &mut Images<'_>, with_images: &str) -> Result<String, Failure> {
+/// Reads a prompt that is not a positional argument, like [`read`].
+pub fn read_one(
+    given: &str,
+    images: &mut Images<'_>,
+    with_images: &str,
+) -> Result<String, Failure> {
     let bytes = match (given, given.strip_prefix('@')) {
         ("-", _) => images.prompt()?,
         (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),

@@ -12,7 +12,7 @@ use super::{
     image::{self, Images},
     size,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, settings::Settings};
 use imagekiln::{Field, FieldKind, Operation, Request};
 
 /// Builds the request from a model's flags. Images from standard input are read here.
@@ -60,6 +60,16 @@ pub fn from_flags(
         request = request.image(name, images.read(value)?);
     }
     Ok(request)
+}
+
+/// The same, with the settings of fields that have no flag.
+pub fn with_defaults(
+    settings: &Settings,
+    model: &'static Operation,
+    matches: &ArgMatches,
+    images: &mut Images<'_>,
+) -> Result<Request, Failure> {
+    Ok(size::or_default(from_flags(model, matches, images)?, settings.size()))
 }
 
 /// Sets a list, whose flag is given once for each item.

@@ -14,7 +14,7 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    making,
+    making::{self, plan::Variant},
 };
 use imagekiln::Operation;
 
@@ -36,7 +36,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let mut images = Images::of(context.process());
     let prompts = prompt::read_all(matches, &mut images, edit::NAME)?;
     let model = chosen(matches, default_model(context)?)?;
-    let request = request::from_flags(model, matches, &mut images)?;
+    let request = request::with_defaults(&context.settings, model, matches, &mut images)?;
     takes_prompt(model)?;
-    making::make(context, request, &prompts, matches).await
+    let variants: Vec<_> = prompts.into_iter().map(Variant::Prompt).collect();
+    making::make(context, request, &variants, matches).await
 }

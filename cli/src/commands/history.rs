@@ -1,11 +1,14 @@
 //! `kiln history`: lists the submissions of this user and their states.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Args, value_parser};
+use time::UtcDateTime;
 
 use crate::{
     context::Context,
     failure::Failure,
-    history::{self, list},
+    history::{self, Entry, list},
+    models,
+    text::parse,
 };
 
 pub const NAME: &str = "history";
@@ -13,33 +16,54 @@ pub const NAME: &str = "history";
 /// The number of submissions that are listed without `--limit`.
 const LIMIT: u32 = 20;
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("List the submissions and their states, newest first")
-        .arg(
-            Arg::new("limit")
-                .long("limit")
-                .value_name("NUMBER")
-                .value_parser(value_parser!(u32).range(1..))
-                .help(format!("How many submissions to list [default: {LIMIT}]")),
-        )
-        .after_help(
-            "`kiln task` finds a submission by its number, such as @3, or by @last.\n\
-             The history is a directory of files that only you can read: kiln/history in\n\
-             $XDG_STATE_HOME or ~/.local/state, in ~/Library/Application Support on macOS, and in\n\
-             %LOCALAPPDATA% on Windows. KILN_STATE_DIR is another directory in place of kiln.\n\
-             It has the first 200 characters of each prompt, and no keys, secrets or delivery\n\
-             URLs. It keeps the last 1000 finished submissions.",
-        )
+/// List the submissions and their states, newest first
+#[derive(Args)]
+#[command(after_help = "\
+`kiln show`, `again`, `open` and `task` find a submission by its number, such as @3, or by @last.
+The history is a directory of files that only you can read: kiln/history in
+$XDG_STATE_HOME or ~/.local/state, in ~/Library/Application Support on macOS, and in
+%LOCALAPPDATA% on Windows. KILN_STATE_DIR is another directory in place of kiln.
+It has the fields of each request, with the paths and digests of images instead of their
+content, and no keys, secrets or queries of URLs. It keeps the last 1000 finished submissions.")]
+pub struct Options {
+    /// Only submissions whose prompts have all of these words
+    #[arg(value_name = "WORD")]
+    words: Vec<String>,
+    /// Only submissions to this model
+    #[arg(long, short, value_name = "MODEL")]
+    model: Option<String>,
+    /// Only submissions since then: so long ago, such as 2h or 7d, or since a day in UTC, such as
+    /// 2026-11-20
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    since: Option<UtcDateTime>,
+    /// How many submissions to list [default: 20]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..))]
+    limit: Option<u32>,
 }
 
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let limit = matches.get_one::<u32>("limit").copied().unwrap_or(LIMIT) as usize;
+pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     let mut entries = history::read(&context.output)?;
-    entries.truncate(limit);
+    let is_empty = entries.is_empty();
+    entries.retain(|entry| options.fits(entry));
+    entries.truncate(options.limit.unwrap_or(LIMIT) as usize);
     if entries.is_empty() {
-        context.output.note("the history is empty");
+        let why = if is_empty { "the history is empty" } else { "no submission fits" };
+        context.output.note(why);
         return Ok(());
     }
     list::print(&context.output, &entries, "")
+}
+
+impl Options {
+    fn fits(&self, entry: &Entry) -> bool {
+        let operation = entry.record.intent().operation();
+        let prompt = entry.prompt().unwrap_or_default().to_lowercase();
+        let is_of = |model: &String| {
+            let named = models::find(model).map_or(model.as_str(), |model| model.name);
+            operation == named || entry.model() == *model
+        };
+        self.words.iter().all(|word| prompt.contains(&word.to_lowercase()))
+            && self.model.as_ref().is_none_or(is_of)
+            && self.since.is_none_or(|since| UtcDateTime::from(entry.record.intent().at()) >= since)
+    }
 }

@@ -1,6 +1,7 @@
 //! The commands, one per file: their arguments and what they do. Here is the grammar of all. Its
 //! static part is defined in the commands; the flags of the models are built from the contract.
 
+pub mod again;
 #[cfg(feature = "batch")]
 pub mod batch;
 #[cfg(not(feature = "batch"))]
@@ -16,10 +17,12 @@ pub mod history;
 pub mod login;
 pub mod man;
 pub mod models;
+pub mod open;
 pub mod profiles;
 pub mod resume;
 pub mod run;
 pub mod setup;
+pub mod show;
 pub mod simulate;
 pub mod task;
 pub mod tools;
@@ -47,7 +50,7 @@ const EXIT_CODES: &str = "exit-codes";
 /// as `kiln login` for `kiln config login`, and need no place in it.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
-    ("Follow up", &[history::NAME, resume::NAME, task::NAME]),
+    ("Follow up", &[history::NAME, show::NAME, again::NAME, resume::NAME, task::NAME]),
     ("Many", &[batch::NAME]),
     ("Set up", &[setup::NAME, config::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
@@ -82,13 +85,15 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             tools::command(chosen, used),
             run::command(used),
             models::command(),
-            history::command(),
+            described::<history::Options>(history::NAME),
+            described::<show::Options>(show::NAME),
+            again::command(None),
             resume::command(),
             task::command(used),
             batch::command(chosen),
-            setup::Options::augment_args(Command::new(setup::NAME)),
-            config::Options::augment_args(Command::new(config::NAME)),
-            doctor::Options::augment_args(Command::new(doctor::NAME)),
+            described::<setup::Options>(setup::NAME),
+            described::<config::Options>(config::NAME),
+            described::<doctor::Options>(doctor::NAME),
             simulate::command(),
             webhook::command(),
         ])
@@ -96,11 +101,12 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         .subcommand(short(task::submit::command(used)))
         .subcommands(
             [
-                login::Login::augment_args(Command::new(login::LOGIN)),
-                login::Logout::augment_args(Command::new(login::LOGOUT)),
-                profiles::Options::augment_args(Command::new(profiles::NAME)),
-                completions::Options::augment_args(Command::new(completions::NAME)),
-                man::Options::augment_args(Command::new(man::NAME)),
+                described::<open::Options>(open::NAME),
+                described::<login::Login>(login::LOGIN),
+                described::<login::Logout>(login::LOGOUT),
+                described::<profiles::Options>(profiles::NAME),
+                described::<completions::Options>(completions::NAME),
+                described::<man::Options>(man::NAME),
             ]
             .map(short),
         )
@@ -138,9 +144,19 @@ fn listed(program: &Command) -> StyledStr {
     text.into()
 }
 
+/// A command with the options of a struct.
+fn described<O: Args>(name: &'static str) -> Command {
+    O::augment_args(Command::new(name))
+}
+
+/// The options of a command.
+fn parsed<O: FromArgMatches>(matches: &ArgMatches) -> Result<O, Failure> {
+    Ok(O::from_arg_matches(matches)?)
+}
+
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
-    const WITHOUT: [&str; 13] = [
+    const WITHOUT: [&str; 15] = [
         EXIT_CODES,
         login::LOGIN,
         login::LOGOUT,
@@ -149,6 +165,8 @@ pub fn needs_settings(command: &str) -> bool {
         profiles::NAME,
         doctor::NAME,
         history::NAME,
+        show::NAME,
+        open::NAME,
         webhook::NAME,
         models::NAME,
         simulate::NAME,
@@ -175,17 +193,18 @@ pub async fn execute(
         batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
-        history::NAME => history::execute(context, matches),
+        again::NAME => again::execute(context, matches).await,
+        show::NAME => show::run(context, parsed(matches)?).await,
+        open::NAME => open::run(context, parsed(matches)?).await,
+        history::NAME => history::run(context, &parsed(matches)?),
         webhook::NAME => webhook::execute(context, matches).await,
         models::NAME => models::execute(context, matches),
         login::LOGIN => login::login(context, login::Login {}).await,
         login::LOGOUT => login::logout(context, login::Logout {}),
         profiles::NAME => profiles::run(context, profiles::Options {}),
-        config::NAME => config::run(context, config::Options::from_arg_matches(matches)?).await,
-        completions::NAME => {
-            completions::run(context, completions::Options::from_arg_matches(matches)?)
-        }
-        man::NAME => man::run(context, man::Options::from_arg_matches(matches)?),
+        config::NAME => config::run(context, parsed(matches)?).await,
+        completions::NAME => completions::run(context, parsed(matches)?),
+        man::NAME => man::run(context, parsed(matches)?),
         EXIT_CODES => exit_codes(context),
         tool => tools::execute(context, tool, matches).await,
     };

@@ -149,7 +149,7 @@ async fn finish(
 
 /// The report about a submission without a response.
 fn lost(entry: &Entry) -> Failure {
-    let model = entry.record.intent().operation();
+    let model = entry.model();
     let (time, number) = (list::time(entry), entry.number);
     let mut failure = Failure::billing_unknown(
         "unknown",

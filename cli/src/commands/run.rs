@@ -51,5 +51,13 @@ pub fn request<'a>(
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
     let model =
         models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
-    Ok((request::from_flags(model, matches, &mut Images::of(context.process()))?, matches))
+    Ok((
+        request::with_defaults(
+            &context.settings,
+            model,
+            matches,
+            &mut Images::of(context.process()),
+        )?,
+        matches,
+    ))
 }

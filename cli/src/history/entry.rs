@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::destination::Destination;
+use super::{destination::Destination, request};
+use crate::models::{PROMPT, SEED};
 use imagekiln::{
     TaskStatus,
     journal::{Listed, Record, State},
 };
-
-/// The number of characters of a prompt that are kept.
-const PROMPT_LENGTH: usize = 200;
 
 /// The path of pictures that went to standard output.
 pub const STANDARD_OUTPUT: &str = "-";
@@ -19,20 +18,16 @@ pub const STANDARD_OUTPUT: &str = "-";
 /// The part of the command line that the history keeps for a picture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Kept {
-    /// The beginning of the prompt.
+    /// The request; see [`request::kept`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+    /// The prompt, if there is no request: earlier versions kept its first 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     pub destination: Destination,
     /// The index of the picture among those of the command.
     #[serde(default)]
     pub index: usize,
-}
-
-impl Kept {
-    pub fn new(prompt: Option<&str>, destination: Destination, index: usize) -> Self {
-        let prompt = prompt.map(|prompt| prompt.chars().take(PROMPT_LENGTH).collect());
-        Self { prompt, destination, index }
-    }
 }
 
 /// A submission with its number.
@@ -60,6 +55,25 @@ impl Entry {
     /// The id of the submission.
     pub fn submission(&self) -> &str {
         self.record.intent().id()
+    }
+
+    /// The value of a field of the request, if the history has it.
+    fn field(&self, name: &str) -> Option<&Value> {
+        request::field(self.kept.request.as_ref()?, name)
+    }
+
+    pub fn prompt(&self) -> Option<&str> {
+        self.field(PROMPT).and_then(Value::as_str).or(self.kept.prompt.as_deref())
+    }
+
+    pub fn seed(&self) -> Option<i64> {
+        self.field(SEED)?.as_i64()
+    }
+
+    /// The name of the model.
+    pub fn model(&self) -> String {
+        let model = self.kept.request.as_ref().and_then(request::model);
+        model.unwrap_or_else(|| self.record.intent().operation().to_owned())
     }
 
     pub fn is_finished(&self) -> bool {

@@ -1,11 +1,14 @@
 //! The history as a table for people and as JSON for programs.
 
-use std::{path::Path, time::UNIX_EPOCH};
+use std::{
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use serde_json::{Value, json};
 use time::UtcDateTime;
 
-use super::{destination::relative, entry::Entry};
+use super::{destination::relative, entry::Entry, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
@@ -18,8 +21,9 @@ use crate::{
 };
 use imagekiln::TaskRef;
 
-/// The number of characters of a prompt in the table.
-const PROMPT_LENGTH: usize = 40;
+/// The columns, and those that narrow terminals leave out, in this order.
+const HEADING: [&str; 7] = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
+const OPTIONAL: [usize; 4] = [4, 2, 5, 1];
 
 /// Prints submissions. For people, the table is followed by `hint`.
 pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failure> {
@@ -39,51 +43,63 @@ pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failu
 }
 
 fn table(entries: &[Entry], here: &Path) -> Table<7> {
-    let heading = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
     let rows = entries.iter().map(|entry| row(entry, here));
-    Table::with_heading(heading, rows).long(&[5, 6]).optional(&[1, 4, 2])
+    Table::with_heading(HEADING, rows).long(&[5, 6]).optional(&OPTIONAL)
 }
 
 fn row(entry: &Entry, here: &Path) -> [String; 7] {
-    let prompt = entry.kept.prompt.as_deref().unwrap_or_default();
-    let start: String = prompt.chars().take(PROMPT_LENGTH).collect();
-    let more = if start.len() < prompt.len() { "..." } else { "" };
     let cost = entry.record.task().and_then(TaskRef::cost);
     let path = entry.saved_path().map(Path::to_owned).or_else(|| entry.kept.destination.output());
     [
         format!("@{}", entry.number),
         time(entry),
-        printable(entry.record.intent().operation()),
+        printable(&entry.model()),
         entry.state().to_owned(),
         cost.map(|cost| cost.to_string()).unwrap_or_default(),
-        path.map(|path| printable(&relative(&path, here).to_string_lossy())).unwrap_or_default(),
-        printable(&start) + more,
+        path.map(|path| relative_to(&path, here)).unwrap_or_default(),
+        printable(entry.prompt().unwrap_or_default()),
     ]
 }
 
 fn for_programs(entry: &Entry) -> Value {
     let Entry { number, record, kept, .. } = entry;
-    let at = record.intent().at().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let fields = kept.request.as_ref().map(request::fields);
     json!({
         "number": number,
-        "submitted_at": at.as_secs(),
-        "model": record.intent().operation(),
+        "submitted_at": seconds(record.intent().at()),
+        "model": entry.model(),
         "state": entry.state(),
         "id": record.task().map(TaskRef::id),
         "cost": record.task().and_then(TaskRef::cost),
         "path": entry.saved_path().map(Path::to_string_lossy),
         "output": kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
-        "prompt": kept.prompt,
+        "prompt": entry.prompt(),
+        "seed": entry.seed(),
+        "fields": fields,
     })
 }
 
 /// For example `2026-11-22 08:15`.
 pub fn time(entry: &Entry) -> String {
-    let at = entry.record.intent().at().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    time_of(seconds(entry.record.intent().at()))
+}
+
+/// Seconds since the Unix epoch.
+pub fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// The time of a number of seconds since the Unix epoch.
+pub fn time_of(seconds: u64) -> String {
     // The file may contain any number.
-    let at = i64::try_from(at).ok().and_then(|at| UtcDateTime::from_unix_timestamp(at).ok());
+    let at = i64::try_from(seconds).ok().and_then(|at| UtcDateTime::from_unix_timestamp(at).ok());
     let at = at.unwrap_or(UtcDateTime::UNIX_EPOCH);
     let (year, month, day) = at.to_calendar_date();
     let (hour, minute, _) = at.as_hms();
     format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}", u8::from(month))
+}
+
+/// A path for people in the directory `here`.
+pub fn relative_to(path: &Path, here: &Path) -> String {
+    printable(&relative(path, here).to_string_lossy())
 }

@@ -5,7 +5,9 @@ pub mod destination;
 mod entry;
 pub mod find;
 pub mod list;
+pub mod made;
 mod old;
+pub mod request;
 
 use std::{
     fs::File,

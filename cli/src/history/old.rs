@@ -114,7 +114,7 @@ enum End {
 /// Reads the content of a file as the record of a submission.
 pub fn record_of(text: &[u8]) -> serde_json::Result<Record> {
     let OldEntry { intent, prompt, destination, task, end } = serde_json::from_slice(text)?;
-    let kept = serde_json::to_value(Kept { prompt, destination, index: 0 })?;
+    let kept = serde_json::to_value(Kept { request: None, prompt, destination, index: 0 })?;
     let intent: Intent = serde_json::from_value(json::with(intent, [("context", kept)]))?;
     let mut record = Record::new(intent);
     let accepted = task.map(Step::Accepted);

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use self::{
     finish::save,
-    plan::{Planned, check_targets, kept, plan},
+    plan::{Planned, Variant, check_targets, kept, plan},
     submission::submit,
 };
 use crate::{
@@ -21,15 +21,15 @@ use crate::{
 };
 use imagekiln::Request;
 
-/// Submits, waits, and saves a picture for each prompt and each seed. Without prompts, the request
-/// is complete.
+/// Submits, waits, and saves a picture for each variant and each seed. Without variants, the
+/// request is complete.
 pub async fn make(
     context: &Context,
     request: Request,
-    prompts: &[String],
+    variants: &[Variant],
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let planned = plan(context, request, prompts, matches)?;
+    let planned = plan(context, request, variants, matches)?;
     if preview::is_wanted(matches) {
         return preview::print(context, &planned);
     }
@@ -41,12 +41,15 @@ pub async fn make(
     let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {
-        Ok([Planned { request, target, .. }]) => {
+        Ok([planned]) => {
+            let seed = planned.seed();
+            let Planned { request, target, .. } = planned;
             let task = submit(context, &session, (0, request), &interrupts).await;
             let task =
                 task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
             let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
-            seeing.present(context, &saved, &task, json!({ "task": task_json(&task) })).await
+            let about = json!({ "task": task_json(&task), "seed": seed });
+            seeing.present(context, &saved, &task, about).await
         }
         Err(planned) => series::make_all(context, session, planned, &seeing, &interrupts).await,
     }

@@ -2,6 +2,7 @@
 //! before anything is sent.
 
 use std::{
+    cell::RefCell,
     collections::HashSet,
     path::{Path, PathBuf},
 };
@@ -14,60 +15,94 @@ use crate::{
         count::{self, MOST, SEED},
         output,
         prompt::PROMPT,
-        request, size, webhook_secret,
+        webhook_secret,
     },
     context::Context,
     failure::Failure,
     files::target::{Known, Place, Target},
-    history::{Destination, Kept},
+    history::{self, Destination, Kept},
 };
-use imagekiln::Request;
+use imagekiln::{ImageInput, Request};
+
+/// What differs between the pictures of a command, besides their seeds.
+pub enum Variant {
+    Prompt(String),
+    /// An image in a field, and a name for its picture.
+    Image {
+        field: &'static str,
+        image: ImageInput,
+        name: String,
+    },
+}
+
+impl Variant {
+    fn set(&self, base: Request) -> Request {
+        match self {
+            Self::Prompt(prompt) => base.field(PROMPT, prompt.as_str()),
+            Self::Image { field, image, .. } => base.image(*field, image.clone()),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Prompt(_) => None,
+            Self::Image { name, .. } => Some(name),
+        }
+    }
+}
 
 /// A picture to make.
 pub struct Planned {
     pub request: Request,
     pub target: Target,
-    pub seed: Option<i64>,
+    /// The name of the image that it is made from.
+    name: Option<String>,
 }
 
 impl Planned {
     pub fn prompt(&self) -> Option<&str> {
         self.request.text(PROMPT)
     }
+
+    pub fn seed(&self) -> Option<i64> {
+        self.request.integer(SEED)
+    }
 }
 
-/// Plans a picture for each prompt and each seed. Without prompts, `base` has all fields.
+/// Plans a picture for each variant and each seed. Without variants, `base` has all fields.
 pub fn plan(
     context: &Context,
     base: Request,
-    prompts: &[String],
+    variants: &[Variant],
     matches: &ArgMatches,
 ) -> Result<Vec<Planned>, Failure> {
     let target = output::target(&context.settings, matches)?;
     let base = webhook_secret::set(&context.output, base, matches)?;
-    let base = size::or_default(base, context.settings.size());
     let base = output::with_format(&context.output, base, matches, &target)?;
     let seeds = count::seeds(matches)?;
-    let count = seeds.len().saturating_mul(prompts.len().max(1));
+    let has_names = variants.iter().any(|variant| variant.name().is_some());
+    let target = if has_names { target.named_after_images(seeds.len())? } else { target };
+    let variants =
+        if variants.is_empty() { vec![None] } else { variants.iter().map(Some).collect() };
+    let count = seeds.len().saturating_mul(variants.len());
     if count > MOST {
         let problem = format!("{count} pictures are more than {MOST}, the most of one command");
         return Err(Failure::usage(problem)
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
     let mut planned = Vec::with_capacity(count);
-    for base in with_prompts(base, prompts) {
+    for variant in variants {
+        let name = variant.and_then(Variant::name);
+        let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
         for (at, seed) in seeds.iter().enumerate() {
-            let request = match seed {
-                Some(seed) => base.clone().field(SEED, *seed),
-                None => base.clone(),
-            };
+            let request = count::with_seed(context.process(), base.clone(), *seed);
             match at {
                 0 => checks::check(&request)?,
                 // The images are the same.
                 _ => request.validate()?,
             }
-            let seed = seed.or_else(|| request::text(matches, SEED)?.parse().ok());
-            planned.push(Planned { target: target.clone(), request, seed });
+            let (target, name) = (target.clone(), name.map(str::to_owned));
+            planned.push(Planned { request, target, name });
         }
     }
     fill_in_targets(&mut planned)?;
@@ -83,13 +118,6 @@ fn warn_of_deprecation(context: &Context, request: &Request) {
     }
 }
 
-fn with_prompts(base: Request, prompts: &[String]) -> Vec<Request> {
-    match prompts {
-        [] => vec![base],
-        _ => prompts.iter().map(|prompt| base.clone().field(PROMPT, prompt.as_str())).collect(),
-    }
-}
-
 /// Fills the known facts of each picture into its target. Refuses a target that cannot hold all of
 /// them.
 fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
@@ -98,9 +126,10 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     for (at, planned) in planned.iter_mut().enumerate() {
         let target = planned.target.filled(Known {
             index: at as u64 + 1,
-            seed: planned.seed,
+            seed: planned.seed(),
             prompt: planned.prompt(),
-            model: planned.request.operation().name,
+            name: planned.name.as_deref(),
+            model: &planned.request.model_name(),
         })?;
         if count > 1 && !holds_another(&target.place, &mut names) {
             let name = target.shown().unwrap_or_default();
@@ -115,10 +144,14 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the history keeps of each picture of a command in a working directory.
+/// What the history keeps of each picture of a command in a working directory. Reads the images.
 pub fn kept(planned: &[Planned], directory: &Path) -> Vec<Kept> {
+    let digests = RefCell::default();
     let kept = planned.iter().enumerate().map(|(index, planned)| {
-        Kept::new(planned.prompt(), Destination::of(&planned.target, directory), index)
+        let request = history::request::kept(&planned.request, directory, &digests);
+        let prompt = planned.prompt().filter(|_| request.is_none()).map(str::to_owned);
+        let destination = Destination::of(&planned.target, directory);
+        Kept { request, prompt, destination, index }
     });
     kept.collect()
 }

@@ -74,7 +74,7 @@ fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String
 fn others(planned: &[Planned]) -> String {
     let mut text = format!("\n{} pictures:", planned.len());
     for planned in planned.iter().take(MOST_LISTED) {
-        let seed = planned.seed.map_or("random seed".to_owned(), |seed| format!("seed {seed}"));
+        let seed = planned.seed().map_or("random seed".to_owned(), |seed| format!("seed {seed}"));
         let place = planned.target.shown().map(|path| format!(", {}", printable(&path)));
         let prompt = planned.prompt().map(|prompt| format!(", {}", printable(prompt)));
         text += &format!("\n  {seed}{}{}", place.unwrap_or_default(), prompt.unwrap_or_default());

@@ -1,9 +1,9 @@
 //! Several pictures from one command, with a limit on how many tasks are active at once.
 
-use std::sync::Arc;
+use std::{ops::Add as _, sync::Arc};
 
 use serde_json::json;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use super::{finish::save, plan::Planned, submission::submit};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     seeing::Seeing,
     service::session::Session,
 };
-use imagekiln::{ErrorKind, Task};
+use imagekiln::{ErrorKind, Task, TaskRef};
 
 /// The number of active tasks that the service accepts, for settings without one.
 const MAX_ACTIVE: u16 = 24;
@@ -31,8 +31,9 @@ pub async fn make_all(
 ) -> Result<(), Failure> {
     let limit = context.settings.max_active().unwrap_or(MAX_ACTIVE).into();
     let session = Arc::new(session);
-    let seeds: Vec<Option<i64>> = planned.iter().map(|planned| planned.seed).collect();
+    let seeds: Vec<Option<i64>> = planned.iter().map(Planned::seed).collect();
     let mut tally = Tally { all: planned.len(), ..Tally::default() };
+    let started = Instant::now();
     let mut waiting = planned.into_iter().enumerate();
     let mut active = JoinSet::new();
     let spinner = context.output.spin("");
@@ -50,6 +51,7 @@ pub async fn make_all(
         match joined {
             Ok((index, Ok((task, saved)))) => {
                 tally.saved += 1;
+                tally.credits = tally.credits.into_iter().chain(task.cost()).reduce(f64::add);
                 let seed = seeds.get(index).copied().flatten();
                 let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
                 let printed = seeing.present(context, &saved, &task, about).await;
@@ -66,6 +68,7 @@ pub async fn make_all(
         }
     }
     drop(spinner);
+    context.output.totals((tally.saved, tally.all), tally.credits, started.elapsed());
     tally.outcome(waiting.len(), interrupts)
 }
 
@@ -92,6 +95,8 @@ async fn picture(
 struct Tally {
     all: usize,
     saved: usize,
+    /// What the tasks cost, as far as it is known.
+    credits: Option<f64>,
     /// The exit codes of the pictures that were not saved.
     exits: Vec<Exit>,
     /// What is left to do for the pictures that were not saved.
@@ -107,6 +112,8 @@ struct Tally {
 impl Tally {
     fn fail(&mut self, failure: &Failure) {
         self.exits.push(failure.exit);
+        let cost = failure.task.as_ref().and_then(TaskRef::cost);
+        self.credits = self.credits.into_iter().chain(cost).reduce(f64::add);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
         self.left.add(failure);
         let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation.as_str();

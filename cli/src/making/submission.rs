@@ -20,7 +20,7 @@ pub async fn submit(
     (index, request): (usize, Request),
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
-    let spinner = context.output.spin(format!("submitting to {}", request.operation()));
+    let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
     let mut posting = pin!(session.submit(index, request, context.left()));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,

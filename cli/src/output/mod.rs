@@ -21,7 +21,7 @@ use crate::{
         sanitize::{one_line, printable},
     },
 };
-use imagekiln::{Task, TaskRef};
+use imagekiln::{Task, TaskRef, text::counted};
 
 /// Writes text for people, or JSON for programs.
 #[derive(Clone)]
@@ -101,6 +101,26 @@ impl Output {
             let path = self.process.stderr.paint().text(PATH, path);
             self.process.line_on_stderr(&format!("saved {path}: {description}"));
         }
+    }
+
+    /// Reports how many of several pictures were saved, what they cost, and how long that took.
+    pub fn totals(&self, (saved, all): (usize, usize), credits: Option<f64>, took: Duration) {
+        if self.quiet {
+            return;
+        }
+        let seconds = took.as_secs_f64();
+        let people = || {
+            let pictures = if saved == all {
+                counted(all as u64, "picture")
+            } else {
+                format!("{saved} of {}", counted(all as u64, "picture"))
+            };
+            let credits = credits.map_or(String::new(), |cost| format!(", {cost:.2} credits"));
+            format!("{pictures}{credits}, {seconds:.1} s")
+        };
+        let programs =
+            || json!({ "saved": saved, "pictures": all, "credits": credits, "seconds": seconds });
+        self.event("totals", people, programs);
     }
 
     /// Reports, even with `--quiet`, that Ctrl-C waits for the submission in progress.

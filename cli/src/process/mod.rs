@@ -10,6 +10,7 @@ pub(crate) mod question;
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -27,6 +28,9 @@ pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
 /// Opens the journal in a directory. It keeps a number of closed records.
 pub type OpenJournal = Box<dyn Fn(&Path, usize) -> Result<Directory, Error> + Send + Sync>;
+
+/// Draws the seed of a picture from those that its model accepts.
+pub type DrawSeed = Box<dyn Fn(RangeInclusive<i64>) -> i64 + Send + Sync>;
 
 /// The surroundings of a command.
 pub struct Process {
@@ -51,6 +55,8 @@ pub struct Process {
     pub client: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
     /// Opens the history.
     pub journal: OpenJournal,
+    /// Draws seeds that the user does not choose.
+    pub seed: DrawSeed,
 }
 
 /// A stream that a command reads.
@@ -79,6 +85,7 @@ impl Process {
         use std::{env, io::IsTerminal};
 
         use anstream::{AutoStream, ColorChoice};
+        use console::Term;
 
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         Self {
@@ -102,6 +109,7 @@ impl Process {
             has_signals: true,
             client: Box::new(|client| client),
             journal: Box::new(|path, closed| Directory::open_keeping(path, closed)),
+            seed: Box::new(fastrand::i64),
         }
     }
 

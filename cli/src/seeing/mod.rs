@@ -132,16 +132,22 @@ fn is_printed_twice(context: &Context) -> bool {
 }
 
 /// Opens a file with the desktop's program for it. The file is saved, so a failure is only a
-/// warning. Does not wait until the program ends.
+/// warning.
 pub async fn open(output: &Output, path: &Path) {
+    if let Err(why) = opened(path).await {
+        let path = printable(&path.to_string_lossy());
+        output.warning(&format!("could not open {path}: {why}"));
+    }
+}
+
+/// Opens a file with the desktop's program for it, or says why that is impossible. Does not wait
+/// until the program ends.
+pub async fn opened(path: &Path) -> Result<(), &'static str> {
     let file = path.to_owned();
     let opened = spawn_blocking(move || open::that_detached(file)).await;
-    let Err(error) = opened.map_err(io::Error::other).flatten() else { return };
-    let why = match error.kind() {
+    opened.map_err(io::Error::other).flatten().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "found no program that opens files",
         // The error has exit codes of the launcher, which help nobody.
         _ => "the desktop has no program for it",
-    };
-    let path = printable(&path.to_string_lossy());
-    output.warning(&format!("could not open {path}: {why}"));
+    })
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use time::{Date, Month, Time, UtcDateTime};
+
 /// The maximum number of seeds.
 pub const MOST_SEEDS: usize = 1_000_000;
 
@@ -22,6 +24,21 @@ pub fn deadline(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err("nothing was sent; give a duration of more than 0".to_owned()),
         deadline => Ok(deadline),
     }
+}
+
+/// A time: so long ago, such as `2h`, or the start of a day in UTC, such as `2026-11-20`.
+pub fn since(text: &str) -> Result<UtcDateTime, String> {
+    let day = || {
+        let mut parts = text.splitn(3, '-');
+        let year = parts.next()?.parse().ok()?;
+        let month = Month::try_from(parts.next()?.parse::<u8>().ok()?).ok()?;
+        let day = Date::from_calendar_date(year, month, parts.next()?.parse().ok()?).ok()?;
+        Some(UtcDateTime::new(day, Time::MIDNIGHT))
+    };
+    let ago = || UtcDateTime::now().checked_sub(duration(text).ok()?.try_into().ok()?);
+    day()
+        .or_else(ago)
+        .ok_or_else(|| "give a duration such as 2h or 7d, or a day such as 2026-11-20".to_owned())
 }
 
 /// A number of credits, such as `4` or `0.5`.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::{
-    commands::{HELP, VERSION, run, task::submit},
+    commands::{HELP, VERSION, history, run, task::submit},
     models,
 };
 use imagekiln::{CompleteModel, FieldKind, complete_model};
@@ -62,6 +62,10 @@ fn value(arguments: &[OsString], is_wanted: impl Fn(&OsStr) -> bool) -> Option<&
 /// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
 /// `{base_model}-finetuned`, and `--base-model` its parameter.
 pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
+    // It lists submissions to a model by its complete name.
+    if words(&arguments).next() == Some(history::NAME) {
+        return arguments;
+    }
     let flags = flags(&arguments);
     let end = flags.len();
     let named = flags.iter().position(|word| word == run::NAME || word == submit::NAME);
@@ -158,6 +162,7 @@ mod tests {
             ("kiln generate fox -m=/v1/N", "kiln generate fox -m=M P"),
             ("kiln run M --base-model N", "kiln run M --base-model N"),
             ("kiln generate N", "kiln generate N"),
+            ("kiln history --model N", "kiln history --model N"),
             ("kiln generate -- -m N", "kiln generate -- -m N"),
         ] {
             let written = |text: &str| {

@@ -14,7 +14,7 @@ use clap::{
 use crate::{
     args::options,
     commands::{
-        grammar, run,
+        again, grammar, run,
         task::{self, submit},
         tools,
     },
@@ -33,10 +33,12 @@ pub enum Stop {
 }
 
 /// Parses in two steps, because the model decides which flags there are. `configured` is the model
-/// of commands without `--model`.
+/// of commands without `--model`, and `made_with` finds the model of the picture that `kiln again`
+/// makes again.
 pub fn parse(
     arguments: &[OsString],
     configured: Option<&'static Operation>,
+    made_with: impl FnOnce(&str) -> Option<&'static Operation>,
 ) -> Result<ArgMatches, Stop> {
     let default = || Stop::Wrong(unknown_model(models::DEFAULT));
     let model = model(arguments, configured).ok_or_else(default)?;
@@ -46,6 +48,10 @@ pub fn parse(
     }
     let used = |word: &str| arguments.iter().any(|given| given == word);
     let mut grammar = grammar(model, &used);
+    let made_with = picture(arguments).and_then(made_with);
+    if let Some(model) = made_with {
+        grammar = grammar.mut_subcommand(again::NAME, |_| again::command(Some(model)));
+    }
     let matches = grammar.try_get_matches_from_mut(arguments);
     let matches = matches.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
@@ -59,6 +65,7 @@ pub fn parse(
             let model = match (has_models(command), tools::find(command)) {
                 (true, _) => command_words(arguments).nth(1).and_then(models::find),
                 (_, Some(tool)) => Some(tool.model(model)),
+                _ if command == again::NAME => made_with,
                 _ => Some(model).filter(|_| hints::COMMANDS.contains(&command)),
             };
             Stop::Wrong(hints::on_argument(error, command, model).render())
@@ -90,6 +97,14 @@ fn command_words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
     let mut words = arguments::words(arguments).peekable();
     words.next_if(|word| [tools::NAME, task::NAME].contains(word));
     words
+}
+
+/// The picture of `kiln again`: its first argument, or the first one that can only be a number.
+fn picture(arguments: &[OsString]) -> Option<&str> {
+    let words: Vec<&str> = arguments::words(arguments).collect();
+    let command = words.iter().position(|word| *word == again::NAME)?;
+    let words = words.get(command + 1..)?;
+    words.iter().find(|word| word.starts_with('@')).or(words.first()).copied()
 }
 
 fn named_command(arguments: &[OsString]) -> Option<&str> {

@@ -272,6 +272,7 @@ macro_rules! assert_shown {
                 (r"is still `\w+`", "is still `STATUS`"),
                 // Whether the last wait is long is random.
                 (r"the service is unreachable; attempt 6 of 6 in \d s\n", ""),
+                (r"credits, \d+\.\d s", "credits, SECONDS s"),
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
                 (r"\(os error \d+\)", "(os error N)"),
                 (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "TASK-ID"),

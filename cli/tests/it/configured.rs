@@ -18,11 +18,11 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
          webhook_url = \"https://hooks.example/x\"\n",
     );
     let body = |words: &[&str]| bench.run(&[words, &["--dry-run", "--json"]].concat()).ok().json();
-    let shown = body(&["generate", "a fox"]);
+    let shown = body(&["generate", "a fox", "--seed", "7"]);
     assert_eq!(shown["path"], "/v1/gen-2-flex");
     let expected = json!({
         "prompt": "a fox", "width": 128, "height": 64, "output_format": "webp",
-        "webhook_url": "https://hooks.example/x",
+        "webhook_url": "https://hooks.example/x", "seed": 7,
     });
     assert_eq!(shown["body"], expected);
     let shown = body(&["generate", "a fox", "-m", "gen-2-pro", "-s", "64x64", "-o", "fox.png"]);

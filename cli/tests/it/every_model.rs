@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, kind_of, png};
+use crate::{
+    bench::{Bench, kind_of, png},
+    history::history,
+};
 use imagekiln::{Field, FieldKind, NeedKind, Operation, OperationKind, operations};
 
 /// Small, so that the simulator renders quickly, but within the limits of deblurring and masking.
@@ -260,10 +263,15 @@ fn every_model_is_found_by_name_path_and_id() {
     ] {
         let flags =
             if words[0] == "run" || words[0] == "submit" { &flags[..] } else { &flags[..2] };
-        bench.run(&[words, flags].concat()).ok();
+        let made = bench.run(&[words, flags].concat()).ok();
+        assert!(made.stderr.is_empty() || made.stderr.contains(&format!(" to {example} ")));
+        assert!(words[0] == "submit" || made.text().starts_with(&format!("{example}-")));
         let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at);
         assert_eq!(task.unwrap().operation_id, "base_model_finetuned");
     }
+    assert_eq!(history(&bench)[0]["model"], example);
+    bench.run(&["again", "@1", "-o", "{model}.{ext}"]).ok();
+    assert!(bench.place.files().contains(&format!("{example}.jpg")));
     bench.run(&["run", example, "--help"]).ok();
     let wrong = bench.run(&["run", "gen-2-pro-finetuned"]).fails(2);
     assert!(wrong.stderr.contains(&format!("is written like '{example}'")), "{}", wrong.stderr);

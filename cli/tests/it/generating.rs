@@ -104,9 +104,11 @@ fn json_output_describes_the_picture() {
     });
     let bytes = bench.place.read("fox.png").len();
     let picture = json!({
-        "task": task, "path": "fox.png", "kind": "png", "width": 64, "height": 64, "bytes": bytes,
+        "task": task, "seed": bench.last_request()["seed"], "path": "fox.png", "kind": "png",
+        "width": 64, "height": 64, "bytes": bytes,
     });
     assert_eq!(result, picture);
+    assert!(result["seed"].is_u64());
     assert!(result["task"]["cost"].is_number() && result["task"]["submitted_at"].is_u64());
     assert_eq!(outcome.events(), [json!({ "event": "submitted", "task": task })]);
 }

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod advice;
+mod again;
 mod batch;
 mod bench;
 mod book;

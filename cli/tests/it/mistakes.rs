@@ -169,7 +169,7 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
             ("kiln generate 'a fox' -n 4 -o fox.png", &[]),
             ("kiln generate 'a fox' -n 4 -o -", &[]),
             ("kiln generate 'a fox' -n 4 -o fox-{model}.png", &[]),
-            ("kiln generate 'a fox' -n 4 -o fox-{seed}.png", &[]),
+            ("kiln generate 'a fox' --extra seed=null -o fox-{seed}.png", &[]),
             ("kiln generate 'a fox' -o fox-{sed}.png", &[]),
             ("kiln generate 'a fox' -o fox-{name}.png", &[]),
             ("kiln generate 'a fox' -o fox-{index}.gif", &[]),

@@ -153,10 +153,16 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     };
     let edit = ["edit", "a hat", "cat.png", "https://example.com/hat.png?sig=HUSH", "--seed", "7"];
     let edit = [&edit[..], &["--dry-run"]].concat();
-    let generate = ["generate", "a fox", "--dry-run", "-o", "fox.webp"];
-    let run =
-        ["run", "gen-tools/erase-v1", "--image", "cat.png", "--mask", "mask.png", "--dry-run"];
-    let submit = ["submit", "gen-tools/deblur-v1", "--image", "cat.png", "--dry-run"];
+    let generate = ["generate", "a fox", "--seed", "7", "--dry-run", "-o", "fox.webp"];
+    let run = [
+        "run",
+        "gen-tools/erase-v1",
+        "--image=cat.png",
+        "--mask=mask.png",
+        "--seed=7",
+        "--dry-run",
+    ];
+    let submit = ["submit", "gen-tools/deblur-v1", "--image=cat.png", "--seed=7", "--dry-run"];
     let texts: Vec<String> = [&edit[..], &generate, &run, &submit]
         .iter()
         .map(|words| format!("$ kiln {}\n{}", words.join(" "), shown(words)))

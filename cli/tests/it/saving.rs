@@ -81,11 +81,12 @@ fn the_format_is_also_sent_to_a_model_whose_fields_are_not_all_shown() {
         "width=64",
         "--extra",
         "height=64",
+        "--seed=7",
         "--output",
         "a.png",
     ];
     let outcome = bench.run(&words).ok();
-    let sent = json!({ "width": 64, "height": 64, "output_format": "png" });
+    let sent = json!({ "width": 64, "height": 64, "seed": 7, "output_format": "png" });
     assert_eq!(bench.last_request(), sent);
     assert!(!outcome.stderr.contains("does not match"), "{}", outcome.stderr);
 }

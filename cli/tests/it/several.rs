@@ -44,7 +44,9 @@ fn a_number_of_pictures_goes_to_a_directory() {
         assert!(path.starts_with("new/gen-2-pro-") && path.ends_with(".jpg"), "{path}");
         kind_of(&bench.place.read(path));
     }
-    assert_eq!(sent(&bench, "seed"), ["null"; 4], "the service chooses the seeds");
+    let seeds: BTreeSet<_> = sent(&bench, "seed").into_iter().collect();
+    assert_eq!(seeds.len(), 4, "each has its own: {seeds:?}");
+    assert!(seeds.iter().all(|seed| seed.parse::<u32>().is_ok_and(|seed| seed < 1 << 31)));
     let states: Vec<_> = history(&bench).iter().map(|entry| entry["state"].clone()).collect();
     assert_eq!(states, ["saved"; 4]);
 }
@@ -66,6 +68,8 @@ fn seeds_make_a_picture_each_and_name_it() {
     assert!(found.eq(expected.iter().map(|(index, seed, path)| (index, seed, path))), "{json}");
     let one = bench.run(&with(&["generate", "a fox", "--seed", "9", "-o", "{model}/{seed}.png"]));
     assert_eq!(one.ok().text(), "gen-2-pro/9.png\n");
+    let drawn = bench.run(&with(&["generate", "a fox", "-o", "{seed}.png"])).ok().text();
+    assert_eq!(drawn, format!("{}.png\n", bench.last_request()["seed"]));
 }
 
 #[test]
@@ -266,4 +270,55 @@ fn a_deprecated_model_is_named_once() {
     let words = ["generate", "--model", "gen-pro-1.0", "a fox", "--seed", "1,2"];
     let made = bench.run(&[&words[..], &["-o", "fox-{seed}.{ext}"]].concat()).ok();
     assert_eq!(made.stderr.matches("deprecated").count(), 1, "{}", made.stderr);
+}
+
+#[test]
+fn one_edit_changes_many_pictures() {
+    let bench = Bench::new();
+    for name in ["a.png", "b.c.png", "a.jpg"] {
+        bench.place.write(name, crate::bench::png(64, 64));
+    }
+    let edit = |words: &[&str]| {
+        bench.run(&[&["edit", "--prompt", "at night", "a.png", "b.c.png"], words].concat())
+    };
+    let made = edit(&["-o", "out/", "--mkdir"]).ok();
+    assert_eq!(sorted(&made.text()), ["out/a.jpg", "out/b.c.jpg"]);
+    let totals = made.stderr.lines().last().unwrap();
+    assert!(totals.starts_with("2 pictures, 6.00 credits, ") && totals.ends_with(" s"), "{totals}");
+    for task in bench.simulator.tasks() {
+        assert_eq!(task.request["prompt"], "at night");
+        assert!(task.request.get("input_image").is_some());
+        assert!(task.request.get("input_image_2").is_none());
+    }
+    assert_eq!(sorted(&edit(&[]).ok().text()), ["a-edited.jpg", "b.c-edited.jpg"]);
+    let made = edit(&["-o", "out", "-n2", "--json"]).ok();
+    let event = made.events().into_iter().find(|event| event["event"] == "totals").unwrap();
+    assert_eq!((&event["saved"], &event["pictures"]), (&json!(4), &json!(4)));
+    assert_eq!(event["credits"], 12.0);
+    assert!(
+        made.text().contains(&format!("\"path\":\"out/b.c-{}.jpg\"", last_seed(&bench, "b.c")))
+    );
+    let accepted = bench.simulator.counts().accepted;
+    let same = edit(&["a.jpg", "-o", "out/"]).fails(2);
+    assert!(
+        same.stderr.contains("3 pictures cannot all be saved as `out/a.{ext}`"),
+        "{}",
+        same.stderr
+    );
+    bench.run(&["edit", "--prompt", "at night"]).fails(2);
+    let one = bench.run(&["edit", "--prompt=at night", "a.png", "-o", "{name}/x.png"]).ok();
+    assert_eq!(one.text(), "a/x.png\n");
+    // Without the flag, the images are those of one picture.
+    bench.run(&["edit", "at night", "a.png", "b.c.png", "-o", "x.png"]).ok();
+    assert_eq!(bench.simulator.counts().accepted, accepted + 2);
+    let secret = "https://example.com/pictures/cat.png?token=a/HUSH.png";
+    let named = bench.run(&["edit", "--prompt=x", secret, "--dry-run", secret, "-n", "2"]).ok();
+    assert!(named.text().contains("cat-edited-"), "{}", named.text());
+}
+
+/// The seed of the last submission whose picture has this name.
+fn last_seed(bench: &Bench, name: &str) -> Value {
+    let entries = history(bench);
+    let is_it = |entry: &&Value| entry["path"].as_str().unwrap().contains(&format!("{name}-"));
+    entries.iter().find(is_it).unwrap()["seed"].clone()
 }

@@ -21,6 +21,7 @@ fn submit_prints_the_task_on_one_line() {
             "id": id, "polling_url": polling_url, "operation": "gen-2-pro", "region": "global",
             "cost": 3.0, "submitted_at": task["submitted_at"],
             "submission": task["submission"], "input_mp": 0.0, "output_mp": 0.0,
+            "seed": bench.last_request()["seed"],
         });
         assert_eq!(task, expected);
     }

@@ -69,6 +69,7 @@ impl Running {
             journal: Box::new(move |path, closed| {
                 Directory::open_on(path, closed, Arc::clone(&storage) as _)
             }),
+            seed: Box::new(|range| *range.start()),
         };
         Self { process: Arc::new(process), disk, stdout, stderr, clients }
     }

@@ -143,7 +143,7 @@ async fn save(
     let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
     let target = match unsaved.and_then(|entry| remembered(context, entry, matches)) {
         Some(target) => target,
-        None => filled(output::target(&context.settings, matches)?, task)?,
+        None => filled(output::target(&context.settings, matches)?, task, entry)?,
     };
     let explain = |failure| found.explain(context, failure, Some(&target));
     let seeing = target
@@ -164,9 +164,10 @@ async fn save(
 }
 
 /// Fills in the known facts of a task that another command submitted.
-fn filled(target: Target, task: &Task) -> Result<Target, Failure> {
+fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
-    target.filled(Known { index: 1, seed: None, prompt: None, model })
+    let (seed, prompt) = (entry.and_then(Entry::seed), entry.and_then(Entry::prompt));
+    target.filled(Known { index: 1, seed, prompt, name: None, model })
 }
 
 /// The target that the submission of the task named.

@@ -15,6 +15,7 @@ use crate::{
     output::task_json,
     process::interrupt::Interrupts,
     service::session::Session,
+    text::json,
 };
 
 pub const NAME: &str = "submit";
@@ -54,9 +55,11 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;
     let history = context.history(kept(&planned, &context.process().directory)).await?;
-    let Some(Planned { request, target, .. }) = planned.pop() else {
+    let Some(planned) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };
+    let seed = planned.seed();
+    let Planned { request, target, .. } = planned;
     let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
     let task = submission::submit(context, &session, (0, request), &interrupts).await;
@@ -67,7 +70,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
              that stays up",
         );
     }
-    let written = context.process().line_on_stdout(&task_json(&task).to_string());
+    let line = json::with(task_json(&task), [("seed", seed.into())]);
+    let written = context.process().line_on_stdout(&line.to_string());
     let reference = task.reference();
     let failure = match written {
         Err(error) => {

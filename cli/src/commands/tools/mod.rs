@@ -177,7 +177,7 @@ impl Tool {
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
         let model = chosen(matches, self.model(default_model(context)?))?;
         let mut images = Images::of(context.process());
-        let mut request = request::from_flags(model, matches, &mut images)?;
+        let mut request = request::with_defaults(&context.settings, model, matches, &mut images)?;
         for argument in self.arguments {
             let given = argument.read(self.name, matches, &mut images)?;
             request = argument.set(request, given);

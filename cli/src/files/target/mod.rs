@@ -66,6 +66,18 @@ impl Target {
         Ok(Self { place, ..*self })
     }
 
+    /// The same target, in which pictures without a name of their own are named after the images
+    /// that they are made from: below `--output` like them, and in the working directory, which may
+    /// be that of the images, otherwise. `count` is the number of pictures of each image.
+    pub fn named_after_images(self, count: usize) -> Result<Self, Failure> {
+        let Place::Named(directory) = &self.place else { return Ok(self) };
+        let edited = if directory.as_os_str().is_empty() { "-edited" } else { "" };
+        let seed = if count > 1 { "-{seed}" } else { "" };
+        let name = Pattern::parse(&format!("{{name}}{edited}{seed}.{{ext}}"))?;
+        let place = Place::Pattern(Pattern { directory: directory.clone(), ..name });
+        Ok(Self { place, ..self })
+    }
+
     /// The value of `--output`, if there is one.
     pub fn shown(&self) -> Option<String> {
         let output = match &self.place {

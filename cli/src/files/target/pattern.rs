@@ -6,9 +6,6 @@ use crate::failure::Failure;
 use imagekiln::{FileKind, TaskRef};
 use imagekiln_batch::{Template, TemplateFields};
 
-/// The fields, for messages. `{name}` is for the jobs of a batch.
-const FIELDS: &str = "{index}, {seed}, {model}, {id}, {slug} and {ext}";
-
 /// More characters than a template keeps of an id.
 const LONGEST_ID: usize = 200;
 
@@ -26,6 +23,8 @@ pub struct Known<'a> {
     pub index: u64,
     pub seed: Option<i64>,
     pub prompt: Option<&'a str>,
+    /// The name of the image that the picture is made from.
+    pub name: Option<&'a str>,
     pub model: &'a str,
 }
 
@@ -39,10 +38,6 @@ impl Pattern {
         let template = Template::parse(&name).map_err(|error| {
             Failure::usage(error.to_string()).advise("nothing was sent; write {{ for a brace")
         })?;
-        if template.has_field("name") {
-            return Err(Failure::usage("{name} is a field for the jobs of `kiln batch`")
-                .advise(format!("nothing was sent; the fields of a file name are {FIELDS}")));
-        }
         Ok(Self { directory: directory.into(), template })
     }
 
@@ -59,14 +54,20 @@ impl Pattern {
                 .advise(format!("nothing was sent; {advice}"))
         };
         if self.template.has_field("seed") && known.seed.is_none() {
-            let advice = "pass --seed, for example --seed 1..4, or use {index} or {id}";
+            let advice = "use {index} or {id}, or pass --seed if the model has one";
             return Err(unknown("{seed}, and no seed is known", advice));
         }
         if self.template.has_field("slug") && known.prompt.is_none() {
             return Err(unknown("{slug}, and no prompt is known", "use {index}, {model} or {id}"));
         }
+        if self.template.has_field("name") && known.name.is_none() {
+            let advice = "only `kiln edit --prompt` and the jobs of `kiln batch` have names; use \
+                          {index}, {seed}, {model}, {id}, {slug} or {ext}";
+            return Err(unknown("{name}, and no name is known", advice));
+        }
         let template = self.template.filled(&TemplateFields {
             index: known.index,
+            name: known.name.unwrap_or_default(),
             prompt: known.prompt.unwrap_or_default(),
             seed: known.seed,
             model: known.model,
@@ -110,8 +111,13 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    const KNOWN: Known<'_> =
-        Known { index: 3, seed: Some(7), prompt: Some("A red fox"), model: "gen-tools/deblur-v1" };
+    const KNOWN: Known<'_> = Known {
+        index: 3,
+        seed: Some(7),
+        prompt: Some("A red fox"),
+        name: Some("cat"),
+        model: "gen-tools/deblur-v1",
+    };
 
     fn task(id: &str) -> TaskRef {
         TaskRef::new(id, "http://localhost/", None)
@@ -121,6 +127,7 @@ mod tests {
     fn what_is_known_is_filled_in_first() {
         for (given, filled, path) in [
             ("fox-{seed}.{ext}", "fox-7.{ext}", "fox-7.jpg"),
+            ("{name}.{ext}", "cat.{ext}", "cat.jpg"),
             ("../a/{slug}/{index:03}.png", "../a/a-red-fox/003.png", "../a/a-red-fox/003.png"),
             (
                 "/tmp/{model}-{id}",
@@ -146,12 +153,14 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_refused() {
-        for text in ["{sed}.png", "{seed.png", "{name}.png", "{index}/../x.png"] {
+        for text in ["{sed}.png", "{seed.png", "{index}/../x.png"] {
             Pattern::parse(text).unwrap_err();
         }
         let pattern = Pattern::parse("{seed}.png").unwrap();
         pattern.filled(Known { seed: None, ..KNOWN }).unwrap_err();
         let pattern = Pattern::parse("{slug}.png").unwrap();
         pattern.filled(Known { prompt: None, ..KNOWN }).unwrap_err();
+        let pattern = Pattern::parse("{name}.png").unwrap();
+        pattern.filled(Known { name: None, ..KNOWN }).unwrap_err();
     }
 }

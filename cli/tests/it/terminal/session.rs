@@ -21,8 +21,8 @@ use Meanwhile::{CtrlC, Nothing, TaskEnds};
 
 const COMMANDS: [(&str, Meanwhile); 5] = [
     (r#"kiln generate "a red fox in the snow" -s 512x384 --seed 7 -o fox.png"#, TaskEnds),
-    (r#"kiln edit "at night" fox.png -o night.png"#, TaskEnds),
-    (r#"kiln generate "a grey wolf" -s 512x384 -o wolf.png"#, CtrlC),
+    (r#"kiln edit "at night" fox.png --seed 8 -o night.png"#, TaskEnds),
+    (r#"kiln generate "a grey wolf" -s 512x384 --seed 9 -o wolf.png"#, CtrlC),
     ("kiln resume", Nothing),
     ("kiln history", Nothing),
 ];

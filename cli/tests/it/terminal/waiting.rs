@@ -8,13 +8,14 @@ use crate::{
     terminal::{Piped, Setup, Terminal},
 };
 
-const FOX: [&str; 9] = [
+const FOX: [&str; 10] = [
     "run",
     "gen-2-pro",
     "--prompt",
     "a fox",
     "--width=64",
     "--height=64",
+    "--seed=7",
     "--output",
     "fox.png",
     "--deadline=1h",
@@ -147,7 +148,8 @@ fn a_terminal_that_cannot_move_its_cursor_shows_no_progress() {
 fn a_resumed_picture_is_printed_above_the_progress() {
     let bench = Bench::ready_after(AGES);
     for name in ["fox.png", "wolf.png"] {
-        let words = ["submit", "gen-2-pro", "--prompt=a fox", "--width=64", "--height=64"];
+        let words =
+            ["submit", "gen-2-pro", "--prompt=a fox", "--width=64", "--height=64", "--seed=7"];
         bench.run(&[&words[..], &["--output", name]].concat()).ok();
     }
     let mut terminal = Terminal::start(bench.kiln(&["resume"]));

@@ -168,7 +168,7 @@ fn for_programs(plan: &Plan<'_>) -> Value {
         json!({
             "line": job.line,
             "name": job.name,
-            "model": job.request.operation().name,
+            "model": job.request.model_name(),
             "target": path,
         })
     };

@@ -1,0 +1,40 @@
+//! `kiln open PICTURE`: opens a saved picture.
+
+use clap::Args;
+
+use crate::{
+    args::completers::{self, Submissions},
+    context::Context,
+    failure::Failure,
+    history::made::{self, Made},
+    seeing,
+};
+
+pub const NAME: &str = "open";
+
+/// Open a saved picture with the desktop's program for it
+#[derive(Args)]
+pub struct Options {
+    #[arg(value_name = "PICTURE", help = made::HELP)]
+    #[arg(add = completers::submissions(Submissions::Any))]
+    picture: String,
+}
+
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    let made = Made::find(&context.output, &options.picture)?;
+    let name = made.name();
+    let Some(path) = made.path() else {
+        let saved = format!("`kiln task save {name}` saves it if its task continues");
+        return Err(Failure::usage(format!("the picture {name} is not saved in a file"))
+            .advise(format!("{saved}, and `kiln again {name}` makes another one")));
+    };
+    if !path.exists() {
+        let problem = format!("{} no longer exists", path.display());
+        return Err(Failure::usage(problem).advise(format!(
+            "`kiln again {name}` makes the picture again, and pays for it again"
+        )));
+    }
+    seeing::opened(path)
+        .await
+        .map_err(|why| Failure::usage(format!("could not open {}: {why}", path.display())))
+}

@@ -1,0 +1,215 @@
+//! The request of a picture as the history and the files beside pictures keep it: in its stored
+//! form, with names and digests of images instead of their bytes.
+
+use std::{cell::RefCell, path::Path};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    failure::Failure,
+    files::digest::{self, Digests},
+    text::sanitize::one_line,
+};
+use imagekiln::Request;
+use imagekiln_batch::describe_request;
+
+/// The parts that have fields, and the flag that sets one of them.
+const FIELDS: &str = "fields";
+const EXTRA: &str = "extra";
+const EXTRA_IMAGES: &str = "extra_images";
+
+/// Where webhooks go is not part of the picture, and often secret.
+const WEBHOOK_URL: &str = "webhook_url";
+
+/// What takes the place of secrets, in the outline of a request and in URLs.
+const REDACTED: &str = "[redacted]";
+
+/// What to keep of a request. Relative paths of images start at `directory`. `None` if it has no
+/// stored form: a path is not Unicode, for example.
+pub fn kept(request: &Request, directory: &Path, digests: &RefCell<Digests>) -> Option<Value> {
+    let file = |path: &Path| {
+        let path = directory.join(path);
+        let sha256 = digests.borrow_mut().of(&path);
+        json!({ "path": path, "sha256": sha256 })
+    };
+    let mut kept = describe_request(request, file).ok()?;
+    let outline = request.outline();
+    for part in [FIELDS, EXTRA] {
+        let Some(fields) = kept.get_mut(part).and_then(Value::as_object_mut) else { continue };
+        fields.remove(WEBHOOK_URL);
+        for (name, value) in fields.iter_mut() {
+            if outline.get(name).is_some_and(|shown| *shown == REDACTED) {
+                *value = json!({ "omitted": "secret" });
+            }
+        }
+    }
+    Some(kept)
+}
+
+/// The value of a field, which the contract may not list.
+pub fn field<'a>(kept: &'a Value, name: &str) -> Option<&'a Value> {
+    let in_part = |part| kept.get(part)?.get(name);
+    in_part(FIELDS).or_else(|| in_part(EXTRA)).or_else(|| in_part(EXTRA_IMAGES))
+}
+
+/// All fields, for people and programs.
+pub fn fields(kept: &Value) -> Map<String, Value> {
+    let parts = [FIELDS, EXTRA, EXTRA_IMAGES].into_iter();
+    let fields = parts.filter_map(|part| kept.get(part)?.as_object()).flatten();
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The name of the operation.
+pub fn operation(kept: &Value) -> Option<&str> {
+    kept.get("operation")?.as_str()
+}
+
+/// The name of the model: of the operation, with its path parameters.
+pub fn model(kept: &Value) -> Option<String> {
+    let parameters = kept.get("path").and_then(Value::as_object);
+    let parameters = parameters.into_iter().flatten();
+    Some(parameters.fold(operation(kept)?.to_owned(), |name, (parameter, value)| {
+        name.replace(&format!("{{{parameter}}}"), value.as_str().unwrap_or_default())
+    }))
+}
+
+/// The same request again, without the fields that `is_replaced`. Its images must be the same
+/// files as before.
+pub fn again(kept: &Value, is_replaced: impl Fn(&str) -> bool) -> Result<Request, Failure> {
+    let mut kept = kept.clone();
+    for (part, flag) in [(FIELDS, ""), (EXTRA, "extra"), (EXTRA_IMAGES, "extra-image")] {
+        let Some(fields) = kept.get_mut(part).and_then(Value::as_object_mut) else { continue };
+        fields.retain(|name, _| !is_replaced(name));
+        for (name, value) in fields {
+            let flag = match flag {
+                "" => format!("--{}", name.replace('_', "-")),
+                flag => format!("--{flag} {}=VALUE", one_line(name)),
+            };
+            complete(value, &Place { name, flag: &flag })?;
+        }
+    }
+    Request::from_json(&kept.to_string()).map_err(|error| Failure::from(error).before_payment())
+}
+
+/// A field of a kept request, and the flag that replaces it.
+struct Place<'a> {
+    name: &'a str,
+    flag: &'a str,
+}
+
+/// Makes what was kept of a value the value again, or says why that is impossible.
+fn complete(value: &mut Value, place: &Place<'_>) -> Result<(), Failure> {
+    let name = one_line(place.name);
+    match value {
+        Value::String(text) if is_incomplete_url(text) => {
+            Err(place.refused(format!("the query of the URL in `{name}` was not kept")))
+        }
+        Value::Array(values) => values.iter_mut().try_for_each(|value| complete(value, place)),
+        Value::Object(members) if members.contains_key("omitted") => {
+            let what = members.get("omitted").and_then(Value::as_str).unwrap_or("value");
+            Err(place.refused(format!("the {} in `{name}` was not kept", one_line(what))))
+        }
+        Value::Object(members) => match (members.get("path"), members.get("sha256")) {
+            (Some(Value::String(path)), Some(sha256)) => {
+                check_file(Path::new(path), sha256.as_str(), place)?;
+                members.remove("sha256");
+                Ok(())
+            }
+            _ => members.values_mut().try_for_each(|value| complete(value, place)),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<(), Failure> {
+    let shown = path.display();
+    let found = digest::of_file(path).map_err(|error| {
+        let advice =
+            format!("nothing was sent; restore it, or pass another one with {}", place.flag);
+        Failure::file(format!("could not read the image {shown}"), error).advise(advice)
+    })?;
+    if sha256.is_none_or(|sha256| sha256 == found) {
+        return Ok(());
+    }
+    Err(place.refused(format!("the image {shown} has changed since the picture was made")))
+}
+
+fn is_incomplete_url(text: &str) -> bool {
+    text.ends_with(REDACTED) && text.contains("://") && !text.contains(char::is_whitespace)
+}
+
+impl Place<'_> {
+    fn refused(&self, problem: String) -> Failure {
+        let advice = format!("nothing was sent; pass it, or another value, with {}", self.flag);
+        Failure::request(problem).advise(advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imagekiln::{ImageInput, find_operation};
+
+    fn request() -> Request {
+        Request::new(find_operation("gen-2-pro").unwrap()).field("prompt", "a fox")
+    }
+
+    fn kept_in(directory: &Path, request: &Request) -> Value {
+        kept(request, directory, &RefCell::default()).unwrap()
+    }
+
+    #[test]
+    fn a_kept_request_is_the_same_again() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("cat.png"), "a cat").unwrap();
+        let given = request().field("seed", 7).field("new", json!({ "a": [1] }));
+        let kept =
+            kept_in(folder.path(), &given.clone().image("input_image", Path::new("cat.png")));
+        assert_eq!(
+            (field(&kept, "seed"), field(&kept, "prompt")),
+            (Some(&json!(7)), Some(&json!("a fox")))
+        );
+        let absolute = folder.path().join("cat.png");
+        let expected = given.image("input_image", absolute.as_path());
+        assert_eq!(again(&kept, |_| false).unwrap(), expected);
+
+        std::fs::write(&absolute, "a dog").unwrap();
+        let failure = again(&kept, |_| false).unwrap_err();
+        assert!(failure.message.contains("cat.png has changed"), "{}", failure.message);
+        assert!(again(&kept, |name| name == "input_image").is_ok(), "it is replaced");
+        std::fs::remove_file(&absolute).unwrap();
+        let failure = again(&kept, |_| false).unwrap_err();
+        assert!(failure.message.starts_with("could not read the image"), "{}", failure.message);
+    }
+
+    #[test]
+    fn secrets_and_images_in_memory_are_not_kept() {
+        let given = request()
+            .field("webhook_secret", "HUSH")
+            .field("webhook_url", "https://example.com/?token=HUSH")
+            .field("api_key", "HUSH")
+            .image("input_image", ImageInput::bytes(b"GIF89a".as_slice()))
+            .image("input_image_2", ImageInput::url("https://example.com/cat.png?sig=HUSH"));
+        let kept = kept_in(Path::new(""), &given);
+        assert!(!kept.to_string().contains("HUSH"), "{kept}");
+        assert_eq!(field(&kept, "webhook_url"), None);
+        let names = ["api_key", "input_image", "input_image_2"];
+        for name in names {
+            let failure =
+                again(&kept, |other| other != name && names.contains(&other)).unwrap_err();
+            assert!(
+                failure.message.ends_with(&format!("in `{name}` was not kept")),
+                "{}",
+                failure.message
+            );
+        }
+    }
+
+    #[test]
+    fn a_model_has_its_path_parameters() {
+        let operation = find_operation("{base_model}-finetuned").unwrap();
+        let request = Request::new(operation).parameter("base_model", "gen-2-klein-9b-kv");
+        let model = model(&kept_in(Path::new(""), &request));
+        assert_eq!(model.as_deref(), Some("gen-2-klein-9b-kv-finetuned"));
+    }
+}

@@ -1,0 +1,156 @@
+//! `kiln show`, `again` and `open`: what is kept of a picture, and the same picture again.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{Bench, fox, png},
+    history::history,
+};
+
+/// The last accepted request, without the fields that `again` was to change.
+fn request_without(bench: &Bench, names: &[&str]) -> Value {
+    let mut request = bench.last_request();
+    let fields = request.as_object_mut().unwrap();
+    names.iter().for_each(|name| drop(fields.remove(*name)));
+    request
+}
+
+#[test]
+fn the_same_request_is_sent_again_with_changes() {
+    let bench = Bench::new();
+    bench.run(&fox(&["-o", "fox.png"])).ok();
+    let first = bench.last_request();
+    let content = bench.place.read("fox.png");
+    bench.run(&["again", "@1", "-o", "same.png"]).ok();
+    assert_eq!(bench.last_request(), first);
+    assert_eq!(bench.place.read("same.png"), content, "the seed is the same");
+    bench.run(&["again", "fox.png", "--size", "128x64", "-o", "larger.jpg"]).ok();
+    let changed = json!({ "width": 128, "height": 64, "output_format": "jpeg" });
+    let request = bench.last_request();
+    for (name, value) in changed.as_object().unwrap() {
+        assert_eq!(request[name], *value);
+    }
+    let names = ["width", "height", "output_format"];
+    let mut same = first.clone();
+    names.iter().for_each(|name| drop(same.as_object_mut().unwrap().remove(*name)));
+    assert_eq!(request_without(&bench, &names), same);
+
+    // A new seed for each picture, also for the settings of this moment.
+    bench.place.configure("size = \"256x256\"\n");
+    let made = bench.run(&["again", "--count=2", "@last", "-o", "{seed}.{ext}"]).ok().text();
+    assert_eq!(made.lines().count(), 2);
+    let seeds: Vec<Value> = history(&bench)[..2].iter().map(|one| one["seed"].clone()).collect();
+    assert!(seeds[0] != seeds[1] && !seeds.contains(&first["seed"]), "{seeds:?}");
+    assert_eq!(bench.last_request()["width"], 128, "settings do not change the picture");
+    assert_eq!(bench.simulator.counts().accepted, 5);
+}
+
+#[test]
+fn an_image_must_be_the_same_file() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(64, 64));
+    bench.run(&["edit", "a hat", "cat.png", "-o", "hat.png"]).ok();
+    fs::create_dir(bench.place.path("below")).unwrap();
+    let mut command = bench.kiln(&["again", "@1", "-o", "other.png"]);
+    let below = command.current_dir(bench.place.path("below")).output().unwrap();
+    assert!(below.status.success(), "a path works in another directory: {below:?}");
+
+    bench.place.write("cat.png", png(64, 72));
+    let changed = bench.run(&["again", "@1"]).fails(2);
+    assert!(changed.stderr.contains("cat.png has changed since"), "{}", changed.stderr);
+    assert!(changed.stderr.contains("nothing was sent"), "{}", changed.stderr);
+    fs::remove_file(bench.place.path("cat.png")).unwrap();
+    let missing = bench.run(&["again", "@1"]).fails(1);
+    assert!(missing.stderr.contains("could not read the image"), "{}", missing.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 2);
+
+    bench.place.write("dog.png", png(72, 64));
+    bench.run(&["again", "@1", "--input-image", "dog.png", "-o", "dog-hat.png"]).ok();
+    let piped = bench.run_with_stdin(&["edit", "a hat", "-", "-o", "x.png"], &png(64, 64)).ok();
+    assert_eq!(piped.text(), "x.png\n");
+    let piped = bench.run(&["again", "@last"]).fails(2);
+    assert!(piped.stderr.contains("the image in `input_image` was not kept"), "{}", piped.stderr);
+}
+
+#[test]
+fn what_can_not_be_made_again_says_why() {
+    let bench = Bench::new();
+    bench.run(&fox(&["-o", "fox.png"])).ok();
+    bench.place.write("other.png", png(64, 64));
+    bench.place.write("other.png.json", "{}");
+    for (words, problem) in [
+        (&["again", "@7", "--guidance", "3"][..], "the history has no submission @7"),
+        (&["again", "no-such-id"], "the history has no task no-such-id"),
+        (&["again", "other.png"], "other.png.json does not describe a picture"),
+        (&["again", "@1", "--guidance", "3"], "`guidance` is a field of gen-2-flex"),
+        (&["again", "--prompt", "@1", "x"], "the history has no task x"),
+        (&["show", "@one"], "`@one` is not a submission"),
+        (&["open", "@7"], "the history has no submission @7"),
+    ] {
+        let outcome = bench.run(words).fails(2);
+        assert!(outcome.stderr.contains(problem), "{words:?}: {}", outcome.stderr);
+    }
+    fs::remove_file(bench.place.path("other.png.json")).unwrap();
+    let unknown = bench.run(&["again", "other.png"]).fails(2);
+    assert!(unknown.stderr.contains("no other.png.json is beside it"), "{}", unknown.stderr);
+    fs::remove_file(bench.place.path("fox.png")).unwrap();
+    let gone = bench.run(&["open", "@1"]).fails(2);
+    assert!(gone.stderr.contains("`kiln again @1` makes the picture again"), "{}", gone.stderr);
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a wolf"]).ok();
+    let unsaved = bench.run(&["open", "@last"]).fails(2);
+    assert!(unsaved.stderr.contains("`kiln task save @2` saves it"), "{}", unsaved.stderr);
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
+
+#[test]
+fn show_has_all_that_is_known() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(64, 64));
+    bench.run(&["edit", "a\nhat", "cat.png", "--seed", "7", "-o", "hat.png"]).ok();
+    let shown = bench.run(&["show", "hat.png", "--json"]).ok().json();
+    assert_eq!(shown, bench.run(&["show", "@last", "--json"]).ok().json());
+    let image = &shown["fields"]["input_image"];
+    assert_eq!(image["path"], json!(bench.place.path("cat.png").canonicalize().unwrap()));
+    assert_eq!(image["sha256"].as_str().unwrap().len(), 64);
+    for (name, value) in [
+        ("number", json!(1)),
+        ("state", json!("saved")),
+        ("model", json!("gen-2-pro")),
+        ("seed", json!(7)),
+        ("prompt", json!("a\nhat")),
+        ("id", json!(bench.simulator.tasks()[0].id)),
+    ] {
+        assert_eq!(shown[name], value, "{name}");
+    }
+    for name in ["submitted_at", "accepted_at", "ready_at", "bytes"] {
+        assert!(shown[name].is_u64(), "{name}: {shown}");
+    }
+    let people = bench.run(&["show", "@1"]).ok().text();
+    for line in ["number         @1\n", "path           hat.png\n", "prompt         a hat\n"] {
+        assert!(people.contains(line), "{people}");
+    }
+    assert!(people.contains("cat.png (SHA-256 "), "{people}");
+}
+
+#[test]
+fn the_history_is_filtered_before_its_limit() {
+    let bench = Bench::new();
+    for prompt in ["a red fox in the SNOW", "a grey wolf", "a fox"] {
+        bench.run(&["submit", "gen-2-pro", "--prompt", prompt]).ok();
+    }
+    bench.run(&["submit", "gen-2-flex", "--prompt", "a fox in the snow"]).ok();
+    let numbers = |words: &[&str]| -> Vec<Value> {
+        let found = bench.run(&[&["history", "--json"], words].concat()).ok().text();
+        let entry = |line: &str| serde_json::from_str::<Value>(line).unwrap()["number"].clone();
+        found.lines().map(entry).collect()
+    };
+    assert_eq!(numbers(&["Fox", "snow"]), [4, 1]);
+    assert_eq!(numbers(&["fox", "--model", "gen-2-pro", "--limit=1"]), [3]);
+    assert_eq!(numbers(&["--since", "1h", "wolf"]), [2]);
+    assert_eq!(numbers(&["--since", "2020-01-31"]).len(), 4);
+    let none = bench.run(&["history", "--since", "2999-01-01"]).ok();
+    assert_eq!((none.text(), none.stderr.as_str()), (String::new(), "no submission fits\n"));
+    bench.run(&["history", "--since", "2026-13-01"]).fails(2);
+}
