@@ -72,9 +72,7 @@ pub fn run() -> ExitCode {
 
 /// Runs a command line, whose first word is the name of the program, and returns the exit code.
 pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
-    let arguments = arguments::join_booleans(arguments);
-    let arguments = arguments::fill_models(arguments);
-    let arguments = arguments::spell_help(arguments);
+    let arguments = arguments::rewrite(arguments);
     let json = arguments::json(&arguments);
     let settings = Settings::load(&process, arguments::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);

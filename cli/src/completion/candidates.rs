@@ -24,9 +24,7 @@ pub struct Candidate {
 /// The candidates for the word that begins with `current`. `before` are the words before it; the
 /// first one is the program.
 pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
-    let before = before.into_iter().map(OsString::from).collect();
-    let before = arguments::fill_models(arguments::join_booleans(before));
-    let mut words = arguments::spell_help(before);
+    let mut words = arguments::rewrite(before.into_iter().map(OsString::from).collect());
     let process = Arc::new(Process::current());
     let settings = Settings::load(&process, arguments::profile(&words)).ok();
     let configured = settings.as_ref().and_then(Settings::model);
@@ -34,8 +32,7 @@ pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let at = words.len();
     words.push(current.into());
     let directory = Some(&*process.directory).filter(|path| path.is_absolute());
-    let typed = words.clone();
-    let used = |word: &str| typed.iter().any(|typed| typed == word);
+    let used = |word: &str| words.iter().any(|typed| typed == word);
     let mut command = with_numbered(grammar(model, &used), current);
     let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =

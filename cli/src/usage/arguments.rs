@@ -14,8 +14,14 @@ fn flags(arguments: &[OsString]) -> &[OsString] {
     end.and_then(|end| arguments.get(..end)).unwrap_or(arguments)
 }
 
+/// Spells out what the parser can't read: names that contain a path parameter, booleans without
+/// `=`, and commands that are flags.
+pub fn rewrite(arguments: Vec<OsString>) -> Vec<OsString> {
+    spell_help(fill_models(join_booleans(arguments)))
+}
+
 /// Rewrites `kiln help edit` as `kiln edit --help`, and `kiln version` as `kiln --version`.
-pub fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let command = arguments.iter().skip(1).position(|word| !is_flag(word)).map(|at| at + 1);
     let found = command.and_then(|at| Some((at, arguments.get_mut(at)?)));
     let Some((at, word)) = found else { return arguments };
@@ -61,7 +67,7 @@ fn value(arguments: &[OsString], is_wanted: impl Fn(&OsStr) -> bool) -> Option<&
 
 /// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
 /// `{base_model}-finetuned`, and `--base-model` its parameter.
-pub fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
+fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
     // It lists submissions to a model by its complete name.
     if words(&arguments).next() == Some(history::NAME) {
         return arguments;
@@ -109,7 +115,7 @@ pub fn json(arguments: &[OsString]) -> bool {
 
 /// Rewrites `--raw false` as `--raw=false` and leaves `--raw "a fox"` alone: a boolean flag
 /// consumes the next argument only if it is `true` or `false`.
-pub fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
+fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
     let end = flags(&arguments).len();
     let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
     for (at, argument) in arguments.into_iter().enumerate() {
