@@ -23,7 +23,7 @@ use imagekiln::TaskRef;
 
 /// The columns, and those that narrow terminals leave out, in this order.
 const HEADING: [&str; 7] = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
-const OPTIONAL: [usize; 4] = [4, 2, 5, 1];
+const OPTIONAL: [usize; 4] = [4, 1, 2, 5];
 
 /// Prints submissions. For people, the table is followed by `hint`.
 pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The table of `kiln --help` is true: commands have each outcome twice, and what they charge is
+//! The table of `kiln exit-codes` is true: commands have each outcome twice, and what they charge is
 //! compared with the table.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,7 @@ use imagekiln_simulator::Config;
 
 /// The columns `retry` and `charged` by code.
 fn table() -> BTreeMap<i32, [String; 2]> {
-    let help = Place::new().run(&["--help"]).ok().text();
-    let (_, codes) = help.split_once("Exit codes").unwrap();
+    let codes = Place::new().run(&["exit-codes"]).ok().text();
     let row = |line: &str| {
         let mut cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
         let code = cells.next()?.parse().ok()?;

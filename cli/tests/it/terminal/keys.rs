@@ -33,7 +33,7 @@ fn a_prompt_and_jobs_can_be_typed() {
 
     let jobs = ["batch", "run", "-", "--format", "text", "-o", "foxes", "--dry-run"];
     let mut terminal = Terminal::start(place.kiln(&jobs));
-    terminal.until("type the jobs, one on each line, and then Ctrl-D");
+    terminal.until("waiting for jobs on standard input; Ctrl-D ends them");
     terminal.press("a fox\r\x04");
     terminal.end().ok();
 }
