@@ -132,7 +132,7 @@ impl Context {
         entry: Option<&Entry>,
     ) -> Failure {
         let entry = entry.filter(|entry| entry.record.task().is_some());
-        let is_not_found = failure.kind == ErrorKind::TaskNotFound.as_str();
+        let is_not_found = failure.kind == ErrorKind::TaskNotFound;
         // An id that is not in the history may be misspelled.
         if !failure.leaves_a_picture_to_fetch() || is_not_found && entry.is_none() {
             return failure;
@@ -144,7 +144,7 @@ impl Context {
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
         // Only the wait failed: the command would make another picture.
         let codes = [Exit::Network, Exit::KeyRefused, Exit::Unpaid];
-        if codes.contains(&failure.exit) || failure.kind == ErrorKind::Service.as_str() {
+        if codes.contains(&failure.exit) || failure.kind == ErrorKind::Service {
             failure.exit = Exit::Continues;
         }
         failure.number = entry.map(|entry| entry.number);

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::{
     args::options,
     context::Context,
-    failure::{Failure, Left, exit::Exit, settle},
+    failure::{Failure, Left, settle},
     files::target::Saved,
     history::{self, Entry, History, list},
     making::finish,
@@ -50,18 +50,16 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     for entry in &unknown {
         outcome.fail(context, entry.number, &lost(entry));
     }
-    let Some(exit) = outcome.exits.first() else { return outcome.problem.map_or(Ok(()), Err) };
-    let message = format!("{} of {all} submissions have no picture", outcome.exits.len());
-    let failure = Failure::resume(*exit, message);
-    let advice = outcome.left.advice();
-    Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+    let Outcome { left, problem } = outcome;
+    let Some(exit) = left.exits.first() else { return problem.map_or(Ok(()), Err) };
+    let message = format!("{} of {all} submissions have no picture", left.exits.len());
+    Err(left.failure("resume", *exit, message, 0))
 }
 
 /// The outcomes of the unfinished submissions.
 #[derive(Default)]
 struct Outcome {
-    /// The exit codes of those without a picture.
-    exits: Vec<Exit>,
+    /// Those without a picture.
     left: Left,
     /// The first problem that is not that of a submission.
     problem: Option<Failure>,
@@ -71,7 +69,6 @@ impl Outcome {
     /// Reports a submission without a picture.
     fn fail(&mut self, context: &Context, number: u64, failure: &Failure) {
         context.output.not_saved(number, failure);
-        self.exits.push(failure.exit);
         self.left.add(failure);
     }
 }

@@ -9,7 +9,8 @@ use std::{
 use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind};
 
 /// The flags that do what functions of the SDK do.
-const FLAGS: [(&str, &str); 2] = [
+const FLAGS: [(&str, &str); 3] = [
+    ("SubmitOptions::deadline", "--deadline"),
     ("ClientBuilder::allow_polling_host", "--allow-polling-host"),
     ("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
 ];
@@ -41,6 +42,7 @@ pub fn of(error: &Error) -> Option<String> {
             let advice = error.advice()?;
             let flag = FLAGS.iter().find(|(function, _)| error.function() == Some(function));
             Some(match flag {
+                Some((_, flag @ "--deadline")) => format!("{advice} with {flag}"),
                 Some((_, flag)) => {
                     let host = error.withheld_host().unwrap_or("HOST");
                     format!("{advice} with {flag} {host}")

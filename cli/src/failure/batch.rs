@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, mem};
 
-use super::{Failure, LineProblem, exit::Exit};
+use super::{Failure, Kind, LineProblem, exit::Exit};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind, files};
 
@@ -10,7 +10,7 @@ use imagekiln_batch::{Error, ErrorKind, files};
 const PROMPTS: &str = "--prompt";
 
 /// The kind of a failure of a ledger that may not have everything that was paid for.
-pub const FOREIGN: &str = "foreign";
+pub const FOREIGN: Kind = Kind::Own("foreign");
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -77,14 +77,14 @@ impl Failure {
             return failure;
         }
         let (kind, exit) = match error.kind() {
-            ErrorKind::Locked => ("locked", Exit::Other),
-            ErrorKind::Job => ("validation", Exit::Usage),
-            ErrorKind::State => ("state", Exit::Usage),
+            ErrorKind::Locked => (Kind::Own("locked"), Exit::Other),
+            ErrorKind::Job => (Kind::Client(imagekiln::ErrorKind::Validation), Exit::Usage),
+            ErrorKind::State => (Kind::Own("state"), Exit::Usage),
             ErrorKind::Foreign => (FOREIGN, Exit::Other),
-            ErrorKind::Hold => ("hold", Exit::Other),
-            ErrorKind::File => ("file", Exit::Other),
-            ErrorKind::Client => ("other", Exit::Other),
-            _ => ("ledger", Exit::Other),
+            ErrorKind::Hold => (Kind::Own("hold"), Exit::Other),
+            ErrorKind::File => (Kind::Client(imagekiln::ErrorKind::File), Exit::Other),
+            ErrorKind::Client => (Kind::default(), Exit::Other),
+            _ => (Kind::Own("ledger"), Exit::Other),
         };
         let mut failure = Self::new(kind, exit, message);
         failure.causes = super::causes(error.source());

@@ -8,9 +8,10 @@ use self::Charged::{No, Shown, Unknown, Yes};
 use crate::text::table::Table;
 
 /// The outcomes of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Success = 0,
+    #[default]
     Other = 1,
     Usage = 2,
     KeyRefused = 3,

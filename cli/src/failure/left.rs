@@ -4,21 +4,11 @@ use super::{Failure, exit::Exit};
 use crate::text::sanitize::quoted;
 use imagekiln::ErrorKind;
 
-impl Failure {
-    /// `kiln resume` did not save every picture.
-    pub fn resume(exit: Exit, message: impl Into<String>) -> Self {
-        Self::new("resume", exit, message)
-    }
-
-    /// A command did not save every picture that it was to make.
-    pub fn not_saved(exit: Exit, message: impl Into<String>) -> Self {
-        Self::new("not_saved", exit, message)
-    }
-}
-
-/// The remaining work after the failures of several pictures.
+/// The failures of several pictures, and the remaining work.
 #[derive(Default)]
 pub struct Left {
+    /// The exit codes of the pictures that were not saved.
+    pub exits: Vec<Exit>,
     /// The number of tasks that `kiln resume` continues.
     continuing: usize,
     /// The number of other tasks that are paid for. Their reports have a command each.
@@ -30,40 +20,58 @@ pub struct Left {
 impl Left {
     /// Counts a failure that was reported.
     pub fn add(&mut self, failure: &Failure) {
+        self.exits.push(failure.exit);
         if failure.billing_unknown {
             self.unknown.extend(failure.number.map(|number| format!("@{number}")));
         } else if failure.resume_command.is_some() {
-            let again = [ErrorKind::Expired, ErrorKind::TaskNotFound].map(ErrorKind::as_str);
             let is_blocked = failure.number.is_none()
                 || failure.remedy.is_some()
-                || again.contains(&failure.kind);
+                || failure.kind == ErrorKind::Expired
+                || failure.kind == ErrorKind::TaskNotFound;
             let count = if is_blocked { &mut self.blocked } else { &mut self.continuing };
             *count += 1;
         }
     }
 
-    /// A sentence for each kind.
-    pub fn advice(&self) -> Vec<String> {
-        let mut advice = Vec::new();
-        match self.continuing {
-            0 => {}
-            1 => advice.push("`kiln resume` saves the one whose task continues".to_owned()),
-            count => advice.push(format!("`kiln resume` saves the {count} whose tasks continue")),
-        }
-        match self.blocked {
-            0 => {}
-            1 => advice.push("1 is paid for: run the command in its report".to_owned()),
-            count => {
-                advice.push(format!("{count} are paid for: run the command in the report of each"));
-            }
-        }
-        if !self.unknown.is_empty() {
-            advice.push(format!(
-                "check your usage with the service: {}",
-                settle(&self.unknown, None)
-            ));
-        }
-        advice
+    /// The failure of the command, with a sentence for each kind of work. `unsubmitted` pictures
+    /// cost nothing.
+    pub fn failure(
+        &self,
+        kind: &'static str,
+        exit: Exit,
+        message: String,
+        unsubmitted: usize,
+    ) -> Failure {
+        let sentence = |count, one: &str, many: String| match count {
+            0 => None,
+            1 => Some(one.to_owned()),
+            _ => Some(many),
+        };
+        let Self { continuing, blocked, unknown, .. } = self;
+        let advice: Vec<String> = [
+            sentence(
+                *continuing,
+                "`kiln resume` saves the one whose task continues",
+                format!("`kiln resume` saves the {continuing} whose tasks continue"),
+            ),
+            sentence(
+                *blocked,
+                "1 is paid for: run the command in its report",
+                format!("{blocked} are paid for: run the command in the report of each"),
+            ),
+            (!unknown.is_empty())
+                .then(|| format!("check your usage with the service: {}", settle(unknown, None))),
+            sentence(
+                unsubmitted,
+                "1 was not submitted and cost nothing",
+                format!("{unsubmitted} were not submitted and cost nothing"),
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let failure = Failure::new(kind, exit, message);
+        if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) }
     }
 }
 

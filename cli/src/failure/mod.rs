@@ -12,7 +12,6 @@ use std::{
     fmt::{self, Display},
     io,
     ops::{Deref, DerefMut},
-    time::Duration,
 };
 
 #[cfg(feature = "batch")]
@@ -48,10 +47,19 @@ impl fmt::Display for LineProblem {
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
+/// The kind of a failure, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// That of an error of the client, or of the same problem found by this program.
+    Client(ErrorKind),
+    /// One that only this program has.
+    Own(&'static str),
+}
+
 /// The details of a failure.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Parts {
-    pub kind: &'static str,
+    pub kind: Kind,
     pub exit: Exit,
     pub message: String,
     pub causes: Vec<String>,
@@ -77,55 +85,67 @@ pub struct Parts {
     pub remedy: Option<Remedy>,
     /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
-    /// The wait that the service asked for.
-    pub retry_after: Option<Duration>,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Own("other")
+    }
+}
+
+impl From<ErrorKind> for Kind {
+    fn from(kind: ErrorKind) -> Self {
+        Self::Client(kind)
+    }
+}
+
+impl From<&'static str> for Kind {
+    fn from(name: &'static str) -> Self {
+        Self::Own(name)
+    }
+}
+
+impl PartialEq<ErrorKind> for Kind {
+    fn eq(&self, kind: &ErrorKind) -> bool {
+        *self == Self::Client(*kind)
+    }
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Client(kind) => kind.as_str(),
+            Self::Own(name) => name,
+        }
+    }
 }
 
 impl Failure {
-    fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> Self {
-        debug_assert!(kinds::is_known(kind), "{kind}");
-        Self(Box::new(Parts {
-            kind,
-            exit,
-            message: message.into(),
-            causes: Vec::new(),
-            advice: None,
-            setting: None,
-            violations: Vec::new(),
-            problems: Vec::new(),
-            more_problems: 0,
-            status: None,
-            request_id: None,
-            billing_unknown: false,
-            task: None,
-            unrecorded: Vec::new(),
-            resume_command: None,
-            number: None,
-            remedy: None,
-            reason: None,
-            retry_after: None,
-        }))
+    fn new(kind: impl Into<Kind>, exit: Exit, message: impl Into<String>) -> Self {
+        let (kind, message) = (kind.into(), message.into());
+        debug_assert!(kinds::is_known(kind.as_str()), "{}", kind.as_str());
+        Self(Box::new(Parts { kind, exit, message, ..Parts::default() }))
     }
 
     /// The command line is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new("usage", Exit::Usage, message)
+        Self::new(ErrorKind::Usage, Exit::Usage, message)
     }
 
     /// The request is not what the user can have meant, although the contract allows it.
     pub fn request(message: impl Into<String>) -> Self {
-        Self::new("validation", Exit::Usage, message)
+        Self::new(ErrorKind::Validation, Exit::Usage, message)
     }
 
     /// A setting is missing or invalid.
     pub fn settings(message: impl Into<String>) -> Self {
-        Self::new("settings", Exit::Usage, message)
+        Self::new(ErrorKind::Settings, Exit::Usage, message)
     }
 
     /// Lines of a job file are invalid.
     pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
         let message = format!("{file} has {}", counted(count, "problem"));
-        let mut failure = Self::new("validation", Exit::Usage, message);
+        let mut failure = Self::new(ErrorKind::Validation, Exit::Usage, message);
         failure.more_problems = count - problems.len();
         failure.problems = problems;
         failure.advise("nothing was sent; correct the lines, and run the command again")
@@ -133,14 +153,14 @@ impl Failure {
 
     /// A webhook delivery was rejected.
     pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
-        let mut failure = Self::new("webhook", Exit::WebhookRefused, message);
+        let mut failure = Self::new(ErrorKind::Webhook, Exit::WebhookRefused, message);
         failure.reason = Some(reason);
         failure
     }
 
     /// A local file could not be read or written.
     pub fn file(what: impl Display, error: io::Error) -> Self {
-        Self::new("file", Exit::Other, what.to_string()).caused_by(&error)
+        Self::new(ErrorKind::File, Exit::Other, what.to_string()).caused_by(&error)
     }
 
     /// Another local error.
@@ -151,12 +171,12 @@ impl Failure {
     /// The service does not know the task that a person found.
     pub fn unknown_task(id: &str) -> Self {
         let message = format!("the service does not know the task {id}");
-        Self::new(ErrorKind::TaskNotFound.as_str(), Exit::TaskFailed, message)
+        Self::new(ErrorKind::TaskNotFound, Exit::TaskFailed, message)
     }
 
     /// The deadline of the command passed.
     pub fn late(task: &TaskRef) -> Self {
-        Self::new(ErrorKind::Deadline.as_str(), Exit::Continues, "the deadline passed").about(task)
+        Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }
 
     /// The user interrupted a command whose task is known.
@@ -179,7 +199,7 @@ impl Failure {
     }
 
     /// A submission was abandoned before its response arrived.
-    pub fn billing_unknown(kind: &'static str, message: impl Into<String>) -> Self {
+    pub fn billing_unknown(kind: impl Into<Kind>, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);
         failure.billing_unknown = true;
         failure.advise(advice::CHECK_USAGE)
@@ -234,8 +254,8 @@ impl Failure {
 
     /// Whether the task may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
-        let is_known = self.task.is_some() && !self.billing_unknown;
-        is_known && !["task_failed", "moderated"].contains(&self.kind)
+        let has_ended = [ErrorKind::TaskFailed, ErrorKind::Moderated].map(Kind::Client);
+        self.task.is_some() && !self.billing_unknown && !has_ended.contains(&self.kind)
     }
 }
 
@@ -247,17 +267,20 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let mut failure = Self::new(error.kind().as_str(), exit_of(error), message(error));
-        failure.causes = causes(error::Error::source(error));
-        failure.advice = advice::of(error);
-        failure.setting = advice::setting(error);
-        failure.violations = error.violations().to_vec();
-        failure.status = error.status();
-        failure.request_id = error.request_id().map(str::to_owned);
-        failure.billing_unknown = error.may_have_been_billed();
-        failure.task = error.task().cloned();
-        failure.retry_after = error.retry_after();
-        failure
+        Self(Box::new(Parts {
+            kind: error.kind().into(),
+            exit: exit_of(error),
+            message: message(error),
+            causes: causes(error::Error::source(error)),
+            advice: advice::of(error),
+            setting: advice::setting(error),
+            violations: error.violations().to_vec(),
+            status: error.status(),
+            request_id: error.request_id().map(str::to_owned),
+            billing_unknown: error.may_have_been_billed(),
+            task: error.task().cloned(),
+            ..Parts::default()
+        }))
     }
 }
 

@@ -1,9 +1,10 @@
-//! From a task to a saved picture.
+//! From a request to a saved picture.
 
 use std::{future::poll_fn, pin::Pin};
 
 use futures_core::Stream;
 
+use super::{plan::Planned, submission::submit};
 use crate::{
     context::Context,
     failure::Failure,
@@ -17,18 +18,21 @@ use imagekiln::{Error, Picture, Task, WaitEnd};
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
 
-/// Waits for the picture of a submission of this command, and saves it.
-pub async fn save(
+/// Makes a picture of this command: submits its request, waits for the picture, and saves it.
+pub async fn make(
     context: &Context,
     session: &Session,
-    (index, task): (usize, &Task),
-    target: &Target,
+    (index, Planned { request, target, .. }): (usize, Planned),
     interrupts: &Interrupts,
-) -> Result<Saved, Failure> {
-    let saved = finish(context, session, task, target, interrupts).await;
-    saved.map_err(|failure| {
-        context.with_resume_command(failure, Some(target), session.submission(index).as_ref())
-    })
+) -> Result<(Task, Saved), Failure> {
+    let task = submit(context, session, (index, request), &target, interrupts).await?;
+    match finish(context, session, &task, &target, interrupts).await {
+        Ok(saved) => Ok((task, saved)),
+        Err(failure) => {
+            let entry = session.submission(index);
+            Err(context.with_resume_command(failure, Some(&target), entry.as_ref()))
+        }
+    }
 }
 
 /// Waits for the picture, saves it, and records that in the history.

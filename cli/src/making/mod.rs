@@ -10,11 +10,7 @@ pub mod submission;
 use clap::ArgMatches;
 use serde_json::json;
 
-use self::{
-    finish::save,
-    plan::{Planned, Variant, check_targets, kept, plan},
-    submission::submit,
-};
+use self::plan::{Planned, Variant, check_targets, kept, plan};
 use crate::{
     context::Context, failure::Failure, output::task_json, process::interrupt::Interrupts,
     seeing::Seeing, service::session::Session,
@@ -43,11 +39,8 @@ pub async fn make(
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
-            let Planned { request, target, .. } = planned;
-            let task = submit(context, &session, (0, request), &interrupts).await;
-            let task =
-                task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
-            let saved = save(context, &session, (0, &task), &target, &interrupts).await?;
+            let made = finish::make(context, &session, (0, planned), &interrupts).await;
+            let (task, saved) = made?;
             let about = json!({ "task": task_json(&task), "seed": seed });
             seeing.present(context, &saved, &task, about).await
         }

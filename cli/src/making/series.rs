@@ -5,17 +5,16 @@ use std::{ops::Add as _, sync::Arc};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{finish::save, plan::Planned, submission::submit};
+use super::{finish, plan::Planned};
 use crate::{
     context::Context,
     failure::{Failure, Left, exit::Exit},
-    files::target::Saved,
     output::task_json,
     process::interrupt::Interrupts,
     seeing::Seeing,
     service::session::Session,
 };
-use imagekiln::{ErrorKind, Task, TaskRef};
+use imagekiln::{ErrorKind, TaskRef};
 
 /// The number of active tasks that the service accepts, for settings without one.
 const MAX_ACTIVE: u16 = 24;
@@ -43,8 +42,11 @@ pub async fn make_all(
             && may_submit()
             && let Some(next) = waiting.next()
         {
-            let context = context.without_spinner();
-            active.spawn(picture(context, Arc::clone(&session), next, interrupts.clone()));
+            let (context, session) = (context.without_spinner(), Arc::clone(&session));
+            let interrupts = interrupts.clone();
+            active.spawn(async move {
+                (next.0, finish::make(&context, &session, next, &interrupts).await)
+            });
         }
         spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
         let Some(joined) = active.join_next().await else { break };
@@ -72,24 +74,6 @@ pub async fn make_all(
     tally.outcome(waiting.len(), interrupts)
 }
 
-/// Returns the index of the picture and its outcome.
-async fn picture(
-    context: Context,
-    session: Arc<Session>,
-    (index, planned): (usize, Planned),
-    interrupts: Interrupts,
-) -> (usize, Result<(Task, Saved), Failure>) {
-    let outcome = async {
-        let submission = (index, planned.request);
-        let task = submit(&context, &session, submission, &interrupts).await;
-        let task = task
-            .map_err(|failure| context.with_resume_command(failure, Some(&planned.target), None))?;
-        let saved = save(&context, &session, (index, &task), &planned.target, &interrupts).await?;
-        Ok((task, saved))
-    };
-    (index, outcome.await)
-}
-
 /// The outcomes of the pictures.
 #[derive(Default)]
 struct Tally {
@@ -97,9 +81,7 @@ struct Tally {
     saved: usize,
     /// What the tasks cost, as far as it is known.
     credits: Option<f64>,
-    /// The exit codes of the pictures that were not saved.
-    exits: Vec<Exit>,
-    /// What is left to do for the pictures that were not saved.
+    /// The failures of the pictures that were not saved.
     left: Left,
     /// The number of pictures that an interruption left out.
     left_out: usize,
@@ -111,24 +93,23 @@ struct Tally {
 
 impl Tally {
     fn fail(&mut self, failure: &Failure) {
-        self.exits.push(failure.exit);
         let cost = failure.task.as_ref().and_then(TaskRef::cost);
         self.credits = self.credits.into_iter().chain(cost).reduce(f64::add);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
         self.left.add(failure);
-        let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation.as_str();
+        let is_about_it = failure.task.is_some() || failure.kind == ErrorKind::Validation;
         // The last polls are sent before the deadline, when there is no time for another picture.
         self.stops |= !is_about_it || failure.exit == Exit::Continues;
     }
 
     /// The outcome of the command. `unreached` pictures were not submitted.
     fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
-        let Self { all, saved, exits, left, left_out, unprinted, .. } = self;
+        let Self { all, saved, left, left_out, unprinted, .. } = self;
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
-        let has = |exit| exits.contains(&exit);
-        let exit = match exits.first() {
+        let has = |exit| left.exits.contains(&exit);
+        let exit = match left.exits.first() {
             _ if has(Exit::BillingUnknown) => Exit::BillingUnknown,
             _ if interrupts.happened() => Exit::Interrupted,
             _ if has(Exit::Continues) => Exit::Continues,
@@ -137,14 +118,7 @@ impl Tally {
             Some(exit) => *exit,
             None => Exit::Network,
         };
-        let mut advice = left.advice();
-        match unreached + left_out {
-            0 => {}
-            1 => advice.push("1 was not submitted and cost nothing".to_owned()),
-            count => advice.push(format!("{count} were not submitted and cost nothing")),
-        }
-        let failure =
-            Failure::not_saved(exit, format!("{} of {all} pictures were not saved", all - saved));
-        Err(if advice.is_empty() { failure } else { failure.advise(advice.join("; ")) })
+        let message = format!("{} of {all} pictures were not saved", all - saved);
+        Err(left.failure("not_saved", exit, message, unreached + left_out))
     }
 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use crate::{
     context::Context,
     failure::{Failure, settle},
-    files::directory::STATE_DIR_VARIABLE,
+    files::{directory::STATE_DIR_VARIABLE, target::Target},
     process::interrupt::Interrupts,
     service::session::Session,
     text::sanitize::one_line,
@@ -13,11 +13,13 @@ use crate::{
 use imagekiln::{Billing, Error, ErrorKind, Request, Task};
 
 /// Submits a request and reports the task. The task is returned even if the user interrupted in the
-/// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture.
+/// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture,
+/// and `target` is for the command that saves it after a failure.
 pub async fn submit(
     context: &Context,
     session: &Session,
     (index, request): (usize, Request),
+    target: &Target,
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
@@ -39,7 +41,8 @@ pub async fn submit(
         if interrupts.happened() && was_refused(&error) {
             Failure::not_submitted()
         } else {
-            context.with_resume_command(explained(error.into(), session, index), None, None)
+            let failure = explained(error.into(), session, index);
+            context.with_resume_command(failure, Some(target), None)
         }
     })?;
     drop(spinner);
@@ -61,7 +64,7 @@ fn abandoned(session: &Session, index: usize) -> Failure {
 /// Adds what the history has to do with the failure.
 fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
     let Some(history) = &session.history else { return failure };
-    if failure.kind == ErrorKind::Journal.as_str() {
+    if failure.kind == ErrorKind::Journal {
         let directory = history.path().display();
         if let Some(task) = failure.task.take() {
             let id = one_line(task.id());

@@ -48,7 +48,7 @@ pub fn to_people(failure: &Failure, paint: Paint) -> String {
 pub fn to_programs(failure: &Failure) -> Value {
     let report = json!({
         "event": "error",
-        "kind": failure.kind,
+        "kind": failure.kind.as_str(),
         "reason": failure.reason,
         "message": failure.message,
         "causes": failure.causes,

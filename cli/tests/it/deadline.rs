@@ -73,6 +73,7 @@ fn nothing_is_charged_if_no_connection_is_made() {
     command.env("IMAGEKILN_API_KEY", "a-key").env("IMAGEKILN_BASE_URL", base);
     let error = ends(&mut command, 7).error();
     assert_eq!(error["kind"], "deadline");
+    assert!(error["advice"].as_str().unwrap().ends_with("allow more time with --deadline"));
     assert_not_charged(&place, &error);
 }
 

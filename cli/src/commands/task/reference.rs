@@ -63,8 +63,8 @@ impl Found {
     /// Adds the command that resumes the task to a failure, if there is such a task.
     pub fn explain(&self, context: &Context, failure: Failure, target: Option<&Target>) -> Failure {
         let of_picture = [ErrorKind::Deadline, ErrorKind::Download, ErrorKind::AddressRefused];
-        let is_found = failure.exit == Exit::Other
-            || of_picture.iter().any(|kind| failure.kind == kind.as_str());
+        let is_found =
+            failure.exit == Exit::Other || of_picture.iter().any(|kind| failure.kind == *kind);
         if self.is_certain() || is_found {
             return context.with_resume_command(failure, target, self.entry());
         }

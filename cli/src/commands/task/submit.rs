@@ -62,8 +62,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let Planned { request, target, .. } = planned;
     let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
-    let task = submission::submit(context, &session, (0, request), &interrupts).await;
-    let task = task.map_err(|failure| context.with_resume_command(failure, Some(&target), None))?;
+    let task = submission::submit(context, &session, (0, request), &target, &interrupts).await?;
     if context.shared.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \
