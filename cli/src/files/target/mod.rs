@@ -14,10 +14,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[cfg(feature = "batch")]
+pub use self::place::check_path;
 use self::staged::Staged;
 pub use self::{
     pattern::{Known, Pattern},
-    place::{Place, check_path},
+    place::Place,
 };
 use crate::{
     failure::{Failure, Remedy},
