@@ -54,8 +54,8 @@ const LONGEST_EXTENSION: usize = 10;
 /// | `{ext}` | the usual extension of the format in which the picture arrived |
 ///
 /// `{{` and `}}` are braces. In a slug, Latin letters have no marks, as in `creme-brulee`, and
-/// letters of other scripts stay. The slug of a prompt without letters and digits is `prompt-` and eight
-/// digits of its SHA-256 digest.
+/// letters of other scripts stay. The slug of a prompt without letters and digits is `prompt-` and
+/// eight digits of its SHA-256 digest.
 ///
 /// A rendered name is a relative path with `/` between its components, and valid on Unix and
 /// Windows. Values cannot add components: characters that file names cannot contain become `-`.

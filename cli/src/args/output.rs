@@ -1,24 +1,34 @@
-//! `--output`, `--overwrite` and `--mkdir`: where the picture is saved.
+//! `--output`, `--overwrite`, `--mkdir` and `--describe`: where the picture is saved, and whether
+//! it is described there.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint, value_parser};
 
 use super::request;
-use crate::{failure::Failure, files::target::Target, output::Output, settings::Settings};
+use crate::{
+    failure::Failure,
+    files::target::{Place, Target},
+    output::Output,
+    settings::Settings,
+};
 use imagekiln::{FieldKind, Request};
 
 pub const OUTPUT: &str = "output";
 const OVERWRITE: &str = "overwrite";
 const MKDIR: &str = "mkdir";
+const DESCRIBE: &str = "describe";
 
 /// The options that decide where the picture is saved.
-pub fn args() -> [Arg; 3] {
+pub fn args() -> [Arg; 4] {
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     [
         file_arg(),
         flag(OVERWRITE).help("Replace an existing file [default: save as FILE-2 or FILE-3]"),
         flag(MKDIR).hide_short_help(true).help("Create the directories of FILE that do not exist"),
+        flag(DESCRIBE)
+            .hide_short_help(true)
+            .help("Write FILE.json beside the picture: its request, seed, cost and times"),
     ]
 }
 
@@ -41,13 +51,18 @@ fn file_arg() -> Arg {
 pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failure> {
     let output = matches.get_one::<OsString>(OUTPUT).cloned();
     let output = output.or_else(|| settings.output());
-    let [overwrite, mkdir] = flags(matches);
-    Target::of(output.as_deref(), overwrite, mkdir)
+    let [overwrite, mkdir, describe] = flags(matches);
+    let place = Place::of(output.as_deref())?;
+    if describe && matches!(place, Place::Stdout | Place::Special(_)) {
+        return Err(Failure::usage("--describe needs a file, which the description is beside")
+            .advise("pass a file or a directory to --output"));
+    }
+    Ok(Target { place, overwrite, mkdir, describe: describe || settings.describe() })
 }
 
-/// Whether `--overwrite` and `--mkdir` are given.
-pub fn flags(matches: &ArgMatches) -> [bool; 2] {
-    [OVERWRITE, MKDIR].map(|name| flag(matches, name))
+/// Whether `--overwrite`, `--mkdir` and `--describe` are given.
+pub fn flags(matches: &ArgMatches) -> [bool; 3] {
+    [OVERWRITE, MKDIR, DESCRIBE].map(|name| flag(matches, name))
 }
 
 /// Whether a flag is given to a command that has it.

@@ -137,7 +137,10 @@ async fn finish(
 ) -> (Task, u64, Result<Saved, Failure>) {
     let target = entry.kept.destination.target(&context.process().directory);
     let saved = match target.check(context.output.json, &context.process().stdout) {
-        Ok(()) => finish::finish(&context, &session, &task, &target, &interrupts).await,
+        Ok(()) => {
+            let task = (&task, entry.kept.request.as_ref());
+            finish::finish(&context, &session, task, &target, &interrupts).await
+        }
         Err(failure) => Err(failure.after_payment(task.reference())),
     };
     let saved = saved.map_err(|failure| context.with_resume_command(failure, None, Some(&entry)));

@@ -58,6 +58,8 @@ pub struct Destination {
     overwrite: bool,
     #[serde(default)]
     mkdir: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    describe: bool,
 }
 
 impl Destination {
@@ -78,13 +80,14 @@ impl Destination {
             template: template.map(Template::to_string),
             overwrite: target.overwrite,
             mkdir: target.mkdir,
+            describe: target.describe,
         }
     }
 
     /// Whether a later command saves the picture where this target does.
     pub fn is_for(&self, target: &Target, directory: &Path) -> bool {
         let other = Self::of(target, directory);
-        let options = |destination: &Self| (destination.overwrite, destination.mkdir);
+        let options = |one: &Self| (one.overwrite, one.mkdir, one.describe);
         // Paths are the same with and without a separator at the end.
         self.output().is_some_and(|output| Some(output) == other.output())
             && options(self) == options(&other)
@@ -108,7 +111,8 @@ impl Destination {
             (Some(_), None) if !is_directory && !path.as_os_str().is_empty() => Place::at(&path),
             _ => Place::Named(path),
         };
-        Target { place, overwrite: self.overwrite, mkdir: self.mkdir }
+        let Self { overwrite, mkdir, describe, .. } = *self;
+        Target { place, overwrite, mkdir, describe }
     }
 }
 

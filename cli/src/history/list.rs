@@ -99,6 +99,12 @@ pub fn time_of(seconds: u64) -> String {
     format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}", u8::from(month))
 }
 
+/// For example `2026-11-22T08:15:09Z`.
+pub fn rfc3339(at: SystemTime) -> String {
+    let second = seconds(at) % 60;
+    format!("{}:{second:02}Z", time_of(seconds(at)).replace(' ', "T"))
+}
+
 /// A path for people in the directory `here`.
 pub fn relative_to(path: &Path, here: &Path) -> String {
     printable(&relative(path, here).to_string_lossy())

@@ -3,8 +3,9 @@
 use std::{future::poll_fn, pin::Pin};
 
 use futures_core::Stream;
+use serde_json::Value;
 
-use super::{plan::Planned, submission::submit};
+use super::{describe::describe, plan::Planned, submission::submit};
 use crate::{
     context::Context,
     failure::Failure,
@@ -22,11 +23,11 @@ const SHOWN: usize = 8;
 pub async fn make(
     context: &Context,
     session: &Session,
-    (index, Planned { request, target, .. }): (usize, Planned),
+    (index, Planned { request, target, kept, .. }): (usize, Planned),
     interrupts: &Interrupts,
 ) -> Result<(Task, Saved), Failure> {
     let task = submit(context, session, (index, request), &target, interrupts).await?;
-    match finish(context, session, &task, &target, interrupts).await {
+    match finish(context, session, (&task, kept.as_ref()), &target, interrupts).await {
         Ok(saved) => Ok((task, saved)),
         Err(failure) => {
             let entry = session.submission(index);
@@ -35,11 +36,12 @@ pub async fn make(
     }
 }
 
-/// Waits for the picture, saves it, and records that in the history.
+/// Waits for the picture, saves it, records that in the history, and describes the picture if its
+/// target says so. `request` is what is kept of its request.
 pub async fn finish(
     context: &Context,
     session: &Session,
-    task: &Task,
+    (task, request): (&Task, Option<&Value>),
     target: &Target,
     interrupts: &Interrupts,
 ) -> Result<Saved, Failure> {
@@ -47,6 +49,9 @@ pub async fn finish(
     let saved = receive(context, target, &picture, interrupts).await?;
     if let Some(history) = &session.history {
         history.saved(task.reference(), &saved).await;
+    }
+    if target.describe {
+        describe(&context.output, request, (&picture, task.cost()), &saved);
     }
     Ok(saved)
 }

@@ -1,6 +1,7 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
 pub mod checks;
+mod describe;
 pub mod finish;
 pub mod plan;
 pub mod preview;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use super::checks;
 use crate::{
@@ -57,6 +58,8 @@ pub struct Planned {
     pub target: Target,
     /// The name of the image that it is made from.
     name: Option<String>,
+    /// What is kept of the request.
+    pub kept: Option<Value>,
 }
 
 impl Planned {
@@ -91,6 +94,7 @@ pub fn plan(
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
     let mut planned = Vec::with_capacity(count);
+    let digests = RefCell::default();
     for variant in variants {
         let name = variant.and_then(Variant::name);
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
@@ -102,7 +106,8 @@ pub fn plan(
                 _ => request.validate()?,
             }
             let (target, name) = (target.clone(), name.map(str::to_owned));
-            planned.push(Planned { request, target, name });
+            let kept = history::request::kept(&request, &context.process().directory, &digests);
+            planned.push(Planned { request, target, name, kept });
         }
     }
     fill_in_targets(&mut planned)?;
@@ -144,11 +149,10 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the history keeps of each picture of a command in a working directory. Reads the images.
+/// What the history keeps of each picture of a command in a working directory.
 pub fn kept(planned: &[Planned], directory: &Path) -> Vec<Kept> {
-    let digests = RefCell::default();
     let kept = planned.iter().enumerate().map(|(index, planned)| {
-        let request = history::request::kept(&planned.request, directory, &digests);
+        let request = planned.kept.clone();
         let prompt = planned.prompt().filter(|_| request.is_none()).map(str::to_owned);
         let destination = Destination::of(&planned.target, directory);
         Kept { request, prompt, destination, index }

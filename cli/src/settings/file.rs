@@ -13,7 +13,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    names::{self, Name},
+    names::{self, DESCRIBE, Name},
     profile,
 };
 use crate::{failure::Failure, files::directory, text::sanitize::one_line};
@@ -236,6 +236,7 @@ fn texts(name: &Name, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let text = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) if !name.is_list => Ok(number.to_string()),
+        DeValue::Boolean(is_set) if name.name == DESCRIBE.name => Ok(is_set.to_string()),
         DeValue::Float(number) if !name.is_list => Ok(number.to_string()),
         _ => Err("expected a string".to_owned()),
     };

@@ -21,7 +21,7 @@ pub use self::file::named;
 pub use self::file::of_text;
 use self::{
     file::File,
-    names::{DEADLINE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
+    names::{DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
     profile::Profile,
 };
 use crate::{
@@ -190,6 +190,11 @@ impl Settings {
     /// The default of `--max-active` for a batch.
     pub fn max_active(&self) -> Option<u16> {
         self.text(&MAX_ACTIVE)?.parse().ok()
+    }
+
+    /// Whether pictures are described even without `--describe`.
+    pub fn describe(&self) -> bool {
+        self.text(&DESCRIBE).is_some_and(|text| text == "true")
     }
 
     /// The default of `--size`.

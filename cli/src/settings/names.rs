@@ -89,6 +89,15 @@ pub const SIZE: Name = Name {
     check: |text| parse::size(text).map(drop),
     ..text("size", "the size of pictures, such as `1024x768`, unless the request sets it")
 };
+pub const DESCRIBE: Name = Name {
+    flag: Some("--describe"),
+    default: "false",
+    check: check_flag,
+    ..text(
+        "describe",
+        "`true` writes `FILE.json` beside each picture: its request, seed, cost and times",
+    )
+};
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
     default: "10m for each task",
@@ -129,7 +138,7 @@ pub const ALLOW_HTTP: Name = Name {
 };
 
 /// All settings, in the order in which they are listed.
-pub const NAMES: [&Name; 16] = [
+pub const NAMES: [&Name; 17] = [
     &PROFILE,
     &API_KEY,
     &API_KEY_FILE,
@@ -139,6 +148,7 @@ pub const NAMES: [&Name; 16] = [
     &MODEL,
     &OUTPUT,
     &SIZE,
+    &DESCRIBE,
     &DEADLINE,
     &MAX_ACTIVE,
     &WEBHOOK_URL,
@@ -186,6 +196,10 @@ fn check_model(text: &str) -> Result<(), String> {
 
 fn check_output(text: &str) -> Result<(), String> {
     if text == "-" { Err("standard output can't be the default".to_owned()) } else { Ok(()) }
+}
+
+fn check_flag(text: &str) -> Result<(), String> {
+    text.parse::<bool>().map(drop).map_err(|_| "give true or false".to_owned())
 }
 
 fn check_count(text: &str) -> Result<(), String> {

@@ -154,3 +154,57 @@ fn the_history_is_filtered_before_its_limit() {
     assert_eq!((none.text(), none.stderr.as_str()), (String::new(), "no submission fits\n"));
     bench.run(&["history", "--since", "2026-13-01"]).fails(2);
 }
+
+#[test]
+fn a_description_is_written_beside_the_picture() {
+    let bench = Bench::new();
+    bench.place.write("cat.png", png(64, 64));
+    bench.run(&["edit", "a hat", "cat.png", "--describe", "-o", "hat.png"]).ok();
+    let described: Value = serde_json::from_slice(&bench.place.read("hat.png.json")).unwrap();
+    let shown = bench.run(&["show", "hat.png", "--json"]).ok().json();
+    for (member, name) in [("task_id", "id"), ("model", "model"), ("seed", "seed")] {
+        assert_eq!(described[member], shown[name], "{member}");
+    }
+    assert_eq!(described["picture"]["sha256"], shown["sha256"]);
+    assert_eq!(described["request"]["fields"], shown["fields"]);
+    assert!(described["times"]["submitted"].as_str().unwrap().ends_with('Z'), "{described}");
+
+    // Without the history, too.
+    fs::remove_dir_all(bench.place.history()).unwrap();
+    let first = bench.last_request();
+    for (name, file) in [("hat.png", "one.png"), ("hat.png.json", "two.png")] {
+        bench.run(&["again", name, "--no-history", "-o", file]).ok();
+        assert_eq!(bench.last_request(), first);
+    }
+    let people = bench.run(&["show", "hat.png.json"]).ok().text();
+    assert!(people.contains("path           hat.png\n"), "{people}");
+    bench.place.write("cat.png", png(64, 72));
+    bench.run(&["again", "hat.png"]).fails(2);
+
+    bench.place.configure("describe = true\n");
+    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"]).ok();
+    bench.place.configure("describe = \"perhaps\"\n");
+    bench.run(&fox(&[])).fails(2);
+    bench.place.configure("");
+    bench.run(&["resume"]).ok();
+    assert!(bench.place.files().contains(&"fox.png.json".to_owned()), "{:?}", bench.place.files());
+    bench.run(&fox(&["--describe", "-o", "-"])).fails(2);
+}
+
+#[test]
+fn a_description_that_can_not_be_written_is_a_warning() {
+    let bench = Bench::new();
+    for (name, content) in [("mine.png", Some("{\"mine\": true}")), ("folder.png", None)] {
+        let beside = format!("{name}.json");
+        match content {
+            Some(content) => bench.place.write(&beside, content),
+            None => fs::create_dir(bench.place.path(&beside)).unwrap(),
+        }
+        let made = bench.run(&fox(&["--describe", "-o", name])).ok();
+        let warning = format!("{name} is saved, but could not be described: ");
+        assert!(made.stderr.contains(&warning), "{}", made.stderr);
+        assert_eq!(made.text(), format!("{name}\n"));
+    }
+    assert_eq!(bench.place.read("mine.png.json"), b"{\"mine\": true}");
+    assert!(history(&bench).iter().all(|entry| entry["state"] == "saved"));
+}

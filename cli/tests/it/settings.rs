@@ -21,7 +21,7 @@ fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &s
 /// A setting: the values that the file, a profile and the environment give it.
 type Values = (&'static str, &'static str, &'static str, Option<[&'static str; 2]>);
 
-const VALUES: [Values; 11] = [
+const VALUES: [Values; 12] = [
     (
         "base_url",
         "http://127.0.0.1:1",
@@ -38,6 +38,7 @@ const VALUES: [Values; 11] = [
     ("model", "gen-2-flex", "gen-dev", None),
     ("output", "one.png", "two.png", None),
     ("size", "64x64", "128x64", None),
+    ("describe", "true", "false", None),
     ("deadline", "1m", "2m", None),
     ("max_active", "1", "2", None),
     (

@@ -157,7 +157,8 @@ async fn save(
             }
         })?;
     let interrupts = Interrupts::listen(context.process())?;
-    let saved = finish(context, session, task, &target, &interrupts).await;
+    let request = entry.and_then(|entry| entry.kept.request.as_ref());
+    let saved = finish(context, session, (task, request), &target, &interrupts).await;
     let saved = saved.map_err(explain)?;
     let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, task, about).await
@@ -175,10 +176,11 @@ fn remembered(context: &Context, entry: &Entry, matches: &ArgMatches) -> Option<
     let destination = &entry.kept.destination;
     destination.output()?;
     let target = destination.target(&context.process().directory);
-    let [overwrite, mkdir] = output::flags(matches);
+    let [overwrite, mkdir, describe] = output::flags(matches);
     Some(Target {
         overwrite: target.overwrite || overwrite,
         mkdir: target.mkdir || mkdir,
+        describe: target.describe || describe,
         ..target
     })
 }

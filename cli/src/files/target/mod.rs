@@ -37,6 +37,8 @@ pub struct Target {
     pub overwrite: bool,
     /// Whether missing directories are created.
     pub mkdir: bool,
+    /// Whether a file beside the picture describes it.
+    pub describe: bool,
 }
 
 /// A saved picture.
@@ -54,11 +56,6 @@ pub struct Saved {
 }
 
 impl Target {
-    /// The target that `--output` names.
-    pub fn of(output: Option<&OsStr>, overwrite: bool, mkdir: bool) -> Result<Self, Failure> {
-        Ok(Self { place: Place::of(output)?, overwrite, mkdir })
-    }
-
     /// The same target, for a picture with these known facts.
     pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
         let place = match &self.place {
@@ -93,7 +90,11 @@ impl Target {
 
     /// The options of the target, for another command line.
     pub fn words(&self) -> Vec<String> {
-        let flags = [(self.overwrite, "--overwrite"), (self.mkdir, "--mkdir")];
+        let flags = [
+            (self.overwrite, "--overwrite"),
+            (self.mkdir, "--mkdir"),
+            (self.describe, "--describe"),
+        ];
         let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into());
         let output = self.shown().map(|output| ["--output".into(), output]);
         output.into_iter().flatten().chain(flags).collect()
