@@ -135,8 +135,9 @@ fn pictures(check: &Check) {
         "tool try-on cat.png hat.png -o on.png",
         "tool video a_fox -s 64x64 --extra duration=1 -o fox.webm",
         "run gen-dev --prompt a_fox -s 256x256 -o dev.png",
-        "again @1 -o again.png",
+        "again @1 --describe -o again.png",
         "show @1",
+        "show again.png.json",
     ] {
         check.run(line).ok();
     }
