@@ -204,9 +204,7 @@ async fn a_report_for_programs() {
 async fn only_the_report_if_quiet() {
     let (jobs, report) = queued().await;
     let json = format!("{}\n", events::report(&report));
-    let table = report_table(&report).text(None)
-        + "\
-";
+    let table = report_table(&report).text(None) + "\n";
     for (is_json, text) in [(false, table), (true, json)] {
         let written = Written::default();
         let out = Box::new(written.clone());
