@@ -44,7 +44,7 @@ pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failu
 
 fn table(entries: &[Entry], here: &Path) -> Table<7> {
     let rows = entries.iter().map(|entry| row(entry, here));
-    Table::with_heading(HEADING, rows).long(&[5, 6]).optional(&OPTIONAL)
+    Table::with_heading(HEADING, rows).long(&[5, 6]).paths(&[5]).optional(&OPTIONAL)
 }
 
 fn row(entry: &Entry, here: &Path) -> [String; 7] {

@@ -15,6 +15,7 @@ pub struct Table<const N: usize> {
     long: &'static [usize],
     optional: &'static [usize],
     numbers: &'static [usize],
+    paths: &'static [usize],
     wraps: bool,
     indent: usize,
 }
@@ -22,7 +23,7 @@ pub struct Table<const N: usize> {
 impl<const N: usize> Table<N> {
     pub fn new(rows: impl IntoIterator<Item = [String; N]>) -> Self {
         let rows = rows.into_iter().collect();
-        Self { rows, long: &[], optional: &[], numbers: &[], wraps: false, indent: 0 }
+        Self { rows, long: &[], optional: &[], numbers: &[], paths: &[], wraps: false, indent: 0 }
     }
 
     pub fn with_heading(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {
@@ -47,6 +48,11 @@ impl<const N: usize> Table<N> {
     /// The columns that are aligned to the right.
     pub fn numbers(self, numbers: &'static [usize]) -> Self {
         Self { numbers, ..self }
+    }
+
+    /// The columns with paths, whose ends say most, so that their beginnings are cut.
+    pub fn paths(self, paths: &'static [usize]) -> Self {
+        Self { paths, ..self }
     }
 
     /// Each line starts with two spaces.
@@ -96,6 +102,8 @@ impl<const N: usize> Table<N> {
             .map(|(column, cell, width)| {
                 let lines = if self.wraps {
                     wrap(cell, width)
+                } else if self.paths.contains(&column) {
+                    vec![end_of(cell, width)]
                 } else {
                     vec![truncate_str(cell, width, "…").into_owned()]
                 };
@@ -115,6 +123,16 @@ impl<const N: usize> Table<N> {
         };
         (0..height).map(line).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// The end of a text that is wider than this, after an ellipsis.
+fn end_of(text: &str, width: usize) -> String {
+    if measure_text_width(text) <= width {
+        return text.to_owned();
+    }
+    let ends = text.char_indices().map(|(at, c)| &text[at + c.len_utf8()..]);
+    let end = ends.into_iter().find(|end| measure_text_width(end) < width);
+    format!("…{}", end.unwrap_or_default())
 }
 
 fn total(widths: impl IntoIterator<Item = Option<usize>>) -> usize {
@@ -200,6 +218,10 @@ mod tests {
         );
         assert_eq!(table().text(Some(20)), "@1   a red fox in t…\n@10  狐狐狐狐狐狐狐");
         assert_eq!(table().text(Some(1)), "…  …\n…  …");
+        let paths = rows([["@1", "pictures/雪/fox.png"]]).long(&[1]).paths(&[1]);
+        assert_eq!(paths.text(Some(16)), "@1  …/雪/fox.png");
+        assert_eq!(paths.text(Some(15)), "@1  …雪/fox.png");
+        assert_eq!(paths.text(Some(14)), "@1  …/fox.png");
     }
 
     #[test]
