@@ -33,10 +33,14 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use imagekiln::journal::{Directory, Step};
-use tokio::sync::{self, watch};
+use tokio::{
+    sync::{self, watch},
+    time::sleep,
+};
 
 pub(crate) use self::acceptances::OpenLog;
 pub(crate) use self::admission::Admission;
@@ -64,6 +68,10 @@ use crate::{Error, ErrorKind};
 
 /// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
 const APPLICATION_ID: i64 = 1_229_671_490;
+
+/// How often, and with which pauses, a ledger is opened that another process has opened.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
 /// connection.
@@ -114,12 +122,23 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger.
+    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
+    ///   it within a second.
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
     ///   written by a later version. The file is not changed.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let open = Box::new(Directory::open_keeping);
-        Self::open_logging(path.as_ref(), Clocks::default(), open).await
+        // A process that manages the ledger while no batch runs has the lock for a moment.
+        for _ in 0..LOCK_ATTEMPTS {
+            match Self::open_at_once(path.as_ref()).await {
+                Err(error) if error.kind() == ErrorKind::Locked => sleep(LOCK_PAUSE).await,
+                opened => return opened,
+            }
+        }
+        Self::open_at_once(path.as_ref()).await
+    }
+
+    async fn open_at_once(path: &Path) -> Result<Self, Error> {
+        Self::open_logging(path, Clocks::default(), Box::new(Directory::open_keeping)).await
     }
 
     /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
@@ -151,7 +170,7 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
     /// was written by a later version.
     pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match Self::open(path.as_ref()).await {
+        match Self::open_at_once(path.as_ref()).await {
             Err(error) if error.kind() == ErrorKind::Locked => {
                 let source = Source::FileOfOther(path.as_ref().to_owned());
                 Self::with(source, Clocks::default()).await

@@ -65,6 +65,17 @@ async fn a_ledger_can_be_opened_only_once() {
     Ledger::open(&path).await.unwrap();
 }
 
+async fn a_process_that_has_the_ledger_for_a_moment_is_waited_for() {
+    let (directory, ledger) = new_ledger().await;
+    let path = directory.path().join("ledger.db");
+    let opening = tokio::spawn(Ledger::open(path));
+    // The other task finds the lock before this one goes on.
+    tokio::task::yield_now().await;
+    assert!(!opening.is_finished());
+    drop(ledger);
+    opening.await.unwrap().unwrap();
+}
+
 #[cfg(unix)]
 async fn only_the_user_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,9 +1,12 @@
-//! Completion in the real shells: the line after Tab, as the shell passes it to kiln.
+//! Completion in the real shells: the line after Tab, as the shell passes it to kiln. And the first
+//! hours of two people, in a real terminal.
 
 #[cfg(unix)]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
 #[path = "../it/bench.rs"]
 mod bench;
+#[cfg(unix)]
+mod hours;
 #[cfg(unix)]
 mod session;
 #[cfg(unix)]
@@ -29,6 +32,7 @@ fn main() {
     const ELVISH: Requirement =
         shell("elvish", "apt-get install elvish", || session::has("elvish"));
     const FISH: Requirement = shell("fish", "apt-get install fish", || session::has("fish"));
+    const TMUX: Requirement = shell("tmux", "apt-get install tmux", || session::has("tmux"));
     const ZSH: Requirement = shell("zsh", "apt-get install zsh", || session::has("zsh"));
 
     let runtime = Runtime::CurrentThread;
@@ -38,5 +42,7 @@ fn main() {
         test("fish_completes", &[FISH], runtime, async || session::fish()),
         test("zsh_completes", &[ZSH], runtime, async || session::zsh()),
         test("zsh_counts_candidates_once", &[ZSH], runtime, async || session::zsh_counts()),
+        test("the_hour_with_a_liked_picture", &[BASH, TMUX], runtime, async || hours::liked()),
+        test("the_hour_with_many_pictures", &[BASH, TMUX], runtime, async || hours::many()),
     ]);
 }

@@ -5,7 +5,9 @@ mod page;
 use std::{
     cell::RefCell,
     collections::BTreeSet,
+    fs,
     io::{BufRead as _, BufReader},
+    path::Path,
     thread,
 };
 
@@ -135,7 +137,7 @@ fn pictures(check: &Check) {
         "tool try-on cat.png hat.png -o on.png",
         "tool video a_fox -s 64x64 --extra duration=1 -o fox.webm",
         "run gen-dev --prompt a_fox -s 256x256 -o dev.png",
-        "again @1 --describe -o again.png",
+        "again @1 --describe --no-history -o again.png",
         "show @1",
         "show again.png.json",
     ] {
@@ -219,6 +221,9 @@ fn batches(check: &Check) {
     place.write("jobs.jsonl", saved + &moderated);
     check.run("batch run jobs.jsonl --output pictures --price 4 --dry-run").ok();
     check.run("batch run jobs.jsonl --output pictures").fails(4);
+    let files = fs::read_dir(place.path("pictures")).unwrap().map(|entry| entry.unwrap().path());
+    let description = files.into_iter().find(|path| path.extension() == Some("json".as_ref()));
+    check.run(&format!("show pictures/{}", file_name(&description.unwrap()))).ok();
     place.write("bad.jsonl", job("c", json!({ "sede": 1 })));
     check.run("batch run bad.jsonl --output pictures").fails(2);
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
@@ -246,6 +251,10 @@ fn batches(check: &Check) {
     }
     check.run("batch run jobs.jsonl --output pictures --ledger other.db").fails(1);
     check.run("batch adopt --output pictures --ledger other.db").ok();
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
 }
 
 fn webhooks(check: &Check) {
