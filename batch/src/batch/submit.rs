@@ -88,7 +88,7 @@ impl Worker {
             return Ok(Admission::Allowed);
         }
         let JobStatus { operation, group, .. } = &job.status;
-        match self.ledger.admission(operation, group.as_deref(), limits).await? {
+        match self.ledger.admission(operation, group.as_deref(), Some(limits)).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
             admission => Ok(admission),
         }

@@ -39,15 +39,34 @@ impl Ledger {
         &self,
         operation: &str,
         group: Option<&str>,
-        limits: RunLimits,
+        limits: Option<RunLimits>,
     ) -> Result<Admission, Error> {
         let (operation, group) = (operation.to_owned(), group.map(str::to_owned));
         self.transaction(async move |database| {
             let subject = Subject { operation: &operation, group: group.as_deref() };
             let facts = Facts::read(database, subject, "", None).await?;
-            admission(database, subject, &facts, Some(limits)).await
+            admission(database, subject, &facts, limits).await
         })
         .await
+    }
+
+    /// Returns why the limits of the ledger do not allow a submission of this operation and group
+    /// now, or `None` if they do. The limits of a run are not among them.
+    ///
+    /// The error has the kind `Paused`, `ActiveTasks`, `Rate` or `Budget`.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn refusal(
+        &self,
+        operation: &str,
+        group: Option<&str>,
+    ) -> Result<Option<Error>, Error> {
+        Ok(match self.admission(operation, group, None).await? {
+            Admission::Refused(limit) => Some(limit.into()),
+            Admission::Allowed | Admission::Alone => None,
+        })
     }
 }
 

@@ -38,7 +38,7 @@ async fn a_ledger_is_shared_and_its_password_is_not_printed() {
     assert!(kiln(&["run", "-o", "two"]).status.success());
     let text = |words: &[&str]| String::from_utf8(kiln(words).stdout).unwrap();
     let status = text(&["status", "--all"]);
-    assert!(status.contains("/one/") && status.contains("/two/"), "{status}");
+    assert!(status.contains(" one/0") && status.contains(" two/0"), "{status}");
     assert_eq!(simulator.counts().accepted, 2);
     assert_eq!(text(&["budget", "9"]), "the budget of the ledger is 9.00 credits\n");
     assert_eq!(text(&["limits"]), "the ledger: 6.00 of 9.00 credits; 0 active tasks\n");

@@ -1,70 +1,85 @@
 //! `kiln batch pause`, `resume`, `budget`, `cap`, `rate` and `limits`: what a run may submit.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::{place, select};
+use super::{
+    place::{Access, LedgerOption},
+    select,
+};
 use crate::{
     context::Context,
     failure::Failure,
-    text::{json, parse::credits, sanitize::one_line, table::wrapped},
+    text::{json, parse, sanitize::one_line, table::wrapped},
 };
 use imagekiln::text::counted;
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
-pub const NAMES: [&str; 6] = [PAUSE, RESUME, BUDGET, CAP, RATE, LIMITS];
+pub const AT_ONCE: &str = "A run that is open notices the change within a second.";
+pub const STAYS_OPEN: &str =
+    "A run that is open submits nothing more, and stays open until `resume`.";
 
-const PAUSE: &str = "pause";
-const RESUME: &str = "resume";
-const BUDGET: &str = "budget";
-const CAP: &str = "cap";
-const RATE: &str = "rate";
-const LIMITS: &str = "limits";
+/// A limit, or `none`.
+type Limit<T> = Option<T>;
 
-const AT_ONCE: &str = "A run that is open notices the change within a second.";
-const STAYS_OPEN: &str = "A run that is open submits nothing more, and stays open until `resume`.";
+/// What a limit is for. Without an option, the whole ledger.
+#[derive(Args)]
+pub struct ScopeOptions {
+    /// Only the submissions of this model
+    #[arg(long, hide_possible_values = true, value_parser = select::model())]
+    #[arg(conflicts_with = "group")]
+    model: Option<String>,
+    /// Only the submissions of this group
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerOption,
+}
 
-pub fn commands() -> [Command; 6] {
-    let command =
-        |name, about| Command::new(name).about(about).arg(place::arg("the working directory"));
-    let scoped = |name, about, what| {
-        let [model, group] = select::model_and_group(what);
-        command(name, about).arg(model.conflicts_with("group")).arg(group).after_help(AT_ONCE)
-    };
-    let each_group = Arg::new("each-group")
-        .long("each-group")
-        .action(ArgAction::SetTrue)
-        .conflicts_with_all(["model", "group"])
-        .help("For each group that has no limit of its own");
-    let limit = |id: &'static str| Arg::new(id).required(true);
-    [
-        scoped(PAUSE, "Stop submitting; what is submitted continues", "Only the submissions")
-            .after_help(STAYS_OPEN),
-        scoped(RESUME, "Submit again after `pause`", "Only the submissions"),
-        scoped(BUDGET, "Limit what submissions may cost", "The submissions")
-            .arg(
-                limit("credits")
-                    .value_name("CREDITS|none")
-                    .value_parser(|text: &str| or_none(text, credits))
-                    .help("The maximum cost of all submissions, including earlier ones"),
-            )
-            .arg(each_group.clone()),
-        scoped(CAP, "Limit the number of active tasks", "The tasks")
-            .arg(
-                limit("tasks")
-                    .value_name("N|none")
-                    .value_parser(|text: &str| or_none(text, number))
-                    .help("The maximum number of tasks between submission and saved picture"),
-            )
-            .arg(each_group),
-        scoped(RATE, "Limit the number of submissions per minute", "The submissions").arg(
-            limit("per-minute")
-                .value_name("N|none")
-                .value_parser(|text: &str| or_none(text, per_minute))
-                .help("The maximum number of submissions in any minute, 1 to 6000"),
-        ),
-        command(LIMITS, "List the limits of a ledger, and what counts for them"),
-    ]
+/// Limit what submissions may cost
+#[derive(Args)]
+#[command(after_help = AT_ONCE)]
+pub struct Budget {
+    /// The maximum cost of all submissions, including earlier ones
+    #[arg(value_name = "CREDITS|none", value_parser = |text: &str| or_none(text, parse::credits))]
+    credits: Limit<f64>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+    /// For each group that has no limit of its own
+    #[arg(long, conflicts_with_all = ["model", "group"])]
+    each_group: bool,
+}
+
+/// Limit the number of active tasks
+#[derive(Args)]
+#[command(after_help = AT_ONCE)]
+pub struct Cap {
+    /// The maximum number of tasks between submission and saved picture
+    #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, number))]
+    tasks: Limit<u64>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+    /// For each group that has no limit of its own
+    #[arg(long, conflicts_with_all = ["model", "group"])]
+    each_group: bool,
+}
+
+/// Limit the number of submissions per minute
+#[derive(Args)]
+#[command(after_help = AT_ONCE)]
+pub struct Rate {
+    /// The maximum number of submissions in any minute, 1 to 6000
+    #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, rate_of))]
+    per_minute: Limit<u64>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
+/// List the limits of a ledger, and what counts for them
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    ledger: LedgerOption,
 }
 
 fn or_none<T>(
@@ -78,91 +93,96 @@ fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a number of tasks, or `none`".to_owned())
 }
 
-fn per_minute(text: &str) -> Result<u64, String> {
+fn rate_of(text: &str) -> Result<u64, String> {
     let rate = text.parse().ok().filter(|rate| (1..=6000).contains(rate));
     rate.ok_or_else(|| "give 1 to 6000 submissions per minute, or `none`".to_owned())
 }
 
-pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    if name == LIMITS {
-        return list(context, matches).await;
+/// A ledger, and the scope whose limit changes.
+struct Change {
+    ledger: Ledger,
+    scope: Scope,
+}
+
+impl Change {
+    async fn of(context: &Context, options: ScopeOptions, each: bool) -> Result<Self, Failure> {
+        let ledger = options.ledger.open(context, Access::Manage).await?;
+        let scope = match (options.model, options.group) {
+            (Some(model), _) => Scope::Operation(model),
+            (_, Some(group)) => Scope::Group(group),
+            _ if each => Scope::EachGroup,
+            _ => Scope::Ledger,
+        };
+        Ok(Self { ledger, scope })
     }
-    let (_, ledger) = place::open(context.process(), matches).await?;
-    let scope = scope(matches);
-    let what = one_line(&scope.to_string());
-    let done = match name {
-        PAUSE => {
-            ledger.pause(scope.clone()).await?;
-            format!("{what} is paused")
+
+    /// Prints what `done` says about the scope.
+    async fn print(
+        self,
+        context: &Context,
+        done: impl FnOnce(&str) -> String,
+    ) -> Result<(), Failure> {
+        let what = shown(&self.scope);
+        // A limit of a group that does not exist limits nothing.
+        if let Scope::Group(name) = &self.scope
+            && self.ledger.list(&Filter::all().group(name), 0, 1).await?.is_empty()
+        {
+            context.output.note(&format!("the ledger has no jobs of {what}"));
         }
-        RESUME => {
-            ledger.resume(scope.clone()).await?;
-            format!("{what} is not paused")
-        }
-        BUDGET => {
-            let credits = matches.get_one::<Option<f64>>("credits").copied().flatten();
-            ledger.set_budget(scope.clone(), credits).await?;
-            match credits {
-                Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
-                None => format!("{what} has no budget"),
-            }
-        }
-        RATE => {
-            let rate = matches.get_one::<Option<u64>>("per-minute").copied().flatten();
-            ledger.set_rate(scope.clone(), rate).await?;
-            match rate {
-                Some(rate) => format!("{what} may have {}", a_minute(rate)),
-                None => format!("{what} has no rate"),
-            }
-        }
-        _ => {
-            let tasks = matches.get_one::<Option<u64>>("tasks").copied().flatten();
-            ledger.set_max_active(scope.clone(), tasks).await?;
-            match tasks {
-                Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
-                None => format!("{what} has no cap"),
-            }
-        }
+        let limits = self.ledger.limits().await?;
+        let limit = limits.iter().find(|limit| limit.scope == self.scope);
+        let event = || json::with(for_programs(&self.scope, limit), [("event", "limit".into())]);
+        context.output.result(|| done(&what), event)
+    }
+}
+
+pub async fn pause(context: &Context, options: ScopeOptions) -> Result<(), Failure> {
+    let change = Change::of(context, options, false).await?;
+    change.ledger.pause(change.scope.clone()).await?;
+    change.print(context, |what| format!("{what} is paused")).await
+}
+
+pub async fn resume(context: &Context, options: ScopeOptions) -> Result<(), Failure> {
+    let change = Change::of(context, options, false).await?;
+    change.ledger.resume(change.scope.clone()).await?;
+    for limit in change.ledger.limits().await?.iter().filter(|limit| limit.is_paused) {
+        context.output.note(&format!("still paused: {}", shown(&limit.scope)));
+    }
+    change.print(context, |what| format!("{what} is not paused")).await
+}
+
+pub async fn budget(context: &Context, options: Budget) -> Result<(), Failure> {
+    let change = Change::of(context, options.scope, options.each_group).await?;
+    change.ledger.set_budget(change.scope.clone(), options.credits).await?;
+    let done = |what: &str| match options.credits {
+        Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
+        None => format!("{what} has no budget"),
     };
-    note_typing_errors(context, &ledger, &scope).await?;
-    let limits = ledger.limits().await?;
-    if name == RESUME {
-        for limit in limits.iter().filter(|limit| limit.is_paused) {
-            context.output.note(&format!("still paused: {}", one_line(&limit.scope.to_string())));
-        }
-    }
-    let limit = limits.iter().find(|limit| limit.scope == scope);
-    let event = || json::with(for_programs(&scope, limit), [("event", "limit".into())]);
-    context.output.result(|| done, event)
+    change.print(context, done).await
 }
 
-/// The scope that the options name.
-fn scope(matches: &ArgMatches) -> Scope {
-    let is_each = matches.try_get_one::<bool>("each-group").ok().flatten() == Some(&true);
-    match (select::model(matches), select::group(matches)) {
-        (Some(model), _) => Scope::Operation(model.to_owned()),
-        (_, Some(group)) => Scope::Group(group.to_owned()),
-        _ if is_each => Scope::EachGroup,
-        _ => Scope::Ledger,
-    }
+pub async fn cap(context: &Context, options: Cap) -> Result<(), Failure> {
+    let change = Change::of(context, options.scope, options.each_group).await?;
+    change.ledger.set_max_active(change.scope.clone(), options.tasks).await?;
+    let done = |what: &str| match options.tasks {
+        Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
+        None => format!("{what} has no cap"),
+    };
+    change.print(context, done).await
 }
 
-/// A limit of a group that does not exist limits nothing.
-async fn note_typing_errors(
-    context: &Context,
-    ledger: &Ledger,
-    scope: &Scope,
-) -> Result<(), Failure> {
-    let Scope::Group(name) = scope else { return Ok(()) };
-    if ledger.list(&Filter::all().group(name), 0, 1).await?.is_empty() {
-        context.output.note(&format!("the ledger has no jobs of {}", one_line(&scope.to_string())));
-    }
-    Ok(())
+pub async fn rate(context: &Context, options: Rate) -> Result<(), Failure> {
+    let change = Change::of(context, options.scope, false).await?;
+    change.ledger.set_rate(change.scope.clone(), options.per_minute).await?;
+    let done = |what: &str| match options.per_minute {
+        Some(rate) => format!("{what} may have {}", a_minute(rate)),
+        None => format!("{what} has no rate"),
+    };
+    change.print(context, done).await
 }
 
-async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (_, ledger) = place::open_to_read(context.process(), matches).await?;
-    let limits = ledger.limits().await?;
+pub async fn list(context: &Context, options: Options) -> Result<(), Failure> {
+    let limits = options.ledger.open(context, Access::Read).await?.limits().await?;
     let people = || {
         if limits.is_empty() {
             return "the ledger has no limits".to_owned();
@@ -202,7 +222,11 @@ fn for_people(limit: &LimitStatus) -> String {
         });
     }
     parts.extend(limit.rate.map(|rate| format!("at most {}", a_minute(rate))));
-    format!("{}: {}", one_line(&limit.scope.to_string()), parts.join("; "))
+    format!("{}: {}", shown(&limit.scope), parts.join("; "))
+}
+
+fn shown(scope: &Scope) -> String {
+    one_line(&scope.to_string())
 }
 
 fn a_minute(rate: u64) -> String {

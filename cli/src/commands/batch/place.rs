@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches, ValueHint};
+use clap::{Args, ValueHint};
 use reqwest::Url;
 
 #[cfg(feature = "postgres")]
 use crate::files::directory;
-use crate::{failure::Failure, process::Process};
-use imagekiln_batch::{Error, ErrorKind, Ledger};
+use crate::{context::Context, failure::Failure, process::Process};
+use imagekiln_batch::{ErrorKind, Ledger};
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
@@ -27,80 +27,62 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
-pub fn arg(default: &str) -> Arg {
-    Arg::new("ledger")
-        .long("ledger")
-        .value_name("PLACE")
-        .value_hint(ValueHint::AnyPath)
-        .help_heading("Ledger")
-        .help(format!(
-            "The ledger: a SQLite file, a directory that contains {FILE_NAME}, or a postgres:// \
-             URL; PGPASSWORD sets its password [default: {default}]"
-        ))
+/// What a command does with a ledger.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Runs its jobs, and creates it if it does not exist.
+    Create,
+    /// Changes its jobs while no run has opened it.
+    Run,
+    /// Changes it, even while a run has opened it.
+    Manage,
+    /// Reads it, even while a run has opened it.
+    ///
+    /// If no process has opened the file, this opens it to write: jobs that an earlier process was
+    /// submitting when it ended become unknown.
+    Read,
 }
 
-/// The default of `--ledger` for commands with `--output`.
+#[derive(Args)]
+pub struct LedgerOption {
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath, help = help(HERE))]
+    #[arg(help_heading = "Ledger")]
+    ledger: Option<String>,
+}
+
+/// The default of `--ledger`, and that of commands with `--output`.
+const HERE: &str = "the working directory";
 pub const IN_OUTPUT: &str = "in the directory of --output; required for a bucket";
 
-/// `--output`.
-pub fn output_arg(help: &'static str) -> Arg {
-    Arg::new("output")
-        .long("output")
-        .short('o')
-        .value_name("DIR-OR-URL")
-        .value_hint(ValueHint::DirPath)
-        .required(true)
-        .help(help)
-        .help_heading("Output")
+pub fn help(default: &str) -> String {
+    format!(
+        "The ledger: a SQLite file, a directory that contains {FILE_NAME}, or a postgres:// URL; \
+         PGPASSWORD sets its password [default: {default}]"
+    )
 }
 
-/// The place that `--ledger` names, or the one in the directory of the output.
-pub fn given_or_in(matches: &ArgMatches, output: &str) -> Result<Option<Place>, Failure> {
+impl LedgerOption {
+    /// The given place, or the one in the working directory.
+    pub fn place(&self) -> Result<Place, Failure> {
+        let given = self.ledger.as_deref().map(Place::parse).transpose()?;
+        Ok(given.unwrap_or_else(|| Place::in_directory(Path::new(""))))
+    }
+
+    /// Opens the ledger at this place. It must exist.
+    pub async fn open(&self, context: &Context, access: Access) -> Result<Ledger, Failure> {
+        self.place()?.open(context.process(), access).await
+    }
+}
+
+/// The given place, or the one in the directory of the output, if that is not a bucket.
+pub fn given_or_in(ledger: Option<&str>, output: &str) -> Result<Option<Place>, Failure> {
     let in_output = || (!output.contains("://")).then(|| Place::in_directory(Path::new(output)));
-    Ok(given(matches)?.or_else(in_output))
+    Ok(ledger.map(Place::parse).transpose()?.or_else(in_output))
 }
 
 pub fn missing() -> Failure {
     Failure::usage("no ledger given")
         .advise("nothing was sent; pass a file or a postgres:// URL to --ledger")
-}
-
-/// The place that `--ledger` names.
-pub fn given(matches: &ArgMatches) -> Result<Option<Place>, Failure> {
-    matches.get_one::<String>("ledger").map(|text| Place::parse(text)).transpose()
-}
-
-/// Opens the ledger that `--ledger` names, or the one in the working directory, to change it, even
-/// while a run has opened it. It must exist.
-pub async fn open(process: &Process, matches: &ArgMatches) -> Result<(Place, Ledger), Failure> {
-    let place = given_or_here(matches)?;
-    let ledger = match &place {
-        Place::File(path) if path.exists() => Some(Ledger::open_to_manage(path).await?),
-        place => place.open_existing(process).await?,
-    };
-    existing(place, ledger)
-}
-
-/// Opens the same ledger read-only, even while a run has opened it.
-pub async fn open_to_read(
-    process: &Process,
-    matches: &ArgMatches,
-) -> Result<(Place, Ledger), Failure> {
-    let place = given_or_here(matches)?;
-    let ledger = place.open_to_read(process).await?;
-    existing(place, ledger)
-}
-
-fn given_or_here(matches: &ArgMatches) -> Result<Place, Failure> {
-    Ok(given(matches)?.unwrap_or_else(|| Place::in_directory(Path::new(""))))
-}
-
-pub fn existing(place: Place, ledger: Option<Ledger>) -> Result<(Place, Ledger), Failure> {
-    match ledger {
-        Some(ledger) => Ok((place, ledger)),
-        None => Err(Failure::usage(format!("there is no ledger at {place}"))
-            .advise("pass the output directory of a batch, or its ledger, to --ledger")),
-    }
 }
 
 impl Place {
@@ -115,7 +97,7 @@ impl Place {
         }
     }
 
-    pub fn in_directory(directory: &Path) -> Self {
+    fn in_directory(directory: &Path) -> Self {
         Self::File(directory.join(FILE_NAME))
     }
 
@@ -136,37 +118,29 @@ impl Place {
         }
     }
 
-    /// Opens the ledger, or creates it.
-    pub async fn open(&self, process: &Process) -> Result<Ledger, Failure> {
-        match self {
-            Self::File(path) => Ok(Ledger::open(path).await?),
-            Self::Server(url) => connect(process, &url.0).await,
-        }
+    pub async fn open(&self, process: &Process, access: Access) -> Result<Ledger, Failure> {
+        self.find(process, access).await?.ok_or_else(|| {
+            Failure::usage(format!("there is no ledger at {self}"))
+                .advise("pass the output directory of a batch, or its ledger, to --ledger")
+        })
     }
 
     /// Opens the ledger if it exists.
-    pub async fn open_existing(&self, process: &Process) -> Result<Option<Ledger>, Failure> {
-        let exists = match self {
-            Self::File(path) => path.exists(),
-            Self::Server(url) => connect_read_only(&url.0).await?.is_some(),
+    pub async fn find(&self, process: &Process, access: Access) -> Result<Option<Ledger>, Failure> {
+        let path = match self {
+            Self::File(path) if access == Access::Create || path.exists() => path,
+            Self::File(_) => return Ok(None),
+            Self::Server(url) => return connect(process, &url.0, access).await,
         };
-        if exists { self.open(process).await.map(Some) } else { Ok(None) }
-    }
-
-    /// Opens the ledger to read it, if it exists.
-    ///
-    /// If no process has opened the file, this opens it to write: jobs that an earlier process was
-    /// submitting when it ended become unknown.
-    pub async fn open_to_read(&self, process: &Process) -> Result<Option<Ledger>, Failure> {
-        match self {
-            Self::File(path) if path.exists() => match Ledger::open(path).await {
-                Err(error) if error.kind() == ErrorKind::Locked => {
-                    found(Ledger::open_read_only(path).await)
-                }
-                opened => Ok(Some(opened?)),
-            },
-            Self::File(_) => Ok(None),
-            Self::Server(_) => self.open_existing(process).await,
+        let opened = match access {
+            Access::Manage => Ledger::open_to_manage(path).await,
+            _ => Ledger::open(path).await,
+        };
+        match opened {
+            Err(error) if error.kind() == ErrorKind::Locked && access == Access::Read => {
+                Ok(Some(Ledger::open_read_only(path).await?))
+            }
+            opened => Ok(Some(opened?)),
         }
     }
 }
@@ -205,41 +179,26 @@ impl fmt::Debug for ServerUrl {
 }
 
 #[cfg(feature = "postgres")]
-async fn connect(process: &Process, url: &str) -> Result<Ledger, Failure> {
+async fn connect(process: &Process, url: &str, access: Access) -> Result<Option<Ledger>, Failure> {
+    if access != Access::Create
+        && let Err(error) = Ledger::connect_read_only(url).await
+    {
+        let is_missing = error.kind() == ErrorKind::Missing;
+        return if is_missing { Ok(None) } else { Err(error.into()) };
+    }
     let ledger = Ledger::connect(url).await?;
     // Without a home directory, only the server has the tasks.
-    match directory::state(process) {
-        Some(state) => Ok(ledger.with_acceptance_log(state.join("acceptances")).await?),
-        None => Ok(ledger),
-    }
-}
-
-#[cfg(feature = "postgres")]
-async fn connect_read_only(url: &str) -> Result<Option<Ledger>, Failure> {
-    found(Ledger::connect_read_only(url).await)
+    Ok(Some(match directory::state(process) {
+        Some(state) => ledger.with_acceptance_log(state.join("acceptances")).await?,
+        None => ledger,
+    }))
 }
 
 #[cfg(not(feature = "postgres"))]
-async fn connect(_: &Process, _: &str) -> Result<Ledger, Failure> {
-    Err(without_postgres())
-}
-
-#[cfg(not(feature = "postgres"))]
-async fn connect_read_only(_: &str) -> Result<Option<Ledger>, Failure> {
-    Err(without_postgres())
-}
-
-#[cfg(not(feature = "postgres"))]
-fn without_postgres() -> Failure {
-    Failure::usage("this build of kiln cannot use ledgers in PostgreSQL")
-        .advise("turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger")
-}
-
-fn found(ledger: Result<Ledger, Error>) -> Result<Option<Ledger>, Failure> {
-    match ledger {
-        Err(error) if error.kind() == ErrorKind::Missing => Ok(None),
-        opened => Ok(Some(opened?)),
-    }
+async fn connect(_: &Process, _: &str, _: Access) -> Result<Option<Ledger>, Failure> {
+    Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
+        "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger",
+    ))
 }
 
 #[cfg(test)]

@@ -5,49 +5,36 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::Args;
 use serde_json::json;
 use tempfile::NamedTempFile;
 use time::UtcDateTime;
 
-use super::place::{self, Place};
+use super::place::{Access, LedgerOption, Place};
 use crate::{context::Context, failure::Failure, seeing};
-
-pub const NAME: &str = "report";
 
 const FILE_NAME: &str = "report.html";
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Write an HTML page with all pictures and jobs of a ledger")
-        .arg(place::arg("the working directory"))
-        .arg(
-            Arg::new("output")
-                .long("output")
-                .short('o')
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help(format!(
-                    "Where to write the page; an existing file is replaced [default: {FILE_NAME} \
-                     next to the ledger]"
-                )),
-        )
-        .arg(
-            Arg::new("open")
-                .long("open")
-                .action(ArgAction::SetTrue)
-                .help("Open the page with the desktop's program for it"),
-        )
-        .after_help(
-            "The page contains prompts and thumbnails, and loads nothing from the network. \
-             Pictures below its directory are linked.",
-        )
+/// Write an HTML page with all pictures and jobs of a ledger
+#[derive(Args)]
+#[command(after_help = "The page contains prompts and thumbnails, and loads nothing from the \
+                        network. Pictures below its directory are linked.")]
+pub struct Options {
+    #[command(flatten)]
+    ledger: LedgerOption,
+    /// Where to write the page; an existing file is replaced [default: report.html next to the
+    /// ledger]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Open the page with the desktop's program for it
+    #[arg(long)]
+    open: bool,
 }
 
-pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (place, ledger) = place::open_to_read(context.process(), matches).await?;
-    let path = matches.get_one::<PathBuf>("output").cloned();
-    let path = path.unwrap_or_else(|| place.directory().join(FILE_NAME));
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    let place = options.ledger.place()?;
+    let ledger = place.open(context.process(), Access::Read).await?;
+    let path = options.output.unwrap_or_else(|| place.directory().join(FILE_NAME));
     let failed = |error: io::Error| {
         Failure::file(format!("could not write {}", path.display()), error)
             .advise("pass another file to --output")
@@ -61,7 +48,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
     context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;
-    if matches.get_flag("open") {
+    if options.open {
         seeing::open(&context.output, &path).await;
     }
     Ok(())

@@ -26,7 +26,8 @@ fn an_unknown_job_runs_again_after_it_is_resolved() {
     batch(&bench, &["resolve", fox]).fails(2);
     batch(&bench, &["resolve", fox, "--paid", "--not-paid"]).fails(2);
     let resolved = batch(&bench, &["resolve", fox, "--not-paid"]).ok();
-    assert_eq!(resolved.text(), format!("{fox}: queued\n"));
+    let reason = "an earlier submission was resolved as not billed";
+    assert_eq!(resolved.text(), format!("{fox}: queued: {reason}\n"));
     let resolved = batch(&bench, &["resolve", wolf, "--paid", "--json"]).ok().json();
     assert_eq!((&resolved["name"], &resolved["state"]), (&wolf[..].into(), &"failed".into()));
     let again = batch(&bench, &["resolve", fox, "--paid"]).fails(2);
@@ -119,7 +120,7 @@ fn the_status_lists_what_is_selected() {
     assert_eq!(all["listed"].as_array().unwrap().len(), 2);
     assert_eq!((&all["jobs"], &all["credits"]), (&2.into(), &6.0.into()));
     let saved = batch(&bench, &["status", "--state", "saved"]).ok().text();
-    assert!(saved.contains("/pictures/1.jpg"), "{saved}");
+    assert!(saved.contains(": saved pictures/1.jpg (3.00 credits)"), "{saved}");
     assert!(!saved.contains("retry"), "{saved}");
 }
 

@@ -130,6 +130,18 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
 }
 
 #[test]
+fn a_budget_of_the_ledger_is_named_when_it_is_used_up() {
+    let bench = Bench::new();
+    let one = &RUN[..RUN.len() - 3];
+    bench.run(one).ok();
+    batch(&bench, &["budget", "3"]).ok();
+    let said = bench.run(&RUN).fails(10).stderr;
+    let advice = "advice: the budget of the ledger is used up: 3.00 of 3.00 credits are spent or \
+                  reserved, and the submission may cost 3.00; `kiln batch budget` raises it";
+    assert!(said.contains(advice), "{said}");
+}
+
+#[test]
 fn a_job_is_resolved_while_a_run_is_open() {
     let bench = Bench::ready_after(AGES);
     bench.simulator.faults().add("reply-lost@submission:once").unwrap();

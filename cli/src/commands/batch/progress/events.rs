@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::text::sanitize::{one_line, printable};
+use crate::text::{
+    sanitize::{one_line, printable},
+    table::Table,
+};
 use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
 
 /// A job, for example `fox: saved pictures/0001-a-red-fox.png (3.00 credits)`. Paths are relative
@@ -42,12 +45,26 @@ pub fn job(job: &JobStatus) -> Value {
     })
 }
 
-/// The batch ended.
-pub fn report(report: &Report) -> Value {
-    of_rows(report.rows())
+/// The jobs by state and model.
+pub fn table(report: &Report) -> Table<5> {
+    let row = |row: &ReportRow| {
+        let note = match row.without_cost {
+            0 => String::new(),
+            count if row.estimated > 0.0 => {
+                format!("{count} of unknown cost, estimated at {:.2} credits", row.estimated)
+            }
+            count => format!("{count} of unknown cost"),
+        };
+        let credits = format!("{:.2}", row.credits);
+        [row.state.to_string(), row.jobs.to_string(), credits, row.operation.clone(), note]
+    };
+    Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))
+        .numbers(&[1, 2])
+        .wrapped(&[3, 4])
 }
 
-pub fn of_rows(rows: &[ReportRow]) -> Value {
+/// The batch ended.
+pub fn report(rows: &[ReportRow]) -> Value {
     let mut states: BTreeMap<JobState, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(row.state).or_default() += row.jobs;

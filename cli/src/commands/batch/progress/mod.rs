@@ -1,7 +1,6 @@
 //! The progress of a batch: bars on a terminal, lines elsewhere, and JSON lines for programs.
 
 mod bars;
-mod counts;
 mod events;
 
 #[cfg(test)]
@@ -13,23 +12,21 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::events::{job as job_event, line as job_line, report as report_event};
-use self::{
-    bars::Bars,
-    counts::{Counts, has_ended},
+use self::bars::{Bars, has_ended};
+pub use self::events::{
+    job as job_event, line as job_line, report as report_event, table as report_table,
 };
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
     terminal::live,
-    text::{json::json_line, table::Table},
+    text::json::json_line,
 };
 use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
 
 /// Shows each change of a job, and the report at the end.
 pub struct Progress {
-    counts: Counts,
     display: Display,
     /// Whether programs read the output.
     json: bool,
@@ -57,31 +54,21 @@ impl Progress {
     /// Starts with the jobs of the ledger.
     pub fn new(output: &Output, report: &Report) -> Self {
         let display = match () {
-            () if output.spins => Display::Bars(Bars::new(live::target(bars::HEIGHT)).ticking()),
+            () if output.spins => {
+                Display::Bars(Bars::new(live::target(bars::HEIGHT), report.rows()).ticking())
+            }
             () if output.quiet => Display::Nothing,
             () => Display::Lines,
         };
         let stdout = output.process.stdout.clone();
-        let columns = stdout.columns;
-        let progress = Self::with(display, Box::new(stdout), report.rows());
-        let directory = directory(&output.process);
+        let (columns, directory) = (stdout.columns, directory(&output.process));
+        let progress = Self::with(display, Box::new(stdout));
         Self { json: output.json, directory, columns, ..progress }
     }
 
-    fn with(display: Display, out: Box<dyn Write + Send>, rows: &[ReportRow]) -> Self {
-        let counts = Counts::new(rows);
-        if let Display::Bars(bars) = &display {
-            bars.show(&counts);
-        }
-        Self {
-            counts,
-            display,
-            json: false,
-            directory: PathBuf::new(),
-            out,
-            columns: || None,
-            error: None,
-        }
+    fn with(display: Display, out: Box<dyn Write + Send>) -> Self {
+        let directory = PathBuf::new();
+        Self { display, json: false, directory, out, columns: || None, error: None }
     }
 
     /// Whether the display shows the number of jobs.
@@ -90,14 +77,9 @@ impl Progress {
     }
 
     /// Shows the number of jobs, which other processes change, too.
-    pub fn count(&mut self, report: &Report) {
-        self.update(report.rows());
-    }
-
-    fn update(&mut self, rows: &[ReportRow]) {
-        self.counts.update(rows);
+    pub fn update(&mut self, rows: &[ReportRow]) {
         if let Display::Bars(bars) = &self.display {
-            bars.show(&self.counts);
+            bars.update(rows);
         }
     }
 
@@ -123,7 +105,7 @@ impl Progress {
             bars.clear();
         }
         let text = if self.json {
-            json_line(&report_event(report))
+            json_line(&report_event(report.rows()))
         } else {
             report_table(report).text((self.columns)())
         };
@@ -140,25 +122,12 @@ impl Progress {
     }
 }
 
-/// The jobs by state and model.
-pub fn report_table(report: &Report) -> Table<5> {
-    let row = |row: &ReportRow| {
-        let note = match row.without_cost {
-            0 => String::new(),
-            count if row.estimated > 0.0 => {
-                format!("{count} of unknown cost, estimated at {:.2} credits", row.estimated)
-            }
-            count => format!("{count} of unknown cost"),
-        };
-        let credits = format!("{:.2}", row.credits);
-        [row.state.to_string(), row.jobs.to_string(), credits, row.operation.clone(), note]
-    };
-    Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))
-        .numbers(&[1, 2])
-        .wrapped(&[3, 4])
-}
-
 /// The working directory as it is in the locations of a ledger, which have no symbolic links.
 pub fn directory(process: &Process) -> PathBuf {
     fs::canonicalize(&process.directory).unwrap_or_default()
+}
+
+/// Prints a job that a command has changed.
+pub fn print_job(output: &Output, job: &JobStatus) -> Result<(), Failure> {
+    output.result(|| job_line(job, &directory(&output.process)), || job_event(job))
 }

@@ -105,8 +105,9 @@ fn rows(report: &Report, jobs: &[(JobState, u64)]) -> Vec<ReportRow> {
     jobs.iter().map(row).collect()
 }
 
-fn on(terminal: &InMemoryTerm) -> Display {
-    Display::Bars(Bars::new(ProgressDrawTarget::term_like(Box::new(terminal.clone()))))
+fn on(terminal: &InMemoryTerm, rows: &[ReportRow]) -> Display {
+    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+    Display::Bars(Bars::new(target, rows))
 }
 
 #[tokio::test]
@@ -116,7 +117,7 @@ async fn bars_on_a_terminal() {
     let terminal = InMemoryTerm::new(8, 70);
     let written = Written::default();
     let out = AfterBars(terminal.clone(), written.clone());
-    let mut progress = Progress::with(on(&terminal), Box::new(out), report.rows());
+    let mut progress = Progress::with(on(&terminal, report.rows()), Box::new(out));
     let mut screens = vec![terminal.contents()];
     time::advance(Duration::from_secs(90)).await;
     progress.changed(&saved(&jobs[0]));
@@ -140,7 +141,7 @@ async fn the_time_left_does_not_count_jobs_of_earlier_runs() {
     time::pause();
     let before = rows(&report, &[(JobState::Queued, 3), (JobState::Saved, 1)]);
     let terminal = InMemoryTerm::new(8, 70);
-    let mut progress = Progress::with(on(&terminal), Box::new(Full), &before);
+    let mut progress = Progress::with(on(&terminal, &before), Box::new(Full));
     time::advance(Duration::from_secs(60)).await;
     assert!(!terminal.contents().contains("left"), "{}", terminal.contents());
     progress.update(&rows(&report, &[(JobState::Queued, 2), (JobState::Saved, 2)]));
@@ -152,7 +153,7 @@ async fn the_time_left_does_not_count_jobs_of_earlier_runs() {
 async fn lines_elsewhere() {
     let (jobs, report) = queued().await;
     let written = Written::default();
-    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()), report.rows());
+    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()));
     progress.directory = "/pictures".into();
     progress.changed(&in_state(&jobs[0], JobState::Submitting));
     let mut submitted = in_state(&jobs[0], JobState::Submitted);
@@ -169,7 +170,7 @@ async fn lines_elsewhere() {
 async fn json_lines_for_programs() {
     let (jobs, report) = queued().await;
     let written = Written::default();
-    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()), report.rows());
+    let mut progress = Progress::with(Display::Lines, Box::new(written.clone()));
     progress.json = true;
     progress.changed(&in_state(&jobs[0], JobState::Submitting));
     progress.changed(&saved(&jobs[0]));
@@ -197,18 +198,18 @@ async fn a_report_for_programs() {
         row(JobState::Saved, "gen-2-pro", 7, 31.5, 1),
         row(JobState::Unknown, "gen-2-pro", 1, 0.0, 1),
     ];
-    insta::assert_snapshot!("report", format!("{:#}", events::of_rows(&rows)));
+    insta::assert_snapshot!("report", format!("{:#}", events::report(&rows)));
 }
 
 #[tokio::test]
 async fn only_the_report_if_quiet() {
     let (jobs, report) = queued().await;
-    let json = format!("{}\n", events::report(&report));
+    let json = format!("{}\n", events::report(report.rows()));
     let table = report_table(&report).text(None) + "\n";
     for (is_json, text) in [(false, table), (true, json)] {
         let written = Written::default();
         let out = Box::new(written.clone());
-        let mut progress = Progress::with(Display::Nothing, out, report.rows());
+        let mut progress = Progress::with(Display::Nothing, out);
         progress.json = is_json;
         progress.changed(&saved(&jobs[0]));
         progress.finish(&report).unwrap();
@@ -219,7 +220,7 @@ async fn only_the_report_if_quiet() {
 #[tokio::test]
 async fn an_output_that_cannot_be_written_fails_at_the_end() {
     let (jobs, report) = queued().await;
-    let mut progress = Progress::with(Display::Lines, Box::new(Full), report.rows());
+    let mut progress = Progress::with(Display::Lines, Box::new(Full));
     progress.changed(&saved(&jobs[0]));
     let failure = progress.finish(&report).unwrap_err();
     assert_eq!(failure.message, "could not write to standard output");

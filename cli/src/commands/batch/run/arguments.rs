@@ -1,20 +1,23 @@
-//! The arguments that name the jobs of a batch.
+//! The arguments of a run: its jobs, and how it runs them.
 
 use std::{
     ffi::{OsStr, OsString},
     fmt,
     io::BufReader,
+    net::SocketAddr,
     path::PathBuf,
+    time::Duration,
 };
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command, Id, ValueHint, builder::PossibleValuesParser,
+    Arg, ArgMatches, Args, Command, Id, ValueHint, builder::PossibleValuesParser,
     parser::ValueSource, value_parser,
 };
 use serde_json::Value;
 
+use super::{super::place, webhooks};
 use crate::{
-    args::{extra, flag, model},
+    args::{extra, flag},
     commands::chosen_model::{chosen, default_model, model_names},
     context::Context,
     failure::Failure,
@@ -22,7 +25,7 @@ use crate::{
     output::Output,
     text::parse,
 };
-use imagekiln::{Field, FieldKind, Operation};
+use imagekiln::{Field, FieldKind};
 use imagekiln_batch::{
     Template,
     files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, Matrix},
@@ -30,111 +33,188 @@ use imagekiln_batch::{
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
-const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
+pub const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
 
 const SEED: &str = "seed";
 
 /// The name of standard input in messages.
 const STDIN: &str = "stdin";
 
-/// Adds the arguments to a command, with the flags of the chosen model and `options`.
-pub fn of_model(command: Command, chosen: &'static Operation, options: &[Arg]) -> Command {
-    let options = [&own()[..], options].concat();
-    let jobs = Arg::new("jobs")
-        .value_name("JOBS")
-        .value_parser(value_parser!(OsString))
-        .value_hint(ValueHint::FilePath)
-        .help(
-            "A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of \
-             fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, \
-             `name`, `target`, `group`, `priority` and, in .jsonl, `metadata`",
-        );
-    model::with_fields(command.arg(jobs), chosen, &ELSEWHERE, &options)
+/// Clap would take a vector for an option that can be repeated.
+type Seeds = Vec<i64>;
+
+/// The options that only apply to new jobs.
+#[derive(Args)]
+#[command(next_help_heading = "Jobs")]
+pub struct JobOptions {
+    /// A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of fields,
+    /// .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`, `target`,
+    /// `group`, `priority` and, in .jsonl, `metadata`
+    #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
+    jobs: Option<OsString>,
+    /// The format of JOBS, if its extension does not tell it
+    #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES))]
+    format: Option<String>,
+    /// Without JOBS: a prompt; each prompt is combined with each seed and each model
+    #[arg(long, value_name = "TEXT", conflicts_with = "jobs")]
+    prompt: Vec<String>,
+    /// Without JOBS: a file with a prompt per line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jobs", "format"])]
+    prompt_file: Option<PathBuf>,
+    /// The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9
+    #[arg(long, value_name = "SEEDS", value_parser = parse::seeds, allow_negative_numbers = true)]
+    seed: Option<Seeds>,
+    #[arg(long, value_name = "MODELS", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(value_parser = model_names(models::models()))]
+    #[arg(help = format!(
+        "The model of jobs that do not set one; the fields of the first one are the flags below. \
+         Without JOBS, also a list [default: {}]",
+        models::DEFAULT
+    ))]
+    model: Vec<String>,
+    /// The path of each picture below the output, for jobs that do not set a target
+    #[arg(long, value_name = "TEMPLATE", default_value = DEFAULT_TARGET)]
+    names: String,
+    /// The group of jobs that do not set one: a user, an order or a campaign, for limits and
+    /// reports
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// The priority of jobs that do not set one; those with a higher one are submitted first
+    /// [default: 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i64>,
 }
 
-fn own() -> [Arg; 8] {
-    let jobs = |name: &'static str| Arg::new(name).long(name).help_heading("Jobs");
-    [
-        jobs("format")
-            .value_name("FORMAT")
-            .value_parser(PossibleValuesParser::new(Format::NAMES))
-            .help("The format of JOBS, if its extension does not tell it"),
-        jobs("prompt")
-            .value_name("TEXT")
-            .action(ArgAction::Append)
-            .conflicts_with("jobs")
-            .help("Without JOBS: a prompt; each prompt is combined with each seed and each model"),
-        jobs("prompt-file")
-            .value_name("FILE")
-            .value_parser(value_parser!(PathBuf))
-            .conflicts_with_all(["jobs", "format"])
-            .help("Without JOBS: a file with a prompt per line"),
-        jobs(SEED)
-            .value_name("SEEDS")
-            .value_parser(parse::seeds)
-            .allow_negative_numbers(true)
-            .help("The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9"),
-        jobs("model")
-            .value_name("MODELS")
-            .value_delimiter(',')
-            .hide_possible_values(true)
-            .value_parser(model_names(models::models()))
-            .help(format!(
-                "The model of jobs that do not set one; the fields of the first one are the flags \
-                 below. Without JOBS, also a list [default: {}]",
-                models::DEFAULT
-            )),
-        jobs("names")
-            .value_name("TEMPLATE")
-            .default_value(DEFAULT_TARGET)
-            .help("The path of each picture below the output, for jobs that do not set a target"),
-        jobs("group").value_name("NAME").help(
-            "The group of jobs that do not set one: a user, an order or a campaign, for limits and \
-             reports",
-        ),
-        jobs("priority")
-            .value_name("N")
-            .allow_negative_numbers(true)
-            .value_parser(value_parser!(i64))
-            .help(
-                "The priority of jobs that do not set one; those with a higher one are submitted \
-                 first [default: 0]",
-            ),
-    ]
+/// The options of every run.
+#[derive(Args)]
+#[command(next_help_heading = "Run")]
+pub struct RunOptions {
+    /// Where to save the pictures: a directory, or the URL of a bucket
+    #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = "Output")]
+    pub output: String,
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
+    #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
+    pub ledger: Option<String>,
+    /// The maximum number of jobs between submission and saved picture [default: 24]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    pub max_active: Option<u16>,
+    /// The maximum cost of all submissions of the ledger, including earlier runs; `kiln batch
+    /// budget` replaces it
+    #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
+    pub budget: Option<f64>,
+    /// The price of a job, for --budget and --dry-run, until the ledger contains one
+    #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
+    pub price: Option<f64>,
+    /// The number of workers in this process [default: 1]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    pub workers: Option<u16>,
+    /// Archive jobs this long after they ended, such as 30d; see `kiln batch archive`
+    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    pub archive_after: Option<Duration>,
+    /// Submit jobs although another ledger has paid for pictures of --output, or this one was
+    /// copied or has lost submissions
+    #[arg(long)]
+    pub pay_again: bool,
+    /// Validate all jobs and print what would run; sends nothing, and needs no key
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Serves the state of the ledger at http://ADDRESS/metrics for Prometheus while the run is
+    /// open; port 0 picks a free port
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    pub webhooks: webhooks::Options,
 }
 
-/// The jobs that the arguments name. `None` if they name none.
-pub fn source(matches: &ArgMatches) -> Result<Option<Source>, Failure> {
-    let texts = |id| -> Vec<String> {
-        matches.get_many::<String>(id).into_iter().flatten().cloned().collect()
+/// The arguments of a struct of options.
+pub fn of<T: Args>() -> Vec<Arg> {
+    T::augment_args(Command::new("options")).get_arguments().cloned().collect()
+}
+
+pub fn is_given(matches: &ArgMatches, id: &str) -> bool {
+    matches.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// Whether arguments are given that only apply to new jobs.
+pub fn describe_jobs(matches: &ArgMatches) -> bool {
+    let options = of::<JobOptions>();
+    let describes = |id: &str| {
+        let is_extra = ["extra", "extra-image"].contains(&id);
+        is_extra || flag::is_of_request(id) || options.iter().any(|option| option.get_id() == id)
     };
-    let seeds = matches.get_one::<Vec<i64>>(SEED).cloned().unwrap_or_default();
-    let mut models = Vec::new();
-    for model in texts("model") {
-        if !models.contains(&model) {
-            models.push(model);
+    matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(matches, id))
+}
+
+impl JobOptions {
+    /// The jobs that the arguments name. `None` if they name none.
+    pub fn source(&self) -> Result<Option<Source>, Failure> {
+        let seeds = self.seed.clone().unwrap_or_default();
+        let mut models: Vec<String> = Vec::new();
+        for model in &self.model {
+            if !models.contains(model) {
+                models.push(model.clone());
+            }
         }
-    }
-    if let Some(jobs) = matches.get_one::<OsString>("jobs") {
-        if seeds.len() > 1 || models.len() > 1 {
-            return Err(Failure::usage("several seeds or models are given with a job file").advise(
-                "nothing was sent; set them in the file, or pass the prompts with --prompt-file",
-            ));
+        if let Some(jobs) = &self.jobs {
+            if seeds.len() > 1 || models.len() > 1 {
+                let problem = "several seeds or models are given with a job file";
+                return Err(Failure::usage(problem).advise(
+                    "nothing was sent; set them in the file, or pass the prompts with \
+                     --prompt-file",
+                ));
+            }
+            let format = self.format.as_deref().and_then(Format::named);
+            return match format {
+                _ if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
+                Some(format) => Ok(Some(Source::Stdin(format))),
+                None => Err(Failure::usage("the format of standard input is not known")
+                    .advise("nothing was sent; add --format jsonl, csv or text")),
+            };
         }
-        let format = matches.get_one::<String>("format").and_then(|name| Format::named(name));
-        return match format {
-            _ if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
-            Some(format) => Ok(Some(Source::Stdin(format))),
-            None => Err(Failure::usage("the format of standard input is not known")
-                .advise("nothing was sent; add --format jsonl, csv or text")),
-        };
+        let (prompts, prompt_file) = (self.prompt.clone(), self.prompt_file.clone());
+        let has_prompts = !prompts.is_empty() || prompt_file.is_some();
+        Ok(has_prompts.then_some(Source::Matrix(Matrix { prompts, prompt_file, seeds, models })))
     }
-    let prompt_file = matches.get_one::<PathBuf>("prompt-file").cloned();
-    let prompts = texts("prompt");
-    if prompts.is_empty() && prompt_file.is_none() {
-        return Ok(None);
+
+    /// What holds for every job that does not set it itself.
+    pub fn defaults(
+        &self,
+        context: &Context,
+        matches: &ArgMatches,
+        source: &Source,
+    ) -> Result<Defaults, Failure> {
+        let model = chosen(matches, default_model(context)?)?;
+        Template::parse(&self.names).map_err(|error| {
+            Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
+        })?;
+        let priority = self.priority.unwrap_or_default();
+        let mut defaults = Defaults::new(model).target(&self.names).priority(priority);
+        if let Some(group) = &self.group {
+            defaults = defaults.group(group);
+        }
+        for parameter in model.path_parameters {
+            if let Some(text) = matches.get_one::<String>(&flag::parameter_id(parameter.name)) {
+                defaults = defaults.field_text(parameter.name, text);
+            }
+        }
+        for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
+            defaults = with_flag(defaults, matches, field)?;
+        }
+        // The seeds of a matrix are combined with its prompts.
+        if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
+            (source, self.seed.as_deref())
+        {
+            defaults = defaults.field(SEED, *seed);
+        }
+        for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
+            let settings = matches.get_many::<extra::Setting>(id).into_iter().flatten();
+            for extra::Setting { name, value } in settings {
+                defaults = defaults.field_text(&format!("{part}.{name}"), text(name, value)?);
+            }
+        }
+        Ok(defaults)
     }
-    Ok(Some(Source::Matrix(Matrix { prompts, prompt_file, seeds, models })))
 }
 
 /// Where the jobs come from.
@@ -171,56 +251,6 @@ impl fmt::Display for Source {
             Self::Matrix(_) => f.write_str("--prompt"),
         }
     }
-}
-
-/// Whether arguments are given that only apply to new jobs.
-pub fn describe_jobs(matches: &ArgMatches) -> bool {
-    let describes = |id: &str| {
-        ["format", SEED, "model", "names", "group", "priority", "extra", "extra-image"]
-            .contains(&id)
-            || flag::is_of_request(id)
-    };
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(id))
-}
-
-/// The settings of the flags for every job.
-pub fn defaults(
-    context: &Context,
-    matches: &ArgMatches,
-    source: &Source,
-) -> Result<Defaults, Failure> {
-    let model = chosen(matches, default_model(context)?)?;
-    let target = matches.get_one::<String>("names").map_or(DEFAULT_TARGET, String::as_str);
-    Template::parse(target).map_err(|error| {
-        Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
-    })?;
-    let priority = matches.get_one::<i64>("priority").copied().unwrap_or_default();
-    let mut defaults = Defaults::new(model).target(target).priority(priority);
-    if let Some(group) = matches.get_one::<String>("group") {
-        defaults = defaults.group(group);
-    }
-    for parameter in model.path_parameters {
-        if let Some(text) = matches.get_one::<String>(&flag::parameter_id(parameter.name)) {
-            defaults = defaults.field_text(parameter.name, text);
-        }
-    }
-    for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
-        defaults = with_flag(defaults, matches, field)?;
-    }
-    // The seeds of a matrix are combined with its prompts.
-    if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
-        (source, matches.get_one::<Vec<i64>>(SEED).map(Vec::as_slice))
-    {
-        defaults = defaults.field(SEED, *seed);
-    }
-    for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
-        let settings = matches.get_many::<extra::Setting>(id).into_iter().flatten();
-        for extra::Setting { name, value } in settings {
-            defaults = defaults.field_text(&format!("{part}.{name}"), text(name, value)?);
-        }
-    }
-    Ok(defaults)
 }
 
 /// Sets a field from its flag, if that is given.

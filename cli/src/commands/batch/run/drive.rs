@@ -14,7 +14,7 @@ use tokio::{
 use super::{super::progress::Progress, resume::Resume};
 use crate::{failure::Failure, process::interrupt::Interrupts, text::sanitize::one_line};
 use imagekiln::TaskRef;
-use imagekiln_batch::{Batch, Error, Filter, JobState, Ledger, Report, Scope};
+use imagekiln_batch::{Batch, Error, ErrorKind, Filter, JobState, Ledger, Report, Scope};
 
 /// The time for which a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
@@ -24,16 +24,8 @@ const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 const LOOKS: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
-/// The states of jobs whose submissions may have been accepted, and whose pictures are not saved.
-const ACCEPTED: [JobState; 7] = [
-    JobState::Submitting,
-    JobState::Submitted,
-    JobState::Ready,
-    JobState::Failed,
-    JobState::Moderated,
-    JobState::Expired,
-    JobState::Unknown,
-];
+/// The states of jobs that have no task, or whose pictures are saved.
+const WITHOUT_OPEN_TASK: [JobState; 3] = [JobState::Queued, JobState::Saved, JobState::Cancelled];
 
 /// The end of a run.
 pub struct Ended {
@@ -75,7 +67,7 @@ pub async fn drive(
                 Some(job) = changes.recv() => progress.changed(&job),
                 Some(look) = looks.recv() => {
                     if let Some(report) = look.report {
-                        progress.count(&report);
+                        progress.update(report.rows());
                     }
                     note_pauses(resume, &paused, &look.paused);
                     paused = look.paused;
@@ -122,7 +114,8 @@ async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef>
     if accepted.is_empty() {
         return accepted;
     }
-    let jobs = ledger.list(&Filter::all().states(ACCEPTED), 0, usize::MAX).await;
+    let states = JobState::ALL.into_iter().filter(|state| !WITHOUT_OPEN_TASK.contains(state));
+    let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await;
     let jobs = jobs.unwrap_or_default();
     let ids: HashSet<_> = jobs.iter().filter_map(|job| job.task_id.as_deref()).collect();
     accepted.retain(|task| !ids.contains(task.id()));
@@ -175,13 +168,12 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
 /// an option, which its caller knows.
 async fn budget(ledger: &Ledger) -> Option<String> {
     let queued = ledger.list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
-    let limits = ledger.limits().await.ok()?;
-    let has_own =
-        |scope: &Scope| limits.iter().any(|limit| limit.scope == *scope && limit.budget.is_some());
-    let of_ledger = format!("the budget of {} ", Scope::Ledger);
-    let mut reasons = queued.into_iter().filter_map(|job| job.reason);
-    reasons.find(|reason| {
-        reason.starts_with("the budget of ")
-            && (has_own(&Scope::Ledger) || !reason.starts_with(&of_ledger))
-    })
+    let kinds: BTreeSet<_> = queued.into_iter().map(|job| (job.operation, job.group)).collect();
+    for (operation, group) in kinds {
+        let refusal = ledger.refusal(&operation, group.as_deref()).await.ok()?;
+        if let Some(error) = refusal.filter(|error| error.kind() == ErrorKind::Budget) {
+            return Some(error.to_string());
+        }
+    }
+    None
 }

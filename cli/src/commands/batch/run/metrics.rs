@@ -9,36 +9,21 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use clap::{Arg, ArgMatches, value_parser};
 use tokio::net::TcpListener;
 
 use crate::{commands::webhook::bind, context::Context, failure::Failure};
 use imagekiln_batch::Ledger;
 
-pub const METRICS: &str = "metrics";
-
 /// The text format of Prometheus.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub fn arg() -> Arg {
-    Arg::new(METRICS)
-        .long(METRICS)
-        .value_name("ADDRESS")
-        .value_parser(value_parser!(SocketAddr))
-        .help_heading("Run")
-        .help(
-            "Serves the state of the ledger at http://ADDRESS/metrics for Prometheus while the run \
-             is open; port 0 picks a free port",
-        )
-}
-
-/// Listens, if the arguments ask for it.
+/// Listens, if an address is given.
 pub async fn listen(
     context: &Context,
-    matches: &ArgMatches,
+    address: Option<SocketAddr>,
 ) -> Result<Option<TcpListener>, Failure> {
-    let Some(address) = matches.get_one::<SocketAddr>(METRICS) else { return Ok(None) };
-    let (listener, address) = bind("--metrics", *address).await?;
+    let Some(address) = address else { return Ok(None) };
+    let (listener, address) = bind("--metrics", address).await?;
     context.output.note(&format!("metrics: http://{address}/metrics"));
     Ok(Some(listener))
 }

@@ -8,12 +8,17 @@ mod plan;
 mod resume;
 mod webhooks;
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
-use self::{drive::drive, resume::Resume, webhooks::Webhooks};
-use super::place::{self, Place};
+use self::{
+    arguments::{JobOptions, RunOptions},
+    drive::drive,
+    resume::Resume,
+    webhooks::Webhooks,
+};
+use super::place::{self, Access, Place};
 use crate::{
     args::{model, options},
     context::Context,
@@ -21,9 +26,8 @@ use crate::{
     files::target::check_path,
     process::interrupt::Interrupts,
     service::session,
-    text::parse::{credits, duration},
 };
-use imagekiln::Operation;
+use imagekiln::{Operation, text::counted};
 use imagekiln_batch::{Batch, JobState, Ledger, files::FileJob};
 
 pub const NAME: &str = "run";
@@ -42,91 +46,53 @@ pub fn command(chosen: &'static Operation) -> Command {
             model::description(chosen),
             model::notes(chosen, IMAGE)
         ));
-    let own = options().into_iter().chain([metrics::arg()]).chain(webhooks::args());
-    let options: Vec<Arg> = own.chain(options::shared(options::RUNNING)).collect();
-    arguments::of_model(command, chosen, &options)
-}
-
-fn options() -> [Arg; 9] {
-    let option = |name: &'static str| Arg::new(name).long(name).help_heading("Run");
-    let count = |name| option(name).value_name("N").value_parser(value_parser!(u16).range(1..));
-    [
-        place::output_arg("Where to save the pictures: a directory, or the URL of a bucket"),
-        place::arg(place::IN_OUTPUT),
-        count("max-active")
-            .help("The maximum number of jobs between submission and saved picture [default: 24]"),
-        option("budget").value_name("CREDITS").value_parser(credits).help(
-            "The maximum cost of all submissions of the ledger, including earlier runs; \
-                 `kiln batch budget` replaces it",
-        ),
-        option("price")
-            .value_name("CREDITS")
-            .value_parser(credits)
-            .help("The price of a job, for --budget and --dry-run, until the ledger contains one"),
-        count("workers").help("The number of workers in this process [default: 1]"),
-        option("archive-after")
-            .value_name("DURATION")
-            .value_parser(duration)
-            .help("Archive jobs this long after they ended, such as 30d; see `kiln batch archive`"),
-        option("pay-again").action(ArgAction::SetTrue).help(
-            "Submit jobs although another ledger has paid for pictures of --output, or this one \
-             was copied or has lost submissions",
-        ),
-        option("dry-run")
-            .action(ArgAction::SetTrue)
-            .help("Validate all jobs and print what would run; sends nothing, and needs no key"),
-    ]
+    let own: [Vec<Arg>; 3] = [
+        arguments::of::<JobOptions>(),
+        arguments::of::<RunOptions>(),
+        options::shared(options::RUNNING),
+    ];
+    model::with_fields(command, chosen, &arguments::ELSEWHERE, &own.concat())
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let output = matches.get_one::<String>("output").map(String::as_str);
-    output.map_or(Ok(()), |output| check_path(Path::new(output)))?;
-    let output = output.unwrap_or_default();
-    let place = place::given_or_in(matches, output)?;
-    let Some(source) = arguments::source(matches)? else {
-        return continue_ledger(context, matches, output, place).await;
+    let invalid = |error: clap::Error| Failure::usage(error.to_string());
+    let jobs = JobOptions::from_arg_matches(matches).map_err(invalid)?;
+    let options = RunOptions::from_arg_matches(matches).map_err(invalid)?;
+    check_path(Path::new(&options.output))?;
+    let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
+    let Some(source) = jobs.source()? else {
+        let has_ledger = place.as_ref().is_some_and(Place::may_exist);
+        if !has_ledger || arguments::describe_jobs(matches) || options.dry_run {
+            return Err(Failure::usage("no jobs given")
+                .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
+        }
+        return run(context, matches, &options, place, Vec::new()).await;
     };
-    let defaults = arguments::defaults(context, matches, &source)?;
+    let defaults = jobs.defaults(context, matches, &source)?;
     let jobs = source.read(&context.output, &defaults)?;
-    if matches.get_flag("dry-run") {
+    if options.dry_run {
         let known = plan::Known::read(context.process(), place.as_ref()).await?;
-        let price = matches.get_one::<f64>("price").copied();
-        return plan::print(context, &source, &jobs, &known, price, output);
+        return plan::print(context, &source, &jobs, &known, &options);
     }
-    run(context, matches, output, place, jobs).await
-}
-
-/// Continues the jobs of an existing ledger.
-async fn continue_ledger(
-    context: &Context,
-    matches: &ArgMatches,
-    output: &str,
-    place: Option<Place>,
-) -> Result<(), Failure> {
-    let has_ledger = place.as_ref().is_some_and(Place::may_exist);
-    if !has_ledger || arguments::describe_jobs(matches) || matches.get_flag("dry-run") {
-        return Err(Failure::usage("no jobs given")
-            .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
-    }
-    run(context, matches, output, place, Vec::new()).await
+    run(context, matches, &options, place, jobs).await
 }
 
 async fn run(
     context: &Context,
     matches: &ArgMatches,
-    output: &str,
+    options: &RunOptions,
     place: Option<Place>,
     jobs: Vec<FileJob>,
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
-    check_features(output)?;
+    check_features(&options.output)?;
     let (mut client, _simulator) = session::client(context).await?;
-    let webhooks = Webhooks::listen(context.process(), matches).await?;
+    let webhooks = Webhooks::listen(context.process(), &options.webhooks).await?;
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
     }
-    let metrics = metrics::listen(context, matches).await?;
-    let ledger = open(context, &place, matches, output).await?;
+    let metrics = metrics::listen(context, options.metrics).await?;
+    let ledger = open(context, &place, options).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
     ledger.add(jobs.into_iter().map(Into::into)).await?;
     check_simulated(context, &ledger).await?;
@@ -138,10 +104,9 @@ async fn run(
     }
     let interrupts = Interrupts::listen(context.process())?;
     let signal = interrupts.clone();
-    let batch = with_options(batch, context, matches)
-        .save_to(output)
-        .stop_when(async move { signal.first().await });
-    let resume = Resume { context, matches, output, place: &place };
+    let batch =
+        with_options(batch, context, options).stop_when(async move { signal.first().await });
+    let resume = Resume { context, matches, options, place: &place };
     outcome::check(drive(batch, &interrupts, &resume).await?, &resume)
 }
 
@@ -164,40 +129,36 @@ fn check_features(output: &str) -> Result<(), Failure> {
 }
 
 /// Opens the ledger, and creates its directory if that is the output.
-async fn open(
-    context: &Context,
-    place: &Place,
-    matches: &ArgMatches,
-    output: &str,
-) -> Result<Ledger, Failure> {
-    if !matches.contains_id("ledger") {
+async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<Ledger, Failure> {
+    if options.ledger.is_none() {
+        let output = &options.output;
         fs::create_dir_all(output).map_err(|error| {
             Failure::file(format!("could not create the directory {output}"), error)
                 .advise("nothing was sent; pass another --output")
         })?;
     }
-    place.open(context.process()).await
+    place.open(context.process(), Access::Create).await
 }
 
-fn with_options(mut batch: Batch, context: &Context, matches: &ArgMatches) -> Batch {
-    let jobs = matches.get_one::<u16>("max-active").copied();
-    if let Some(jobs) = jobs.or_else(|| context.settings.max_active()) {
+fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch {
+    let mut batch = batch.save_to(&options.output);
+    if let Some(jobs) = options.max_active.or_else(|| context.settings.max_active()) {
         batch = batch.max_active(jobs.into());
     }
-    if let Some(credits) = matches.get_one::<f64>("budget") {
-        batch = batch.budget(*credits);
+    if let Some(credits) = options.budget {
+        batch = batch.budget(credits);
     }
-    if let Some(credits) = matches.get_one::<f64>("price") {
-        batch = batch.price(*credits);
+    if let Some(credits) = options.price {
+        batch = batch.price(credits);
     }
-    if let Some(age) = matches.get_one::<Duration>("archive-after") {
-        batch = batch.archive_after(*age);
+    if let Some(age) = options.archive_after {
+        batch = batch.archive_after(age);
     }
-    if matches.get_flag("pay-again") {
+    if options.pay_again {
         batch = batch.pay_again();
     }
-    if let Some(workers) = matches.get_one::<u16>("workers") {
-        batch = batch.workers((*workers).into());
+    if let Some(workers) = options.workers {
+        batch = batch.workers(workers.into());
     }
     batch
 }
@@ -210,8 +171,8 @@ async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failu
     if !context.shared.simulate || active == 0 {
         return Ok(());
     }
-    let plural = if active == 1 { "job waits for a task" } else { "jobs wait for tasks" };
-    let problem = format!("{active} {plural} that a new in-process simulator does not have");
+    let jobs = counted(active, "submitted job");
+    let problem = format!("a new in-process simulator does not have the tasks of {jobs}");
     Err(Failure::usage(problem).advise(
         "nothing was sent; remove --simulate if the service has the tasks, or start a new ledger; \
          `kiln simulate` in another terminal keeps the tasks of several runs",

@@ -5,6 +5,7 @@ use crate::{
     failure::{FOREIGN, Failure, exit::Exit},
     text::sanitize::{printable, quoted},
 };
+use imagekiln::text::counted;
 use imagekiln_batch::{JobState, Report};
 
 /// The states that the next run continues.
@@ -46,9 +47,8 @@ fn unsaved(report: &Report) -> Option<String> {
     let all = unsaved + report.count(JobState::Saved);
     let verb = if unsaved == 1 { "is" } else { "are" };
     let counts: Vec<_> = counts.iter().map(|(state, jobs)| format!("{jobs} {state}")).collect();
-    let jobs = if all == 1 { "job" } else { "jobs" };
-    (unsaved > 0)
-        .then(|| format!("{unsaved} of {all} {jobs} {verb} not saved: {}", counts.join(", ")))
+    let all = counted(all, "job");
+    (unsaved > 0).then(|| format!("{unsaved} of {all} {verb} not saved: {}", counts.join(", ")))
 }
 
 /// The failure of a run without an error.
@@ -75,7 +75,7 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
     if LEFT.into_iter().any(has) {
         let advice = match &ended.budget {
             Some(reason) => format!("{}; `kiln batch budget` raises it", printable(reason)),
-            None if has(JobState::Queued) && resume.matches.contains_id("budget") => {
+            None if has(JobState::Queued) && resume.options.budget.is_some() => {
                 "the budget does not allow the queued jobs; raise --budget to continue".to_owned()
             }
             None => "their tasks continue; run the batch again later".to_owned(),

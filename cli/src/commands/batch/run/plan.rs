@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::{super::place::Place, arguments::Source};
+use super::{
+    super::place::{Access, Place},
+    arguments::{RunOptions, Source},
+};
 use crate::{
     context::Context,
     failure::Failure,
@@ -57,19 +60,19 @@ impl Known {
     /// Reads the ledger, if it exists.
     pub async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
         let Some(place) = place else { return Ok(Self::default()) };
-        let Some(ledger) = place.open_to_read(process).await? else { return Ok(Self::default()) };
+        let ledger = place.find(process, Access::Read).await?;
+        let Some(ledger) = ledger else { return Ok(Self::default()) };
         Ok(Self { prices: ledger.prices().await?, jobs: ledger.known_jobs().await? })
     }
 }
 
-/// Prints the plan for the jobs of a source. `price` is that of a job, if the ledger has none.
+/// Prints the plan for the jobs of a source.
 pub fn print(
     context: &Context,
     source: &Source,
     all: &[FileJob],
     known: &Known,
-    price: Option<f64>,
-    output: &str,
+    options: &RunOptions,
 ) -> Result<(), Failure> {
     let is_new = |job: &&FileJob| known.jobs.get(&job.name).is_none_or(|job| job.is_queued);
     let jobs: Vec<_> = all.iter().filter(is_new).collect();
@@ -82,8 +85,8 @@ pub fn print(
         });
         first.push((job, job.expected_path(number)?));
     }
-    let rows = rows(&jobs, |model| known.prices.get(model.name).copied().or(price));
-    let (submitted, output) = (all.len() - jobs.len(), without_secrets(output));
+    let rows = rows(&jobs, |model| known.prices.get(model.name).copied().or(options.price));
+    let (submitted, output) = (all.len() - jobs.len(), without_secrets(&options.output));
     let plan = Plan { source, rows, jobs: jobs.len(), first, submitted, output };
     let width = (context.process().stdout.columns)();
     context.output.result(|| wrapped(&for_people(&plan, width), width), || for_programs(&plan))

@@ -1,8 +1,11 @@
 //! The commands that continue a run.
 
-use clap::{ArgMatches, Id, parser::ValueSource};
+use clap::ArgMatches;
 
-use super::{super::place::Place, metrics::METRICS, webhooks};
+use super::{
+    super::place::Place,
+    arguments::{self, RunOptions, is_given},
+};
 use crate::{context::Context, failure::Failure, text::sanitize::quoted};
 use imagekiln_batch::Scope;
 
@@ -10,19 +13,14 @@ use imagekiln_batch::Scope;
 pub struct Resume<'a> {
     pub context: &'a Context,
     pub matches: &'a ArgMatches,
-    pub output: &'a str,
+    pub options: &'a RunOptions,
     pub place: &'a Place,
 }
 
 impl Resume<'_> {
     /// Adds the two ways to continue with a ledger that may not have everything that was paid for.
     pub fn decide(&self, failure: Failure) -> Failure {
-        let place = self.place.to_string();
-        let mut words = vec!["batch", "adopt", "--output", self.output];
-        if self.matches.contains_id("ledger") {
-            words.extend(["--ledger", &place]);
-        }
-        let adopt = self.context.command_line(words);
+        let adopt = self.command_line("adopt", &[]);
         failure.advise(format!(
             "`{adopt}` accepts the pictures of the output, and then the next run continues; \
              `--pay-again` pays for all queued jobs"
@@ -41,34 +39,31 @@ impl Resume<'_> {
 
     /// The command without the jobs, which are in the ledger.
     pub fn command(&self) -> String {
-        let place = self.place.to_string();
-        let mut words = vec!["batch", "run", "--output", self.output];
-        if self.matches.contains_id("ledger") {
-            words.extend(["--ledger", &place]);
-        }
-        let options = self.options();
-        for (flag, value) in &options {
-            words.extend([flag.as_str(), value]);
-        }
-        self.context.command_line(words)
+        // --pay-again has no value: a person decides it for one run.
+        let elsewhere = ["output", "ledger"];
+        let options = arguments::of::<RunOptions>().into_iter().filter(|option| {
+            let id = option.get_id().as_str();
+            option.get_action().takes_values()
+                && !elsewhere.contains(&id)
+                && is_given(self.matches, id)
+        });
+        let words = options.flat_map(|option| {
+            let values = self.matches.get_raw(option.get_id().as_str()).into_iter().flatten();
+            let values = values.map(|value| value.to_string_lossy().into_owned());
+            let flag = format!("--{}", option.get_long().unwrap_or_default());
+            values.flat_map(|value| [flag.clone(), value]).collect::<Vec<_>>()
+        });
+        self.command_line("run", &words.collect::<Vec<_>>())
     }
 
-    /// The given options that do not describe jobs.
-    fn options(&self) -> Vec<(String, String)> {
-        let own = ["max-active", "budget", "price", "workers", "archive-after", METRICS];
-        let own = own.map(|name| (name.into(), name));
-        let webhooks: Vec<_> = webhooks::args().collect();
-        let webhooks =
-            webhooks.iter().filter_map(|arg| Some((arg.get_id().clone(), arg.get_long()?)));
-        let is_given =
-            |id: &Id| self.matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        let given = own.into_iter().chain(webhooks).filter(|(id, _)| is_given(id));
-        given
-            .flat_map(|(id, flag)| {
-                let values = self.matches.get_raw(id.as_str()).into_iter().flatten();
-                let values = values.map(|value| value.to_string_lossy().into_owned());
-                values.map(move |value| (format!("--{flag}"), value)).collect::<Vec<_>>()
-            })
-            .collect()
+    /// A command about the same ledger and output.
+    fn command_line(&self, command: &str, more: &[String]) -> String {
+        let place = self.place.to_string();
+        let mut words = vec!["batch", command, "--output", &self.options.output];
+        if self.options.ledger.is_some() {
+            words.extend(["--ledger", &place]);
+        }
+        words.extend(more.iter().map(String::as_str));
+        self.context.command_line(words)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use axum::Router;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::Args;
 use reqwest::Url;
 use tokio::net::TcpListener;
 
@@ -20,7 +20,7 @@ use imagekiln_batch::Batch;
 
 #[derive(Args)]
 #[command(next_help_heading = "Webhooks")]
-struct Options {
+pub struct Options {
     /// Receives webhooks at this address; port 0 picks a free port. A webhook ends the wait for its
     /// task, and finds the task of a submission whose response was lost
     #[arg(long, value_name = "ADDRESS")]
@@ -33,13 +33,6 @@ struct Options {
     scheme: SchemeOptions,
 }
 
-/// The options, for the command and for the command that continues a run.
-pub fn args() -> impl Iterator<Item = Arg> {
-    let command = Options::augment_args(Command::new("webhooks"));
-    let args: Vec<Arg> = command.get_arguments().cloned().collect();
-    args.into_iter()
-}
-
 /// A server that is about to receive the webhooks of a batch.
 pub struct Webhooks {
     listener: TcpListener,
@@ -50,9 +43,7 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Listens, if the arguments ask for it.
-    pub async fn listen(process: &Process, matches: &ArgMatches) -> Result<Option<Self>, Failure> {
-        let options = Options::from_arg_matches(matches)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+    pub async fn listen(process: &Process, options: &Options) -> Result<Option<Self>, Failure> {
         let Some(address) = options.listen else { return Ok(None) };
         let (Reading::Verified(verifier), Some(secret)) =
             (options.scheme.reading(process)?, options.scheme.signing_secret(process)?)
@@ -62,8 +53,8 @@ impl Webhooks {
             )));
         };
         let (listener, address) = bind("--listen", address).await?;
-        let url = match options.callback_url {
-            Some(url) => url,
+        let url = match &options.callback_url {
+            Some(url) => url.clone(),
             None => default_url(address)?,
         };
         Ok(Some(Self { listener, url, verifier, secret }))
