@@ -21,6 +21,7 @@ use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
 pub fn tests() -> Vec<Trial> {
     let files = [
         sqlite(a_ledger_can_be_opened_only_once),
+        sqlite(a_process_that_has_the_ledger_for_a_moment_is_waited_for),
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),

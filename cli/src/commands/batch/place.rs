@@ -11,7 +11,7 @@ use reqwest::Url;
 #[cfg(feature = "postgres")]
 use crate::files::directory;
 use crate::{context::Context, failure::Failure, process::Process};
-use imagekiln_batch::{ErrorKind, Ledger};
+use imagekiln_batch::Ledger;
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
@@ -133,15 +133,10 @@ impl Place {
             Self::Server(url) => return connect(process, &url.0, access).await,
         };
         let opened = match access {
-            Access::Manage => Ledger::open_to_manage(path).await,
-            _ => Ledger::open(path).await,
+            Access::Create | Access::Run => Ledger::open(path).await,
+            Access::Manage | Access::Read => Ledger::open_to_manage(path).await,
         };
-        match opened {
-            Err(error) if error.kind() == ErrorKind::Locked && access == Access::Read => {
-                Ok(Some(Ledger::open_read_only(path).await?))
-            }
-            opened => Ok(Some(opened?)),
-        }
+        Ok(Some(opened?))
     }
 }
 
