@@ -156,6 +156,8 @@ impl FileJob {
         let default = operation.field(FORMAT).and_then(|field| field.default);
         let default = default.and_then(|text| text.parse::<Value>().ok());
         let default = default.as_ref().and_then(Value::as_str);
+        // What the service does with `null` is not known.
+        let default = default.filter(|_| !self.request.has_field(FORMAT));
         let format = self.request.text(FORMAT).or(default);
         // The contract has a format of pictures for videos, too.
         let format = format.filter(|_| operation.kind != Some(OperationKind::Video));
