@@ -61,7 +61,7 @@ shown() {
 
 # Prints what the terminal shows, without the last prompt and without pictures in half blocks.
 transcript() {
-  shown | grep -v '^▀' | awk '
+  shown | sed "s|$HOME|~|g" | grep -v "^▀" | awk '
     { lines[NR] = $0; if ($0 != "" && $0 != "$") last = NR }
     END { for (at = 1; at <= last; at++) print lines[at] }'
 }

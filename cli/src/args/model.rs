@@ -25,8 +25,8 @@ const SHORT: [&str; 13] = [
     "seed",
 ];
 
-/// A subcommand for each model, for `kiln run` and `kiln task submit`. Those that are not `used` have no
-/// flags, because the flags of all models take milliseconds.
+/// A subcommand for each model, for `kiln run` and `kiln task submit`. Those that are not `used`
+/// have no flags, because the flags of all models take milliseconds.
 pub fn subcommands(used: Used<'_>, options: &[Arg]) -> Vec<Command> {
     models()
         .map(|model| {

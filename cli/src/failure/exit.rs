@@ -125,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_shows_every_code() {
-        let page = imagekiln_testbed::page("cli/README.md");
-        assert!(page.contains(&markdown()), "the table of cli/README.md:\n{}", markdown());
+    fn the_reference_shows_every_code() {
+        let page = imagekiln_testbed::page("docs/kiln-reference.md");
+        assert!(page.contains(&markdown()), "docs/kiln-reference.md needs:\n{}", markdown());
     }
 }

@@ -10,7 +10,7 @@ use imagekiln::{
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
 };
 
-/// A setting. `kiln config` and the table in the README list what is here.
+/// A setting. `kiln config` and the table in the reference list what is here.
 #[derive(Debug)]
 pub struct Name {
     pub name: &'static str,
@@ -228,9 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_table_of_the_settings() {
+    fn the_reference_has_the_table_of_the_settings() {
         let table = markdown();
-        let readme = imagekiln_testbed::page("cli/README.md");
-        assert!(readme.contains(&table), "the README needs this table:\n{table}");
+        let page = imagekiln_testbed::page("docs/kiln-reference.md");
+        assert!(page.contains(&table), "docs/kiln-reference.md needs this table:\n{table}");
     }
 }

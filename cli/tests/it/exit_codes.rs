@@ -1,5 +1,5 @@
-//! The table of `kiln exit-codes` is true: commands have each outcome twice, and what they charge is
-//! compared with the table.
+//! The table of `kiln exit-codes` is true: commands have each outcome twice, and what they charge
+//! is compared with the table.
 
 use std::collections::BTreeMap;
 

@@ -1,19 +1,43 @@
 //! The output of `--help` and `models`. It follows the contract, so the snapshots change with it.
 
+use std::{collections::BTreeMap, fs, path::Path};
+
 use crate::{assert_shown, bench::Place, options};
 use imagekiln::{FieldKind, Operation, operations};
 
+const REFERENCE: &str = "docs/kiln-reference.md";
+
+/// The help of the program and of each command, and the fields of the models, are on a page.
 #[test]
-fn the_program_and_each_command() {
-    let place = Place::new();
-    for (command, help) in helps(&place) {
-        let name = ["help", &command].join("_").replace(' ', "_");
-        // One snapshot has the options of all commands.
-        let own = match &*command {
-            "generate" => help,
-            _ => without_models(&without_shared_options(&help)),
-        };
-        assert_shown!(name.trim_end_matches('_'), own);
+fn the_reference_has_the_options_and_the_fields() {
+    let helps = helps(&Place::new());
+    let block = |text: &str| format!("\n```text\n{}\n```\n", text.trim_end());
+    let mut page = String::from("## Options of several commands\n");
+    let (_, of_generate) = helps.iter().find(|(name, _)| name == "generate").unwrap();
+    page += &block(&shared_options(of_generate));
+    page += "\n## Commands\n";
+    for (name, help) in &helps {
+        let heading = format!("kiln {name}");
+        page += &format!("\n### {}\n{}", heading.trim_end(), block(&own_options(help)));
+    }
+    page += "\n## Fields\n\n| field | limits | models |\n|---|---|---|\n";
+    let mut fields: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for model in submissions() {
+        for field in model.fields {
+            fields.entry((field.name, field.limits_text)).or_default().push(model.name);
+        }
+    }
+    let all = submissions().count();
+    for ((name, limits), models) in fields {
+        let models = if models.len() == all { "all".to_owned() } else { models.join(", ") };
+        page += &format!("| `{name}` | {} | {models} |\n", limits.replace('|', "\\|"));
+    }
+    let written = imagekiln_testbed::page(REFERENCE);
+    let (_, generated) = written.split_at(written.find("## Options of several").unwrap());
+    if generated != page {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kiln-reference.md");
+        fs::write(&path, page).unwrap();
+        panic!("{REFERENCE}: from its first generated section on, it must be {}", path.display());
     }
 }
 
@@ -33,7 +57,9 @@ fn helps(place: &Place) -> Vec<(String, String)> {
     while let Some(name) = names.pop() {
         let words: Vec<_> = name.split_whitespace().chain(["--help"]).collect();
         let help = place.run(&words).ok().text();
-        names.extend(subcommands(&help).map(|inner| format!("{name} {inner}").trim().to_owned()));
+        let inner = subcommands(&help).map(|inner| format!("{name} {inner}").trim().to_owned());
+        // The last one is taken first.
+        names.extend(inner.collect::<Vec<_>>().into_iter().rev());
         helps.push((name, help));
     }
     helps
@@ -49,13 +75,32 @@ fn subcommands(help: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// Removes the options that commands share: one snapshot has them.
+/// The options that commands share.
+fn shared_options(help: &str) -> String {
+    help.split("\n\n").filter(|paragraph| is_shared(paragraph)).collect::<Vec<_>>().join("\n\n")
+}
+
 fn without_shared_options(help: &str) -> String {
+    help.split("\n\n").filter(|paragraph| !is_shared(paragraph)).collect::<Vec<_>>().join("\n\n")
+}
+
+fn is_shared(paragraph: &str) -> bool {
     let shared = options::OPTIONS.map(|option| option[0]);
-    let shared = [&shared[..], &["-q,", "-v,", "--profile", "Global"]].concat();
+    let first = paragraph.split_whitespace().next().unwrap_or_default();
+    shared.contains(&first) || ["-q,", "-v,", "--profile", "Global"].contains(&first)
+}
+
+/// A help without the options that commands share, and without the fields of models.
+fn own_options(help: &str) -> String {
+    let help = without_models(help);
+    let mut is_field = false;
     let is_own = |paragraph: &&str| {
-        let first = paragraph.split_whitespace().next().unwrap_or_default();
-        !shared.contains(&first)
+        if !paragraph.starts_with(' ') {
+            is_field = ["Fields:", "Other fields:", "Path:"]
+                .iter()
+                .any(|heading| paragraph.starts_with(heading));
+        }
+        !is_field && !is_shared(paragraph)
     };
     help.split("\n\n").filter(is_own).collect::<Vec<_>>().join("\n\n")
 }

@@ -72,10 +72,10 @@ fn the_models_that_can_do_something() {
 }
 
 #[test]
-fn the_readme_lists_the_default_of_each_task() {
+fn the_page_lists_the_default_of_each_tool() {
     let place = Place::new();
-    let readme = imagekiln_testbed::page("cli/README.md");
-    let (_, rows) = readme.split_once("| command | arguments | also needs | default |\n").unwrap();
+    let page = imagekiln_testbed::page("docs/kiln.md");
+    let (_, rows) = page.split_once("| command | arguments | also needs | default |\n").unwrap();
     let rows: Vec<&str> = rows.lines().skip(1).take_while(|row| row.starts_with('|')).collect();
     assert!(rows.len() > 5, "{rows:?}");
     for row in rows {

@@ -255,11 +255,11 @@ impl Service {
         } else if line.contains("/picture") {
             exchange.send(&png(64, 64));
         } else {
-            let result = match self.is_ready {
-                true => json!({ "sample": format!("{url}/picture") }),
-                false => Value::Null,
+            let (status, result) = if self.is_ready {
+                ("Ready", json!({ "sample": format!("{url}/picture") }))
+            } else {
+                ("Pending", Value::Null)
             };
-            let status = if self.is_ready { "Ready" } else { "Pending" };
             let id = line.split(['=', ' ']).nth(2).unwrap_or_default().to_owned();
             exchange.respond(200, &json!({ "id": id, "status": status, "result": result }));
         }

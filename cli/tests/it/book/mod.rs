@@ -25,8 +25,8 @@ pub const RUN: [&str; 8] = [
     "docs/video.md",
 ];
 
-/// Its commands are run by the module `readme`.
-const README: &str = "cli/README.md";
+/// Their commands are run by the module `readme`.
+pub const OF_KILN: [&str; 2] = ["cli/README.md", "docs/kiln.md"];
 
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
@@ -87,7 +87,7 @@ fn check(bench: &Bench, path: &str, block: &Block) -> Result<(), String> {
     match block.language.split(',').next().unwrap_or_default() {
         "rust" if is_compiled(path) => Ok(()),
         "rust" => Err(format!("the page is in none of {COMPILED:?}")),
-        "sh" if RUN.contains(&path) || path == README => Ok(()),
+        "sh" if RUN.contains(&path) || OF_KILN.contains(&path) => Ok(()),
         "sh" => Err("the page is not in RUN".to_owned()),
         "console" => commands::check(bench, &block.code),
         "toml" => block.code.parse::<toml::Table>().map(drop).map_err(|error| error.to_string()),
