@@ -91,7 +91,8 @@ fn invalid_command_lines() {
     for action in ["listen", "verify"] {
         let file: &[&str] = if action == "verify" { &["body.json"] } else { &[] };
         let words = [&["--simulate", "webhook", action], file].concat();
-        assert_shown!("simulated", shown(&not_listening(&mut place.kiln(&words)).fails(2)));
+        let outcome = not_listening(&mut place.kiln(&words)).fails(2);
+        assert_shown!(format!("simulated_{action}"), shown(&outcome));
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
