@@ -84,7 +84,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             edit::command(chosen),
             tools::command(chosen, used),
             run::command(used),
-            models::command(),
+            described::<models::Options>(models::NAME),
             described::<history::Options>(history::NAME),
             described::<show::Options>(show::NAME),
             again::command(None),
@@ -94,8 +94,8 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             described::<setup::Options>(setup::NAME),
             described::<config::Options>(config::NAME),
             described::<doctor::Options>(doctor::NAME),
-            simulate::command(),
-            webhook::command(),
+            described::<simulate::Options>(simulate::NAME),
+            described::<webhook::Options>(webhook::NAME),
         ])
         .subcommands(tools::commands(chosen, used).map(short))
         .subcommand(short(task::submit::command(used)))
@@ -183,7 +183,7 @@ pub async fn execute(
     matches: &ArgMatches,
 ) -> Result<u8, Failure> {
     let done = match command {
-        simulate::NAME => return simulate::execute(context, matches).await,
+        simulate::NAME => return simulate::run(context, parsed(matches)?).await,
         doctor::NAME => return doctor::run(context, doctor::Options {}).await,
         setup::NAME => return setup::run(context, setup::Options {}).await,
         generate::NAME => generate::execute(context, matches).await,
@@ -197,8 +197,8 @@ pub async fn execute(
         show::NAME => show::run(context, parsed(matches)?).await,
         open::NAME => open::run(context, parsed(matches)?).await,
         history::NAME => history::run(context, &parsed(matches)?),
-        webhook::NAME => webhook::execute(context, matches).await,
-        models::NAME => models::execute(context, matches),
+        webhook::NAME => webhook::run(context, parsed(matches)?).await,
+        models::NAME => models::run(context, &parsed(matches)?),
         login::LOGIN => login::login(context, login::Login {}).await,
         login::LOGOUT => login::logout(context, login::Logout {}),
         profiles::NAME => profiles::run(context, profiles::Options {}),

@@ -1,39 +1,45 @@
 //! `kiln webhook listen|verify`: receives webhooks, or verifies a recorded one. It neither polls
-//! nor uses the API key.
+//! nor uses the API key. What a verified webhook claims about its task, only a poll can confirm.
 
 mod listen;
 pub mod scheme;
-mod verdict;
 mod verify;
 
 use std::net::SocketAddr;
 
-use clap::{ArgMatches, Command};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::{context::Context, failure::Failure};
+use crate::{context::Context, failure::Failure, text::sanitize::one_line};
+use imagekiln::{
+    TaskStatus,
+    webhook::{Event, Rejection},
+};
 
 pub const NAME: &str = "webhook";
 
 /// The largest body that is accepted, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-pub fn command() -> Command {
-    Command::new(NAME)
-        .about("Receive webhooks, or verify a recorded one")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .subcommands([listen::command(), verify::command()])
+/// Receive webhooks, or verify a recorded one
+#[derive(Args)]
+#[command(disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    action: Action,
 }
 
-pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (action, matches) = matches
-        .subcommand()
-        .ok_or_else(|| Failure::usage("use `kiln webhook listen` or `verify`"))?;
-    match action {
-        listen::NAME => listen::execute(context, matches).await,
-        _ => verify::execute(context, matches),
+#[derive(Subcommand)]
+enum Action {
+    Listen(listen::Options),
+    Verify(verify::Options),
+}
+
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    match options.action {
+        Action::Listen(options) => listen::run(context, options).await,
+        Action::Verify(options) => verify::run(context, &options),
     }
 }
 
@@ -48,4 +54,41 @@ pub async fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, Soc
         Failure::file(format!("could not listen on {address}"), error)
             .advise(format!("choose another address with {option}; port 0 picks a free port"))
     })
+}
+
+/// An event on one line for people.
+fn to_people(event: &Event) -> String {
+    let task = event.task_id();
+    let task = task.map_or("no task id found".to_owned(), |id| format!("task {}", one_line(id)));
+    let status = event.claimed_status();
+    let status = status.map_or("no status".to_owned(), |status| format!("claims {status}"));
+    let message = event.message_id();
+    let message = message.map_or(String::new(), |id| format!(", message {}", one_line(id)));
+    format!("{task}, {status}{message}")
+}
+
+/// The members of a JSON object about an event, for programs.
+fn members(event: &Event) -> [(&'static str, Value); 4] {
+    // JSON that is nested too deeply to parse is shown as text.
+    let body = event.json().unwrap_or_else(|_| String::from_utf8_lossy(event.body()).into());
+    [
+        ("task_id", json!(event.task_id())),
+        ("claimed_status", json!(event.claimed_status().map(TaskStatus::as_str))),
+        ("message_id", json!(event.message_id())),
+        ("body", body),
+    ]
+}
+
+/// The code of the reason.
+fn reason(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::Missing { .. } => "missing",
+        Rejection::Malformed { .. } => "malformed",
+        Rejection::Wrong { .. } => "wrong",
+        Rejection::TooOld { .. } => "too_old",
+        Rejection::FromFuture { .. } => "from_future",
+        Rejection::TooLarge { .. } => "too_large",
+        Rejection::NotJson => "not_json",
+        _ => "other",
+    }
 }

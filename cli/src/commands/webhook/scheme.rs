@@ -3,7 +3,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{
+    ArgAction, Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::MAX_BODY;
 use crate::{
@@ -30,8 +33,8 @@ pub struct SchemeOptions {
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// The encoding of an hmac-sha256 signature [default: hex]
-    #[arg(long, value_name = "ENCODING", value_enum)]
-    encoding: Option<SignatureEncoding>,
+    #[arg(long, value_name = "ENCODING", value_parser = encoding())]
+    encoding: Option<Encoding>,
     /// The maximum age of a webhook of the standard scheme [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     max_age: Option<Duration>,
@@ -39,8 +42,11 @@ pub struct SchemeOptions {
     /// or `id`, at the top level or in `data`, `task`, `response` or `result`]
     #[arg(long, value_name = "POINTER", value_parser = pointer)]
     task_id: Option<String>,
-    #[command(flatten)]
-    secrets: SecretOptions,
+    /// A file that contains a secret; repeat it to accept several while you rotate secrets. The
+    /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret
+    /// itself, because other users of the machine can see arguments
+    #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
+    secret_files: Vec<PathBuf>,
 }
 
 /// The processing of deliveries.
@@ -57,21 +63,15 @@ enum Scheme {
     Standard,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum SignatureEncoding {
-    Hex,
-    Base64,
-}
-
 impl SchemeOptions {
     /// Returns the secret for the webhooks of new submissions, if one is set.
     pub fn signing_secret(&self, process: &Process) -> Result<Option<WebhookSecret>, Failure> {
-        Ok(self.secrets.read(process)?.into_iter().next())
+        Ok(self.secrets(process)?.into_iter().next())
     }
 
     /// Builds the verifier. The settings are checked even without a secret.
     pub fn reading(&self, process: &Process) -> Result<Reading, Failure> {
-        let mut secrets = self.secrets.read(process)?.into_iter();
+        let mut secrets = self.secrets(process)?.into_iter();
         let Some(first) = secrets.next() else {
             return self.with_settings("verifies nothing".into()).map(Reading::Unverified);
         };
@@ -92,11 +92,7 @@ impl SchemeOptions {
         if let Some(prefix) = &self.prefix {
             verifier = self.checked(verifier.prefix(prefix), "--prefix")?;
         }
-        if let Some(written) = self.encoding {
-            let encoding = match written {
-                SignatureEncoding::Hex => Encoding::Hex,
-                SignatureEncoding::Base64 => Encoding::Base64,
-            };
+        if let Some(encoding) = self.encoding {
             verifier = self.checked(verifier.encoding(encoding), "--encoding")?;
         }
         if let Some(age) = self.max_age {
@@ -118,31 +114,26 @@ impl SchemeOptions {
                 scheme.unwrap_or_default()
             )))
     }
-}
 
-/// The webhook secrets, which come from the environment and from files, never from an argument.
-#[derive(Args)]
-#[command(next_help_heading = "Signature")]
-struct SecretOptions {
-    /// A file that contains a secret; repeat it to accept several while you rotate secrets. The
-    /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret
-    /// itself, because other users of the machine can see arguments
-    #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
-    files: Vec<PathBuf>,
-}
-
-impl SecretOptions {
-    /// All secrets: the one in the environment, then those in the files.
-    fn read(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
+    /// All secrets: the one in the environment, then those in the files. None is in an argument.
+    fn secrets(&self, process: &Process) -> Result<Vec<WebhookSecret>, Failure> {
         let of_variable = text(process, WEBHOOK_SECRET_VARIABLE);
         let of_variable = of_variable.map(|secret| secret.map(WebhookSecret::from));
         let files = self
-            .files
+            .secret_files
             .iter()
             .map(|path| secret_file::read(path, "the secret file").map(|text| Some(text.into())));
         let all = std::iter::once(of_variable).chain(files);
         all.filter_map(Result::transpose).collect()
     }
+}
+
+/// The encodings of a signature.
+fn encoding() -> impl TypedValueParser<Value = Encoding> {
+    PossibleValuesParser::new(["hex", "base64"]).map(|name| match &*name {
+        "hex" => Encoding::Hex,
+        _ => Encoding::Base64,
+    })
 }
 
 /// A JSON pointer (RFC 6901).

@@ -7,20 +7,20 @@ use std::{
 };
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgAction, Args};
+use serde_json::json;
 
 use super::{
-    MAX_BODY,
+    MAX_BODY, members, reason,
     scheme::{Reading, SchemeOptions},
-    verdict,
+    to_people,
 };
-use crate::{context::Context, failure::Failure, process::Process};
-use imagekiln::WEBHOOK_SECRET_VARIABLE;
-
-pub const NAME: &str = "verify";
+use crate::{context::Context, failure::Failure, process::Process, text::json};
+use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Rejection};
 
 #[derive(Args)]
-struct Options {
+#[command(about = "Verify the signature of a recorded webhook and print its content")]
+pub struct Options {
     /// The raw body, exactly as it was received; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -31,25 +31,40 @@ struct Options {
     scheme: SchemeOptions,
 }
 
-pub fn command() -> Command {
-    Options::augment_args(Command::new(NAME))
-        .about("Verify the signature of a recorded webhook and print its content")
-}
-
-pub fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let options =
-        Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     let headers = parse_headers(&options.headers)?;
     let Reading::Verified(verifier) = options.scheme.reading(context.process())? else {
         return Err(Failure::settings("no webhook secret is set")
             .advise(format!("set {WEBHOOK_SECRET_VARIABLE}, or pass --secret-file")));
     };
     let body = read_body(context.process(), &options.file)?;
-    let event = verifier.verify(&headers, body).map_err(|refusal| verdict::failure(&refusal))?;
+    let event = verifier.verify(&headers, body).map_err(|rejection| failure(&rejection))?;
     context.output.result(
-        || format!("verified: {}", verdict::to_people(&event)),
-        || verdict::to_programs(&event),
+        || format!("verified: {}", to_people(&event)),
+        || json::with(json!({}), members(&event)),
     )
+}
+
+fn failure(rejection: &Rejection) -> Failure {
+    let advice = match rejection {
+        Rejection::Missing { .. } => {
+            "check --scheme, --signature-header and each --header; `kiln webhook listen` without a \
+             secret prints the headers that the service sends"
+        }
+        Rejection::Malformed { .. } => "check --scheme, --prefix and --encoding, and each --header",
+        Rejection::Wrong { .. } => {
+            "check the secret, and that the body is exactly what was received"
+        }
+        Rejection::TooOld { .. } => "pass a longer --max-age if the delivery is a recorded one",
+        Rejection::FromFuture { .. } => "check this machine's clock, or pass a longer --max-age",
+        Rejection::TooLarge { .. } => "check that the file contains the body of one webhook",
+        Rejection::NotJson => {
+            "check that the file contains the body of a webhook; its signature is valid"
+        }
+        _ => "check the options of the signature",
+    };
+    let problem = format!("the webhook was rejected: {rejection}");
+    Failure::webhook(reason(rejection), problem).advise(advice)
 }
 
 fn parse_headers(given: &[String]) -> Result<HeaderMap, Failure> {

@@ -1,18 +1,18 @@
 //! `kiln simulate`: runs a simulator of the service on this machine, until Ctrl-C or while a
 //! command runs.
 
-mod child;
-
 use std::{
     ffi::OsString,
     fs,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
+    process::ExitStatus,
     time::Duration,
 };
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::Args;
 use serde_json::json;
+use tokio::process::{Child, Command};
 
 use crate::{
     context::Context,
@@ -36,8 +36,12 @@ const PORT: u16 = 8314;
 const CONTROL_URL_VARIABLE: &str = "IMAGEKILN_CONTROL_URL";
 const CONTROL_TOKEN_VARIABLE: &str = "IMAGEKILN_CONTROL_TOKEN";
 
+/// The time in which the command may end after Ctrl-C, which it also receives from the terminal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Run a simulator of the service until Ctrl-C, or while a command runs
 #[derive(Args)]
-struct Options {
+pub struct Options {
     /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the
     /// options below override it
     #[arg(long, value_name = "FILE")]
@@ -109,14 +113,7 @@ struct Options {
     command: Vec<OsString>,
 }
 
-pub fn command() -> Command {
-    Options::augment_args(Command::new(NAME))
-        .about("Run a simulator of the service until Ctrl-C, or while a command runs")
-}
-
-pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<u8, Failure> {
-    let mut options =
-        Options::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
+pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure> {
     let command = std::mem::take(&mut options.command);
     let any_port = if command.is_empty() { PORT } else { 0 };
     let config = config(options, any_port)?;
@@ -132,7 +129,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<u8, Fail
     let mut environment = variables(&simulator, &prefix);
     environment.push((CONTROL_URL_VARIABLE, simulator.control_url().to_owned()));
     environment.extend(token.map(|token| (CONTROL_TOKEN_VARIABLE, token.expose().clone())));
-    let outcome = child::run(&command, environment, &interrupts).await;
+    let outcome = run_command(&command, environment, &interrupts).await;
     simulator.shutdown().await;
     outcome
 }
@@ -167,59 +164,40 @@ async fn until_interrupted(
     Ok(())
 }
 
+/// The settings of the file, overridden by the options.
 fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
-    let mut config = match &options.config {
-        Some(path) => from_file(path)?,
-        None => Config::default(),
-    };
-    config.allow_remote |= options.allow_remote;
-    config.strict |= options.strict;
-    if let Some(which) = options.fetch_images {
-        config.fetch_images = which;
-    }
+    let file = options.config.as_deref().map(from_file).transpose()?.unwrap_or_default();
     let first = options.port.unwrap_or(default_port);
-    let addresses = [
-        (&mut config.listen, options.listen),
-        (&mut config.regional_listen, options.regional_listen),
-        (&mut config.control_listen, options.control_listen),
-    ];
-    for (offset, (setting, option)) in (0..).zip(addresses) {
+    // A port on the command line overrides the file.
+    let is_of_file = options.port.is_none();
+    let address = |option: Option<SocketAddr>, setting: Option<SocketAddr>, offset: u16| {
         let port = if first == 0 { Some(0) } else { first.checked_add(offset) };
         let port = port.ok_or_else(|| Failure::usage("the port must be at most 65533"))?;
         let of_port = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        // A port on the command line overrides the file.
-        let from_file = setting.filter(|_| options.port.is_none());
-        *setting = Some(option.or(from_file).unwrap_or(of_port));
-    }
-    if let Some(token) = options.control_token {
-        config.control_token = Some(token.into());
-    }
-    config.cors_origins.extend(options.cors_origin);
-    if let Some(certificate) = options.tls_certificate {
-        config.tls = Some(TlsFiles { certificate, key: options.tls_key });
-    }
-    if options.public_url.is_some() {
-        config.public_url = options.public_url;
-    }
-    if options.regional_public_url.is_some() {
-        config.regional_public_url = options.regional_public_url;
-    }
-    if !options.in_progress.is_empty() {
-        config.in_progress = options.in_progress;
-    }
-    if let Some(time) = options.ready_after {
-        config.ready_after = time;
-    }
-    if let Some(key) = options.key {
-        config.api_keys = vec![key.into()];
-    }
-    if let Some(prefix) = options.model_prefix {
-        config.model_prefix = prefix;
-    }
-    if let Some(seed) = options.seed {
-        config.seed = Some(seed.into());
-    }
-    Ok(config)
+        Ok::<_, Failure>(option.or(setting.filter(|_| is_of_file)).or(Some(of_port)))
+    };
+    let (certificate, key) = (options.tls_certificate, options.tls_key);
+    let tls = certificate.map(|certificate| TlsFiles { certificate, key });
+    let statuses = Some(options.in_progress).filter(|statuses| !statuses.is_empty());
+    Ok(Config {
+        listen: address(options.listen, file.listen, 0)?,
+        regional_listen: address(options.regional_listen, file.regional_listen, 1)?,
+        control_listen: address(options.control_listen, file.control_listen, 2)?,
+        control_token: options.control_token.map(Secret::from).or(file.control_token),
+        cors_origins: [file.cors_origins, options.cors_origin].concat(),
+        tls: tls.or(file.tls),
+        public_url: options.public_url.or(file.public_url),
+        regional_public_url: options.regional_public_url.or(file.regional_public_url),
+        allow_remote: options.allow_remote || file.allow_remote,
+        ready_after: options.ready_after.unwrap_or(file.ready_after),
+        in_progress: statuses.unwrap_or(file.in_progress),
+        api_keys: options.key.map_or(file.api_keys, |key| vec![key.into()]),
+        model_prefix: options.model_prefix.unwrap_or(file.model_prefix),
+        fetch_images: options.fetch_images.unwrap_or(file.fetch_images),
+        strict: options.strict || file.strict,
+        seed: options.seed.map(Secret::from).or(file.seed),
+        ..file
+    })
 }
 
 fn from_file(path: &Path) -> Result<Config, Failure> {
@@ -270,13 +248,64 @@ fn greeting(simulator: &Simulator, prefix: &str, page: &str) -> String {
     )
 }
 
+/// Runs the command with additional environment variables, and returns its exit code.
+async fn run_command(
+    words: &[OsString],
+    environment: Vec<(&'static str, String)>,
+    interrupts: &Interrupts,
+) -> Result<u8, Failure> {
+    let [program, arguments @ ..] = words else { return Ok(Exit::Success.code()) };
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment).kill_on_drop(true);
+    let failed = |error| {
+        Failure::file(format!("could not run {}", program.to_string_lossy()), error)
+            .advise("the words after -- are a program and its arguments")
+    };
+    let mut child = command.spawn().map_err(failed)?;
+    let ended = tokio::select! {
+        ended = child.wait() => ended,
+        () = interrupts.first() => return Ok(stop(&mut child, interrupts).await),
+    };
+    ended.map(exit_code).map_err(failed)
+}
+
+/// Waits until the command has ended, and kills it if it takes too long or on the second Ctrl-C.
+async fn stop(child: &mut Child, interrupts: &Interrupts) -> u8 {
+    let ended = tokio::select! {
+        ended = child.wait() => ended.ok(),
+        () = interrupts.second() => None,
+        () = tokio::time::sleep(PATIENCE) => None,
+    };
+    match ended {
+        Some(status) => exit_code(status),
+        None => {
+            // Fails only if the command has ended.
+            let _ = child.kill().await;
+            Exit::Interrupted.code()
+        }
+    }
+}
+
+/// The exit code as a shell would report it.
+fn exit_code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(Exit::Other.code());
+    }
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.unwrap_or(Exit::Other.code())
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
 
     fn ports(words: &[&str], default_port: u16) -> [u16; 3] {
         let words = [&[NAME], words].concat();
-        let options = Options::from_arg_matches(&command().get_matches_from(words)).unwrap();
+        let command = Options::augment_args(clap::Command::new(NAME));
+        let options = Options::from_arg_matches(&command.get_matches_from(words)).unwrap();
         let config = config(options, default_port).unwrap();
         [config.listen, config.regional_listen, config.control_listen]
             .map(|address| address.unwrap().port())

@@ -1,0 +1,241 @@
+//! `kiln webhook listen`: prints webhooks as they arrive, until Ctrl-C.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest, Request, State},
+    http::{HeaderMap, Method, StatusCode, header::ALLOW},
+    response::{IntoResponse, Response},
+};
+use clap::Args;
+use serde_json::json;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::spawn_blocking,
+    time::timeout,
+};
+
+use super::{
+    MAX_BODY, bind, members, reason,
+    scheme::{Reading, SchemeOptions},
+    to_people,
+};
+use crate::{
+    context::Context,
+    failure::Failure,
+    output::{Output, write_failed},
+    process::interrupt::Interrupts,
+    text::{
+        json::{self, json_line},
+        sanitize::one_line,
+    },
+};
+use imagekiln::{
+    WEBHOOK_SECRET_VARIABLE,
+    webhook::{Event, Rejection},
+};
+
+/// The time limit for the body of a delivery.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The maximum number of bodies in memory; other deliveries wait.
+const MAX_BODIES: usize = 64;
+
+#[derive(Args)]
+#[command(
+    about = "Print webhooks as they arrive, until Ctrl-C",
+    after_help = "Without a secret nothing is verified, and the names of all headers are printed. \
+                  Use this to find out what a service sends."
+)]
+pub struct Options {
+    /// The address to listen on; port 0 picks a free port
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// The path of the webhook URL; requests to other paths get a 404
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = path)]
+    path: String,
+    #[command(flatten)]
+    scheme: SchemeOptions,
+}
+
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    let reading = options.scheme.reading(context.process())?;
+    let interrupts = Interrupts::listen(context.process())?;
+    let (listener, address) = bind("--listen", options.listen).await?;
+    if matches!(reading, Reading::Unverified(_)) {
+        context.output.warning(&format!(
+            "webhooks are not verified: no webhook secret is set; set {WEBHOOK_SECRET_VARIABLE}, \
+             or pass --secret-file"
+        ));
+    }
+    if address.ip().is_unspecified() {
+        context.output.warning(&format!(
+            "{} means every address of this machine: replace it with one that the service can \
+             reach",
+            address.ip()
+        ));
+    }
+    let url = format!("http://{address}{}", options.path);
+    context.output.result(
+        || format!("listening; press Ctrl-C to stop\n\n  webhook_url  {url}\n"),
+        || json!({ "event": "listening", "url": url }),
+    )?;
+    let (failures, mut failed) = mpsc::channel(1);
+    let bodies = Semaphore::new(MAX_BODIES);
+    let (output, path) = (context.output.clone(), options.path);
+    let server = Arc::new(Server { reading, path, output, bodies, failures });
+    // A route would treat braces in the path as parameters, and panic on some of them.
+    let router = Router::new().fallback(receive);
+    let router = router.layer(DefaultBodyLimit::max(MAX_BODY)).with_state(server);
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Ok(()),
+        Some(error) = failed.recv() => write_failed(error),
+        Err(error) = async { axum::serve(listener, router).await } => {
+            Err(Failure::other("the server stopped", &error))
+        }
+        else => Ok(()),
+    }
+}
+
+struct Server {
+    reading: Reading,
+    path: String,
+    output: Output,
+    bodies: Semaphore,
+    /// Receives the errors of standard output.
+    failures: mpsc::Sender<io::Error>,
+}
+
+/// The status code of the response to a delivery, and the line that is printed.
+type Outcome = (StatusCode, String);
+
+async fn receive(State(server): State<Arc<Server>>, request: Request) -> Response {
+    if request.uri().path() != server.path {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    if request.method() != Method::POST {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "POST")]).into_response();
+    }
+    let headers = request.headers().clone();
+    let _permit = server.bodies.acquire().await;
+    let (status, line) = match timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => server.read(&headers, &body),
+        Ok(Err(rejection)) => server.unread(rejection.status(), &headers),
+        Err(_) => server.unread(StatusCode::REQUEST_TIMEOUT, &headers),
+    };
+    // The line is printed before the response is sent, so that the service redelivers if that
+    // fails. Writing to a full pipe blocks, which must not block Ctrl-C.
+    let process = Arc::clone(&server.output.process);
+    let status = match spawn_blocking(move || process.line_on_stdout(&line)).await {
+        Ok(Ok(())) => status,
+        Ok(Err(error)) => {
+            // If there already is an error, the command is about to end.
+            let _ = server.failures.try_send(error);
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    status.into_response()
+}
+
+impl Server {
+    fn read(&self, headers: &HeaderMap, body: &[u8]) -> Outcome {
+        let line = match &self.reading {
+            Reading::Verified(verifier) => {
+                verifier.verify(headers, body).map(|event| self.verified(&event))
+            }
+            Reading::Unverified(verifier) => {
+                verifier.read_unverified(body).map(|event| self.unverified(&event, headers))
+            }
+        };
+        line.map_or_else(
+            |rejection| {
+                let status = match rejection {
+                    Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                    Rejection::NotJson => StatusCode::BAD_REQUEST,
+                    _ => StatusCode::UNAUTHORIZED,
+                };
+                let why = (reason(&rejection), rejection.to_string());
+                (status, self.rejected(why, Some(body.len()), headers))
+            },
+            |line| (StatusCode::NO_CONTENT, line),
+        )
+    }
+
+    /// A delivery whose body could not be read, and the status code of its response.
+    fn unread(&self, status: StatusCode, headers: &HeaderMap) -> Outcome {
+        let why = match status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                ("too_large", format!("the body is larger than {MAX_BODY} bytes"))
+            }
+            StatusCode::REQUEST_TIMEOUT => {
+                ("too_slow", "the body did not arrive in time".to_owned())
+            }
+            _ => ("broken_off", "the connection closed before the end of the body".to_owned()),
+        };
+        (status, self.rejected(why, None, headers))
+    }
+
+    fn verified(&self, event: &Event) -> String {
+        if self.output.json {
+            let object = json!({ "event": "received", "verified": true });
+            json_line(&json::with(object, members(event)))
+        } else {
+            format!("verified: {}", to_people(event))
+        }
+    }
+
+    fn unverified(&self, event: &Event, headers: &HeaderMap) -> String {
+        let headers = names(headers);
+        if self.output.json {
+            let object = json!({ "event": "received", "verified": false });
+            let object = json::with(object, members(event));
+            json_line(&json::with(object, [("headers", json!(headers))]))
+        } else {
+            format!("unverified: {}; headers: {}", to_people(event), headers.join(", "))
+        }
+    }
+
+    fn rejected(
+        &self,
+        (reason, message): (&str, String),
+        bytes: Option<usize>,
+        headers: &HeaderMap,
+    ) -> String {
+        let headers = names(headers);
+        if self.output.json {
+            return json_line(&json!({
+                "event": "refused",
+                "verified": false,
+                "reason": reason,
+                "message": message,
+                "bytes": bytes,
+                "headers": headers,
+            }));
+        }
+        let bytes = bytes.map_or(String::new(), |bytes| format!("; {bytes} bytes"));
+        format!("rejected: {message}{bytes}; headers: {}", headers.join(", "))
+    }
+}
+
+/// The names of the headers in alphabetical order, never their values. The HTTP server rejects
+/// requests with more than a hundred headers.
+fn names(headers: &HeaderMap) -> Vec<String> {
+    let mut names: Vec<String> = headers.keys().map(|name| one_line(name.as_str())).collect();
+    names.sort();
+    names
+}
+
+/// Parses a URL path in the form in which clients send it.
+fn path(text: &str) -> Result<String, String> {
+    let is_sent_unchanged =
+        |c: char| c.is_ascii_alphanumeric() || "/-._~!$&'()*+,;=:@%".contains(c);
+    if text.starts_with('/') && text.chars().all(is_sent_unchanged) {
+        Ok(text.to_owned())
+    } else {
+        Err("use a URL path, such as /webhooks".to_owned())
+    }
+}
