@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::directory::write_private,
-    service::tls,
+    service::session,
     settings::{
         Found, Settings, Source, key, named,
         names::{self, API_KEY, NAMES, Name, PROFILE, SET},
@@ -134,7 +134,7 @@ fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {
 pub fn check(settings: &Settings, name: &Name, texts: &[String]) -> Result<(), Failure> {
     texts.iter().try_for_each(|text| {
         let Some(client) = settings.trial(name, text)? else { return Ok(()) };
-        let tls = tls::config(false)?;
+        let tls = session::tls(false)?;
         client.http_client(move |http| http.tls_backend_preconfigured(tls.clone())).build()?;
         Ok(())
     })
@@ -174,6 +174,12 @@ fn change(context: &Context, name: &Name, texts: &[String]) -> Result<(), Failur
 
 async fn edit(context: &Context) -> Result<(), Failure> {
     let (process, path) = (context.process(), context.settings.path()?);
+    if !process.stdin.is_terminal {
+        // Most editors would wait for keys for ever.
+        let problem = "could not open an editor: standard input is not a terminal";
+        let advice = format!("use `kiln config set`, or edit {}", path.display());
+        return Err(Failure::usage(problem).advise(advice));
+    }
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| process.variable(name));
     let default = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = editor.map_or(default.to_owned(), |editor| editor.to_string_lossy().into_owned());

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::Failure,
-    settings::{names::BASE_URL, profile},
+    settings::{DEFAULT_PROFILE, names::BASE_URL},
     text::{sanitize::printable, table::Table},
 };
 
@@ -24,7 +24,7 @@ pub struct Options {}
 pub fn run(context: &Context, _: Options) -> Result<(), Failure> {
     let settings = context.settings.reload()?;
     let mut names = settings.profiles();
-    names.insert(profile::DEFAULT.to_owned());
+    names.insert(DEFAULT_PROFILE.to_owned());
     let (mut rows, mut list) = (Vec::new(), Vec::new());
     for name in names {
         let of_profile = settings.of_profile(&name);

@@ -79,7 +79,7 @@ async fn base_url(
     interrupts: &Interrupts,
     settings: &Settings,
 ) -> Result<String, Failure> {
-    let default = settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
+    let default = settings.text(&BASE_URL);
     let shown = BASE_URL.without_secrets(default.iter().cloned().collect()).pop();
     let shown = shown.map(|text| format!(" [{}]", printable(&text)));
     let question = format!("Base URL of the service{}", shown.unwrap_or_default());

@@ -10,6 +10,8 @@ use std::{
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 use tokio::sync::watch;
 
 use super::Process;
@@ -32,13 +34,16 @@ impl Interrupts {
         if !process.has_signals {
             return Ok(interrupts);
         }
-        let mut presses = Presses::listen()
-            .map_err(|error| Failure::other("could not listen for Ctrl-C", &error))?;
-        tokio::spawn(async move {
-            while presses.next().await.is_some() && !count.is_closed() {
-                count.send_modify(|count| *count += 1);
-            }
-        });
+        let signals =
+            signals().map_err(|error| Failure::other("could not listen for Ctrl-C", &error))?;
+        for mut signal in signals {
+            let count = count.clone();
+            tokio::spawn(async move {
+                while signal.recv().await.is_some() && !count.is_closed() {
+                    count.send_modify(|count| *count += 1);
+                }
+            });
+        }
         Ok(interrupts)
     }
 
@@ -63,45 +68,18 @@ impl Interrupts {
 
     async fn reach(&self, presses: u32) {
         if self.count.clone().wait_for(|count| *count >= presses).await.is_err() {
-            // The counting task has ended, so no signal will come.
+            // The counting tasks have ended, so no signal will come.
             std::future::pending::<()>().await;
         }
     }
 }
 
 #[cfg(unix)]
-struct Presses {
-    interrupt: Signal,
-    terminate: Signal,
+fn signals() -> io::Result<Vec<Signal>> {
+    [SignalKind::interrupt(), SignalKind::terminate()].into_iter().map(signal).collect()
 }
 
-#[cfg(unix)]
-impl Presses {
-    fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) -> Option<()> {
-        tokio::select! {
-            press = self.interrupt.recv() => press,
-            press = self.terminate.recv() => press,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Presses;
-
-#[cfg(not(unix))]
-impl Presses {
-    fn listen() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) -> Option<()> {
-        tokio::signal::ctrl_c().await.ok()
-    }
+#[cfg(windows)]
+fn signals() -> io::Result<Vec<Signal>> {
+    Ok(vec![ctrl_c()?])
 }

@@ -3,5 +3,4 @@
 mod recordings;
 mod retries;
 pub mod session;
-pub mod tls;
 pub mod trace;

@@ -1,9 +1,12 @@
 //! The client of a command: connected to the service that the settings name, or to an in-process
 //! simulator.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::{recordings::Recordings, retries::Retries, tls};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+use super::{recordings::Recordings, retries::Retries};
 use crate::{
     context::Context,
     failure::Failure,
@@ -81,7 +84,7 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
         Some(path) => builder.recorder(Recordings::create(path, &context.output)?),
         None => builder,
     };
-    let tls = tls::config(!options.simulate)?;
+    let tls = tls(!options.simulate)?;
     let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
     Ok(((context.process().client)(builder), simulator))
 }
@@ -109,4 +112,24 @@ pub async fn simulator(config: Config) -> Result<Simulator, Failure> {
         ),
         other => Failure::other("could not start the simulator", &other),
     })
+}
+
+/// The TLS configuration of the HTTP clients: rustls with ring, for the shortest cold build. The
+/// SDK leaves this choice to the program because it applies to the whole process. A simulator needs
+/// no certificates, so a system without any is an error only if `is_needed`.
+pub fn tls(is_needed: bool) -> Result<ClientConfig, Failure> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Failure::other("could not set up TLS", &error))?;
+    let builder = match builder.clone().with_platform_verifier() {
+        Ok(verified) => verified,
+        Err(error) if is_needed => {
+            return Err(Failure::other("could not read the system's certificates", &error)
+                .advise("install them; on many systems the package is ca-certificates"));
+        }
+        Err(_) => builder.with_root_certificates(RootCertStore::empty()),
+    };
+    let mut config = builder.with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
 }

@@ -13,8 +13,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
+    PROFILE_RULE, is_profile,
     names::{self, DESCRIBE, Name},
-    profile,
 };
 use crate::{failure::Failure, files::directory, text::sanitize::one_line};
 use imagekiln::text::hint;
@@ -41,7 +41,7 @@ pub struct Entry {
 /// The settings of a file, and its profiles.
 #[derive(Debug, Clone, Default)]
 pub struct File {
-    pub entries: Vec<Entry>,
+    entries: Vec<Entry>,
     /// The profiles, with the place where the name of each ends in the text of the file.
     pub profiles: BTreeMap<String, usize>,
 }
@@ -118,8 +118,8 @@ fn in_order<'a, 'b>(table: &'b DeTable<'a>) -> Vec<(&'b Key<'a>, &'b Item<'a>)> 
 impl File {
     fn add_profile(&mut self, name: &Key<'_>, value: &Item<'_>) -> Result<(), Problem> {
         let (text, at) = (name.get_ref(), name.span());
-        if !profile::is_valid(text) {
-            return Err(Problem::new(at.start, "invalid name of a profile", profile::RULE));
+        if !is_profile(text) {
+            return Err(Problem::new(at.start, "invalid name of a profile", PROFILE_RULE));
         }
         let DeValue::Table(table) = value.get_ref() else {
             let advice = "write it below [profile.NAME]";
@@ -146,6 +146,12 @@ impl File {
         Ok(())
     }
 
+    /// A setting of a profile, or one that is outside of all profiles.
+    pub fn entry(&self, profile: Option<&str>, name: &Name) -> Option<&Entry> {
+        let is_it = |it: &&Entry| it.name == name.name && it.profile.as_deref() == profile;
+        self.entries.iter().find(is_it)
+    }
+
     /// What the file says, without the places.
     fn facts(&self) -> BTreeSet<Fact<'_>> {
         let profiles = self.profiles.keys().map(|profile| (Some(&**profile), "", &[][..]));
@@ -164,8 +170,7 @@ impl File {
             [text] if !name.is_list => json!(text),
             texts => json!(texts),
         };
-        let entries = || self.entries.iter().filter(|entry| entry.profile.as_deref() == profile);
-        match entries().find(|entry| entry.name == name.name) {
+        match self.entry(profile, name) {
             Some(entry) if texts.is_empty() => {
                 let start = text[..entry.at.start].rfind('\n').map_or(0, |newline| newline + 1);
                 edited.replace_range(start..end_of_line(entry.at.end), "");
@@ -174,7 +179,9 @@ impl File {
             None if texts.is_empty() => {}
             None => {
                 let blank = if text.is_empty() { "" } else { "\n" };
-                let last = entries().map(|entry| entry.at.end).max();
+                let entries = self.entries.iter();
+                let entries = entries.filter(|entry| entry.profile.as_deref() == profile);
+                let last = entries.map(|entry| entry.at.end).max();
                 let header = profile.and_then(|profile| self.profiles.get(profile).copied());
                 let (place, header) = match (last.or(header), profile) {
                     (Some(at), _) => (end_of_line(at), String::new()),
@@ -282,109 +289,5 @@ pub fn named(name: &str) -> Result<&'static Name, Failure> {
             let problem = format!("unknown setting `{shown}`{}", hint(name, known));
             Err(Failure::settings(problem).advise(HELP))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The file after an edit of it, or the message of the failure.
-    fn edited(before: &str, profile: Option<&str>, name: &str, texts: &[&str]) -> String {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("config.toml");
-        fs::write(&path, before).unwrap();
-        let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
-        match named(name).and_then(|name| edit(&path, profile, name, &texts)) {
-            Ok(is_changed) => {
-                let after = fs::read_to_string(&path).unwrap();
-                assert_eq!(is_changed, after != before);
-                after
-            }
-            Err(failure) => {
-                assert_eq!(fs::read_to_string(&path).unwrap(), before);
-                failure.message.clone()
-            }
-        }
-    }
-
-    const FILE: &str = "# Mine\nsize = '64x64' # small\n\n# Hosts\nallow_polling_hosts = [\n  \
-                        \"a\", # one\n]\n\n[profile.work] # for work\n# none yet\n\n\
-                        [profile.drafts]\nmodel = \"gen-dev\"";
-
-    #[test]
-    fn an_edit_changes_only_the_lines_of_its_setting() {
-        let replaced = |old: &str, new: &str| FILE.replacen(old, new, 1);
-        let work = Some("work");
-        for (profile, name, texts, expected) in [
-            (None, "size", &["128x64"][..], replaced("'64x64'", "\"128x64\"")),
-            (None, "size", &[], replaced("size = '64x64' # small\n", "")),
-            (
-                None,
-                "allow_polling_hosts",
-                &["b", "c\"\\"],
-                replaced("[\n  \"a\", # one\n]", r#"["b","c\"\\"]"#),
-            ),
-            (
-                None,
-                "allow_polling_hosts",
-                &[],
-                replaced("allow_polling_hosts = [\n  \"a\", # one\n]\n", ""),
-            ),
-            (None, "deadline", &["2m"], replaced("]\n\n", "]\ndeadline = \"2m\"\n\n")),
-            (None, "deadline", &[], FILE.to_owned()),
-            (work, "size", &[], FILE.to_owned()),
-            (work, "size", &["1x1"], replaced("work\n", "work\nsize = \"1x1\"\n")),
-            (Some("drafts"), "size", &["1x1"], FILE.to_owned() + "\nsize = \"1x1\"\n"),
-            (
-                Some("new"),
-                "size",
-                &["1x1"],
-                FILE.to_owned() + "\n\n[profile.new]\nsize = \"1x1\"\n",
-            ),
-        ] {
-            assert_eq!(
-                edited(FILE, profile, name, texts),
-                expected,
-                "{profile:?} {name} {texts:?}"
-            );
-        }
-        assert_eq!(edited("", None, "size", &["1x1"]), "size = \"1x1\"\n");
-        let first = "[profile.work]\nsize = \"1x1\"\n";
-        assert_eq!(edited("", work, "size", &["1x1"]), first);
-        let both = edited(first, None, "model", &["gen-dev"]);
-        assert_eq!(both, format!("model = \"gen-dev\"\n{first}"));
-        assert_eq!(edited("# Mine", None, "size", &["1x1"]), "# Mine\nsize = \"1x1\"\n");
-    }
-
-    #[test]
-    fn what_can_not_be_edited_stays() {
-        let work = Some("work");
-        let inline = "profile = { work = { size = \"1x1\" }, other = {} }\n";
-        let dotted = "size = \"2x2\"\nprofile.work.size = \"1x1\"\n";
-        let changed = |text: &str| text.replace("1x1", "3x3");
-        assert_eq!(edited(inline, work, "size", &["3x3"]), changed(inline));
-        assert_eq!(edited(dotted, work, "size", &["3x3"]), changed(dotted));
-        for (before, profile, texts) in
-            [(inline, work, &[][..]), (inline, Some("other"), &["3x3"]), (dotted, work, &[])]
-        {
-            let failed = edited(before, profile, "size", texts);
-            assert!(failed.starts_with("could not change `size` in "), "{failed}");
-        }
-        for (name, texts, problem) in [
-            ("size", &["large"][..], "invalid `size`: give a width and a height"),
-            ("size", &[" "], "invalid `size`: it is empty"),
-            ("api_key", &["sk-1"], "secrets do not belong in this file: `api_key`"),
-            ("allow_http", &["1"], "`allow_http` does not belong in this file"),
-            ("profile", &["work"], "`profile` does not belong in this file"),
-            ("sise", &["1x1"], "unknown setting `sise`; did you mean `size`?"),
-        ] {
-            let failed = edited(FILE, None, name, texts);
-            assert!(failed.starts_with(problem), "{failed}");
-        }
-        assert!(edited("size = 1", None, "model", &["gen-dev"]).ends_with(
-            "line 1: invalid `size`: \
-            give a width and a height in pixels, such as 1024x768"
-        ));
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Settings, Source, profile, text};
+use super::{Settings, Source, is_profile, text};
 use crate::{
     failure::Failure,
     files::{directory::write_private, secret_file},
@@ -107,5 +107,5 @@ pub fn profiles(directory: &Path) -> Vec<String> {
     let files = fs::read_dir(directory.join(DIRECTORY)).into_iter().flatten().flatten();
     let names = files.filter_map(|file| file.file_name().into_string().ok());
     let names = names.filter_map(|name| name.strip_suffix(ENDING).map(str::to_owned));
-    names.filter(|name| profile::is_valid(name)).collect()
+    names.filter(|name| is_profile(name)).collect()
 }

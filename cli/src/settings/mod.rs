@@ -4,7 +4,6 @@
 mod file;
 pub mod key;
 pub mod names;
-pub mod profile;
 pub mod service;
 
 use std::{
@@ -22,7 +21,6 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
-    profile::Profile,
 };
 use crate::{
     failure::Failure,
@@ -35,6 +33,15 @@ use imagekiln::{Operation, text::hint};
 
 const CONFIG_FILE: &str = "config.toml";
 
+/// The variable for the profile of commands without `--profile`.
+pub const PROFILE_VARIABLE: &str = "KILN_PROFILE";
+
+/// The profile of commands that name none.
+pub const DEFAULT_PROFILE: &str = "default";
+
+/// The rule for names of profiles. They are also file names, on file systems that ignore case too.
+const PROFILE_RULE: &str = "a name has 1 to 64 lowercase letters, digits, `-` and `_`";
+
 /// The settings from the environment and from `config.toml`.
 #[derive(Clone)]
 pub struct Settings {
@@ -43,6 +50,45 @@ pub struct Settings {
     /// The directory of `config.toml` and the keys. `None` if there is no home directory.
     directory: Option<PathBuf>,
     file: File,
+}
+
+/// The profile of a command: a set of settings with its own API key.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub name: String,
+    /// The setting that names it.
+    pub source: Source,
+}
+
+impl Profile {
+    /// The profile that `--profile` names, or the environment, or the default.
+    pub fn chosen(process: &Process, flag: Option<&str>) -> Result<Self, Failure> {
+        let (name, source) = match (flag, process.variable(PROFILE_VARIABLE)) {
+            (Some(name), _) => (name.to_owned(), Source::Flag("--profile")),
+            (None, Some(name)) => {
+                (name.to_string_lossy().into_owned(), Source::Variable(PROFILE_VARIABLE))
+            }
+            (None, None) => (DEFAULT_PROFILE.to_owned(), Source::Default),
+        };
+        if is_profile(&name) {
+            Ok(Self { name, source })
+        } else {
+            Err(Failure::settings(format!("{source} is not the name of a profile"))
+                .advise(PROFILE_RULE))
+        }
+    }
+
+    /// The profile whose part of `config.toml` is edited. `None` for the part of all profiles.
+    pub fn section(&self) -> Option<&str> {
+        (self.name != DEFAULT_PROFILE).then_some(&*self.name)
+    }
+}
+
+/// Whether a text may be the name of a profile.
+fn is_profile(name: &str) -> bool {
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 /// The source of a setting.
@@ -106,7 +152,7 @@ impl Settings {
     fn check_profile(&self) -> Result<(), Failure> {
         let Profile { name, source } = &self.profile;
         let known = self.profiles();
-        if name == profile::DEFAULT || known.contains(name) {
+        if name == DEFAULT_PROFILE || known.contains(name) {
             return Ok(());
         }
         let known = known.iter().map(String::as_str);
@@ -147,11 +193,8 @@ impl Settings {
             Some(Found { texts: vec![text], source: Source::Variable(variable) })
         });
         let in_file = |profile: Option<&str>, source: Source| {
-            let entries = &self.file.entries;
-            let entry = entries
-                .iter()
-                .find(|entry| entry.name == name.name && entry.profile.as_deref() == profile)?;
-            Some(Found { texts: entry.texts.clone(), source })
+            let texts = self.file.entry(profile, name)?.texts.clone();
+            Some(Found { texts, source })
         };
         let profile = &self.profile.name;
         variable
@@ -160,7 +203,7 @@ impl Settings {
     }
 
     /// The only text of a setting that is not a list.
-    fn text(&self, name: &Name) -> Option<String> {
+    pub fn text(&self, name: &Name) -> Option<String> {
         self.find(name)?.texts.pop()
     }
 

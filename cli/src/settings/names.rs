@@ -1,9 +1,6 @@
 //! The table of all settings: their names, meanings, flags, variables, defaults and checks.
 
-use super::{
-    key::API_KEY_FILE_VARIABLE,
-    profile::{self, PROFILE_VARIABLE},
-};
+use super::{DEFAULT_PROFILE, PROFILE_VARIABLE, key::API_KEY_FILE_VARIABLE};
 use crate::{models, text::parse};
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
@@ -49,7 +46,7 @@ impl Name {
 pub const PROFILE: Name = Name {
     flag: Some("--profile"),
     variable: Some(PROFILE_VARIABLE),
-    default: profile::DEFAULT,
+    default: DEFAULT_PROFILE,
     ..elsewhere("profile", "the profile")
 };
 pub const API_KEY: Name = Name {

@@ -85,23 +85,18 @@ impl Settings {
     /// Adds the source of the setting that a failure is about.
     pub fn explain(&self, mut failure: Failure) -> Failure {
         let Some(variable) = failure.setting.take() else { return failure };
-        let in_file = SETTERS
-            .iter()
-            .map(|(name, _)| name)
-            .find(|name| name.variable == Some(variable) && self.file_text(name).is_some());
+        let is_in_file = |name: &&Name| {
+            let found = self.find(name);
+            found.is_some_and(|found| !matches!(found.source, Source::Variable(_)))
+        };
+        let mut names = SETTERS.iter().map(|(name, _)| name);
+        let in_file = names.find(|name| name.variable == Some(variable)).filter(is_in_file);
         let place = match (in_file, self.path()) {
             (Some(name), Ok(path)) => format!("`{}` in {}", name.name, path.display()),
             _ => variable.to_owned(),
         };
         let advice = failure.advice.take().unwrap_or_else(|| "correct it".to_owned());
         failure.advise(format!("{advice} ({place})"))
-    }
-
-    /// The text of a setting that comes from `config.toml`.
-    fn file_text(&self, name: &Name) -> Option<String> {
-        let is_variable = |source: &Source| matches!(source, Source::Variable(_));
-        let found = self.find(name).filter(|found| !is_variable(&found.source));
-        found?.texts.pop()
     }
 }
 

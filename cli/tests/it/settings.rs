@@ -274,27 +274,91 @@ fn only_the_user_can_read_the_file_and_a_link_to_it_stays() {
     assert_eq!(place.files(), ["mine.toml"]);
 }
 
-#[cfg(unix)]
 #[test]
-fn an_editor_opens_the_file_which_is_checked_afterwards() {
+fn the_editor_needs_a_terminal() {
     let place = Place::new();
-    place.write("editor", "echo \"$1 = '$2'\" > \"$3\"; exit ${CODE:-0}");
-    let edit = |editor: &str, code: &str| {
-        let mut command = place.kiln(&["config", "edit"]);
-        command.env("VISUAL", editor).env("EDITOR", "false").env("CODE", code);
-        Outcome::of(command.output().unwrap())
-    };
-    edit("sh editor size 64x64", "0").ok();
-    assert_eq!(fs::read_to_string(place.config("config.toml")).unwrap(), "size = '64x64'\n");
-    let wrong = edit("sh editor size large", "0").fails(2).stderr;
-    assert!(wrong.contains("line 1: invalid `size`"), "{wrong}");
-    assert_eq!(fs::read_to_string(place.config("config.toml")).unwrap(), "size = 'large'\n");
-    let wrong = edit("sh editor base_url x", "0").fails(2).stderr;
-    assert!(wrong.contains("the base URL is not a URL"), "{wrong}");
-    assert!(wrong.contains("(`base_url` in "), "{wrong}");
-    let failed = edit("sh editor size 64x64", "3").fails(1).stderr;
-    assert!(failed.contains("could not run the editor `sh editor size 64x64`"), "{failed}");
-    assert!(edit("nowhere-17", "0").fails(1).stderr.contains("set VISUAL or EDITOR"));
+    let mut command = place.kiln(&["config", "edit"]);
+    let refused = Outcome::of(command.env("VISUAL", "true").output().unwrap()).fails(2).stderr;
+    let path = place.config("config.toml");
+    let expected = format!(
+        "error: could not open an editor: standard input is not a terminal\n\
+         advice: use `kiln config set`, or edit {}\n",
+        path.display()
+    );
+    assert_eq!(refused, expected);
+    assert!(!path.exists());
+}
+
+/// The file after an edit of it, or the message of the failure.
+fn edited(before: &str, profile: Option<&str>, name: &str, texts: &[&str]) -> String {
+    let place = Place::new();
+    place.configure(before);
+    let action = if texts.is_empty() { "unset" } else { "set" };
+    let profile = profile.map_or(vec![], |profile| vec!["--profile", profile]);
+    let outcome = place.run(&[&["config", action, name], texts, &profile].concat());
+    let after = fs::read_to_string(place.config("config.toml")).unwrap();
+    if outcome.code == 0 {
+        return after;
+    }
+    assert_eq!((outcome.code, after.as_str()), (2, before));
+    outcome.stderr
+}
+
+const FILE: &str = "# Mine\nsize = '64x64' # small\n\n# Hosts\nallow_polling_hosts = [\n  \
+                    \"a\", # one\n]\n\n[profile.work] # for work\n# none yet\n\n\
+                    [profile.drafts]\nmodel = \"gen-dev\"";
+
+#[test]
+fn an_edit_changes_only_the_lines_of_its_setting() {
+    let replaced = |old: &str, new: &str| FILE.replacen(old, new, 1);
+    let hosts = "allow_polling_hosts";
+    let work = Some("work");
+    for (profile, name, texts, expected) in [
+        (None, "size", &["128x64"][..], replaced("'64x64'", "\"128x64\"")),
+        (None, "size", &[], replaced("size = '64x64' # small\n", "")),
+        (None, hosts, &["b", "c\"\\"], replaced("[\n  \"a\", # one\n]", r#"["b","c\"\\"]"#)),
+        (None, hosts, &[], replaced("allow_polling_hosts = [\n  \"a\", # one\n]\n", "")),
+        (None, "deadline", &["2m"], replaced("]\n\n", "]\ndeadline = \"2m\"\n\n")),
+        (None, "deadline", &[], FILE.to_owned()),
+        (work, "size", &[], FILE.to_owned()),
+        (work, "size", &["1x1"], replaced("work\n", "work\nsize = \"1x1\"\n")),
+        (Some("drafts"), "size", &["1x1"], FILE.to_owned() + "\nsize = \"1x1\"\n"),
+        (Some("new"), "size", &["1x1"], FILE.to_owned() + "\n\n[profile.new]\nsize = \"1x1\"\n"),
+    ] {
+        assert_eq!(edited(FILE, profile, name, texts), expected, "{profile:?} {name} {texts:?}");
+    }
+    assert_eq!(edited("", None, "size", &["1x1"]), "size = \"1x1\"\n");
+    let first = "[profile.work]\nsize = \"1x1\"\n";
+    assert_eq!(edited("", work, "size", &["1x1"]), first);
+    let both = edited(first, None, "model", &["gen-dev"]);
+    assert_eq!(both, format!("model = \"gen-dev\"\n{first}"));
+    assert_eq!(edited("# Mine", None, "size", &["1x1"]), "# Mine\nsize = \"1x1\"\n");
+}
+
+#[test]
+fn what_can_not_be_edited_stays() {
+    let work = Some("work");
+    let inline = "profile = { work = { size = \"1x1\" }, other = {} }\n";
+    let dotted = "size = \"2x2\"\nprofile.work.size = \"1x1\"\n";
+    let changed = |text: &str| text.replace("1x1", "3x3");
+    assert_eq!(edited(inline, work, "size", &["3x3"]), changed(inline));
+    assert_eq!(edited(dotted, work, "size", &["3x3"]), changed(dotted));
+    for (before, profile, texts) in
+        [(inline, work, &[][..]), (inline, Some("other"), &["3x3"]), (dotted, work, &[])]
+    {
+        let failed = edited(before, profile, "size", texts);
+        assert!(failed.starts_with("error: could not change `size` in "), "{failed}");
+    }
+    for (name, texts, problem) in [
+        ("size", &["large"][..], "invalid `size`: give a width and a height"),
+        ("size", &[" "], "invalid `size`: it is empty"),
+        ("allow_http", &["1"], "`allow_http` does not belong in this file"),
+        ("profile", &["work"], "`profile` does not belong in this file"),
+        ("sise", &["1x1"], "unknown setting `sise`; did you mean `size`?"),
+    ] {
+        let failed = edited(FILE, None, name, texts);
+        assert!(failed.starts_with(&format!("error: {problem}")), "{failed}");
+    }
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! What is typed: the hidden input of `kiln login`, and standard input with `-`.
+//! What is typed: the hidden input of `kiln login`, standard input with `-`, and in an editor.
 
 use std::fs;
 
-use crate::{bench::Place, terminal::Terminal};
+use crate::{
+    bench::Place,
+    terminal::{Setup, Terminal},
+};
 
 #[test]
 fn a_typed_key_is_not_shown() {
@@ -64,4 +67,30 @@ fn ctrl_c_at_a_hidden_input_shows_typed_text_again() {
     let shown = "API key of profile `default`:\nerror: interrupted\nadvice: nothing was changed";
     assert_eq!(terminal.text(), shown);
     assert!(!place.config("keys").exists());
+}
+
+#[test]
+fn an_editor_opens_the_file_which_is_checked_afterwards() {
+    let place = Place::new();
+    place.write("editor", "echo \"$1 = '$2'\" > \"$3\"; exit ${CODE:-0}");
+    let edit = |editor: &str, code: &str, expected: i32| {
+        let mut command = place.kiln(&["config", "edit"]);
+        command.env("VISUAL", editor).env("EDITOR", "false").env("CODE", code);
+        let setup = Setup { columns: 200, ..Setup::default() };
+        let mut terminal = Terminal::start_with(command, setup);
+        terminal.end().fails(expected);
+        terminal.text()
+    };
+    let file = || fs::read_to_string(place.config("config.toml")).unwrap();
+    edit("sh editor size 64x64", "0", 0);
+    assert_eq!(file(), "size = '64x64'\n");
+    let wrong = edit("sh editor size large", "0", 2);
+    assert!(wrong.contains("line 1: invalid `size`"), "{wrong}");
+    assert_eq!(file(), "size = 'large'\n");
+    let wrong = edit("sh editor base_url x", "0", 2);
+    assert!(wrong.contains("the base URL is not a URL"), "{wrong}");
+    assert!(wrong.contains("(`base_url` in "), "{wrong}");
+    let failed = edit("sh editor size 64x64", "3", 1);
+    assert!(failed.contains("could not run the editor `sh editor size 64x64`"), "{failed}");
+    assert!(edit("nowhere-17", "0", 1).contains("set VISUAL or EDITOR"));
 }

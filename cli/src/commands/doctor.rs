@@ -1,27 +1,44 @@
-//! Checks whether the service can be reached and accepts the key.
+//! `kiln doctor`: checks whether this machine can use the service. Submits nothing and costs
+//! nothing.
 
-use std::{error::Error, io, time::Duration};
+use std::{
+    error::Error,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
+use clap::Args;
+use console::Term;
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
+use serde_json::{Value, json};
 use time::UtcDateTime;
 use tokio::{
     net::{TcpStream, lookup_host},
     time::timeout,
 };
 
-use super::{Check, problem};
 use crate::{
     context::Context,
     failure::{Failure, advice, exit::Exit},
-    models,
+    files::directory::probe,
+    history, models,
     process::Process,
-    service::{session::Session, tls},
-    settings::{Source, key, names::BASE_URL},
+    service::session::{self, Session},
+    settings::{Settings, Source, key, names::BASE_URL},
+    text::{sanitize::printable, table::Table},
 };
 use imagekiln::ErrorKind;
 
+pub const NAME: &str = "doctor";
+
+const COST: &str = "\
+Submits nothing and costs nothing: the key is checked by polling a task that does
+not exist. The exit code is 0 if all is well, and otherwise that of the first
+problem.";
+
 /// The checks of the service, in their order.
-const NAMES: [&str; 4] = ["address", "tls", "clock", "key"];
+const CHECKS: [&str; 4] = ["address", "tls", "clock", "key"];
 
 /// How long each step may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -32,8 +49,166 @@ const MAX_SKEW: Duration = Duration::from_secs(300);
 /// A task that no service has.
 const UNKNOWN_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
+/// Check the settings, the connection, the key, the clock and the directories
+#[derive(Args)]
+#[command(after_help = COST)]
+pub struct Options {}
+
+pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
+    let process = context.process();
+    let read = context.settings.reload();
+    let is_read = read.is_ok();
+    let settings = read.as_ref().unwrap_or(&context.settings).clone();
+    let mut checks = vec![Check::of("settings", read.map(|settings| origin(&settings)))];
+    checks.extend(directories(process, &settings));
+    checks.push(Check::of("terminal", Ok(terminal(process))));
+    if is_read {
+        checks.extend(service(context).await);
+    } else {
+        checks.extend(skipped(0, "the settings could not be read"));
+    }
+    let exit = checks.iter().find_map(Check::failure).map(|failure| failure.exit);
+    context.output.result(
+        || {
+            let table = Table::new(checks.iter().flat_map(Check::to_people)).wrapped(&[2]);
+            table.text((context.process().stdout.columns)())
+        },
+        || {
+            let list: Vec<_> = checks.iter().map(Check::to_programs).collect();
+            json!({ "ok": exit.is_none(), "checks": list })
+        },
+    )?;
+    Ok(exit.unwrap_or(Exit::Success).code())
+}
+
+/// The outcome of a check.
+struct Check {
+    name: &'static str,
+    state: State,
+}
+
+enum State {
+    Ok(String),
+    /// Not checked, because something else is missing.
+    Skipped(&'static str),
+    Problem(Failure),
+}
+
+impl Check {
+    fn of(name: &'static str, outcome: Result<String, Failure>) -> Self {
+        Self { name, state: outcome.map_or_else(State::Problem, State::Ok) }
+    }
+
+    fn skipped(name: &'static str, why: &'static str) -> Self {
+        Self { name, state: State::Skipped(why) }
+    }
+
+    /// The state in a word, and its description. A failure has its causes on one line.
+    fn description(&self) -> (&'static str, String) {
+        match &self.state {
+            State::Ok(text) => ("ok", text.clone()),
+            State::Skipped(why) => ("skipped", (*why).to_owned()),
+            State::Problem(failure) => {
+                let causes = failure.causes.iter().map(|cause| format!(": {cause}"));
+                ("problem", failure.message.clone() + &causes.collect::<String>())
+            }
+        }
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        if let State::Problem(failure) = &self.state { Some(failure) } else { None }
+    }
+
+    fn advice(&self) -> Option<&str> {
+        self.failure()?.advice.as_deref()
+    }
+
+    /// The rows of the table: the check, and its advice.
+    fn to_people(&self) -> impl Iterator<Item = [String; 3]> {
+        let (word, text) = self.description();
+        let row = [word.to_owned(), self.name.to_owned(), printable(&text)];
+        let advice = self.advice().filter(|advice| !advice.is_empty());
+        let advice = advice.map(|advice| [String::new(), String::new(), printable(advice)]);
+        [row].into_iter().chain(advice)
+    }
+
+    fn to_programs(&self) -> Value {
+        let (word, text) = self.description();
+        json!({ "name": self.name, "state": word, "message": text, "advice": self.advice() })
+    }
+}
+
+fn problem(exit: Exit, text: impl Into<String>, advice: impl Into<String>) -> Failure {
+    let mut failure = Failure::settings(text).advise(advice);
+    failure.exit = exit;
+    failure
+}
+
+/// The profile in effect, and the file of its settings.
+fn origin(settings: &Settings) -> String {
+    let profile = &settings.profile;
+    let file = match settings.path() {
+        Ok(path) if path.exists() => path.display().to_string(),
+        _ => "no config.toml".to_owned(),
+    };
+    format!("profile `{}` ({}), {file}", profile.name, profile.source)
+}
+
+/// The directories of the settings and of the history.
+fn directories(process: &Process, settings: &Settings) -> [Check; 2] {
+    let key = settings.key_file().ok();
+    let private: Vec<&Path> =
+        key.iter().flat_map(|key| [key.parent().unwrap_or(key), key]).collect();
+    let config = settings.directory().and_then(|path| directory(path, &private));
+    let state = history::directory(process).and_then(|path: PathBuf| directory(&path, &[&path]));
+    [Check::of("config", config), Check::of("history", state)]
+}
+
+/// Checks that a directory, or the one in which it would be created, can be written to, and that
+/// other users can't read what is `private`.
+fn directory(path: &Path, private: &[&Path]) -> Result<String, Failure> {
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(path);
+    if let Err(error) = probe(existing) {
+        let text = format!("could not write to {}: {}", existing.display(), error.kind());
+        return Err(problem(Exit::Other, text, "change its permissions or its owner"));
+    }
+    if let Some(open) = private.iter().find(|path| is_open(path)) {
+        let mode = if open.is_dir() { "700" } else { "600" };
+        let open = open.display();
+        let text = format!("other users can read {open}");
+        return Err(problem(Exit::Other, text, format!("run `chmod {mode} {open}`")));
+    }
+    let state =
+        if existing == path { "is writable" } else { "does not exist yet, and can be created" };
+    Ok(format!("{} {state}", path.display()))
+}
+
+#[cfg(unix)]
+fn is_open(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Path) -> bool {
+    false
+}
+
+/// The abilities of standard error. None of them is a problem.
+fn terminal(process: &Process) -> String {
+    if !process.stderr.is_terminal {
+        return "standard error is not a terminal, so no progress is shown".to_owned();
+    }
+    let colours = if process.stderr.has_colours { "colours" } else { "no colours" };
+    let width = Term::stderr()
+        .size_checked()
+        .map_or("unknown width".to_owned(), |(_, width)| format!("{width} columns"));
+    format!("{width}, {colours}")
+}
+
 /// Checks the service. A check without which the next ones can't succeed skips them.
-pub async fn checks(context: &Context) -> Vec<Check> {
+async fn service(context: &Context) -> Vec<Check> {
     let mut checks = Vec::new();
     // What failed is among the checks.
     let _ = reach(context, &mut checks).await;
@@ -42,8 +217,8 @@ pub async fn checks(context: &Context) -> Vec<Check> {
 }
 
 /// The checks after the first ones, which are skipped.
-pub fn skipped(after: usize, why: &'static str) -> impl Iterator<Item = Check> {
-    NAMES.into_iter().skip(after).map(move |name| Check::skipped(name, why))
+fn skipped(after: usize, why: &'static str) -> impl Iterator<Item = Check> {
+    CHECKS.into_iter().skip(after).map(move |name| Check::skipped(name, why))
 }
 
 /// Makes one check after the other. `None` if one failed, and the others were not made.
@@ -71,8 +246,7 @@ fn add<T>(
 
 /// The base URL. The client checks more of it.
 fn base(context: &Context) -> Result<Url, Failure> {
-    let found = context.settings.find(&BASE_URL).and_then(|mut found| found.texts.pop());
-    let Some(text) = found else {
+    let Some(text) = context.settings.text(&BASE_URL) else {
         // Names what is missing, which is at least the base URL.
         let missing = context.settings.service().err();
         return Err(missing.unwrap_or_else(|| Failure::settings("the base URL is not set")));
@@ -131,7 +305,7 @@ fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
 /// Sends a request without the key. Returns the response, whatever it says.
 async fn request(base: &Url) -> Result<(Response, String), Failure> {
     let is_https = base.scheme() == "https";
-    let tls = tls::config(is_https)?;
+    let tls = session::tls(is_https)?;
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
