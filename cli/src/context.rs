@@ -113,8 +113,8 @@ impl Context {
     }
 
     /// Opens the history for these submissions. `None` if they are not to be recorded.
-    pub async fn history(&self, kept: Vec<Kept>) -> Result<Option<History>, Failure> {
-        Ok(if self.records()? { Some(History::open(&self.output, kept).await?) } else { None })
+    pub fn history(&self, kept: Vec<Kept>) -> Result<Option<History>, Failure> {
+        Ok(if self.records()? { Some(History::open(&self.output, kept)?) } else { None })
     }
 
     /// Whether this command writes to the history. Simulated tasks end with their command.

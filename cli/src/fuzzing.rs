@@ -21,11 +21,9 @@ pub fn config(text: &str) -> Result<(), String> {
         .map_err(|failure| report::to_people(&failure, Paint::new(false)))
 }
 
-/// Reads a submission of the history, or a file of an earlier version. Returns its state, and its
-/// record as it is written.
+/// Reads a submission of the history. Returns its state, and its record as it is written.
 pub fn history(file: &[u8]) -> Option<(&'static str, Vec<u8>)> {
-    let record = serde_json::from_slice(file).or_else(|_| history::record_of(file)).ok()?;
-    let entry = history::Entry::new(1, record, false);
+    let entry = history::Entry::new(1, serde_json::from_slice(file).ok()?, false);
     entry.kept.destination.target(Path::new(""));
     Some((entry.state(), serde_json::to_vec(&entry.record).ok()?))
 }

@@ -36,8 +36,8 @@ use crate::{
     args::options::{Globals, Shared},
     context::Context,
     failure::{Failure, exit::Exit},
-    history::made::Made,
-    output::{Output, report},
+    history::find::Made,
+    output::report,
     process::Process,
     service::trace,
     settings::Settings,
@@ -93,9 +93,8 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
 }
 
 /// The model of a picture that was made before.
-fn made_with(process: &Arc<Process>, picture: &str) -> Option<&'static Operation> {
-    let output = Output { process: Arc::clone(process), json: false, quiet: true, spins: false };
-    Made::find(&output, picture).ok()?.operation()
+fn made_with(process: &Process, picture: &str) -> Option<&'static Operation> {
+    Made::find(process, picture).ok()?.operation()
 }
 
 async fn command(

@@ -47,8 +47,7 @@ pub fn submissions(which: Submissions) -> ArgValueCompleter {
 }
 
 fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
-    let process = Arc::new(Process::current());
-    let entries = history::read_silently(process).unwrap_or_default();
+    let entries = history::read(&Process::current()).unwrap_or_default();
     let last = entries.first().map(|entry| entry.number);
     let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
     let is_typed =

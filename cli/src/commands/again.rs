@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{
-        made::{self, Made},
+        find::{self, Made},
         request,
     },
     making,
@@ -44,7 +44,7 @@ pub fn command(made_with: Option<&'static Operation>) -> Command {
         .value_name("PICTURE")
         .required(true)
         .add(completers::submissions(Submissions::Any))
-        .help(made::HELP);
+        .help(find::PICTURE_HELP);
     let command = Command::new(NAME)
         .about("Make a picture again, with changes: submit, wait, save")
         .arg(picture)
@@ -70,10 +70,10 @@ pub fn command(made_with: Option<&'static Operation>) -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     const FORMAT: &str = "output_format";
     let given = matches.get_one::<String>(PICTURE).map(String::as_str).unwrap_or_default();
-    let made = Made::find(&context.output, given)?;
+    let made = Made::find(context.process(), given)?;
     let name = made.name();
     let (Some(kept), Some(model)) = (made.request(), made.operation()) else {
-        let problem = format!("the request of {name} is not known: an earlier version wrote it");
+        let problem = format!("the request of {name} could not be kept");
         return Err(Failure::usage(problem)
             .advise(format!("nothing was sent; `kiln show {name}` shows what is known")));
     };

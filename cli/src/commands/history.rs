@@ -42,7 +42,7 @@ pub struct Options {
 }
 
 pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
-    let mut entries = history::read(&context.output)?;
+    let mut entries = history::read(context.process())?;
     let is_empty = entries.is_empty();
     entries.retain(|entry| options.fits(entry));
     entries.truncate(options.limit.unwrap_or(LIMIT) as usize);

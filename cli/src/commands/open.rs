@@ -6,7 +6,7 @@ use crate::{
     args::completers::{self, Submissions},
     context::Context,
     failure::Failure,
-    history::made::{self, Made},
+    history::find::{self, Made},
     seeing,
 };
 
@@ -15,13 +15,13 @@ pub const NAME: &str = "open";
 /// Open a saved picture with the desktop's program for it
 #[derive(Args)]
 pub struct Options {
-    #[arg(value_name = "PICTURE", help = made::HELP)]
+    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
     #[arg(add = completers::submissions(Submissions::Any))]
     picture: String,
 }
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let made = Made::find(&context.output, &options.picture)?;
+    let made = Made::find(context.process(), &options.picture)?;
     let name = made.name();
     let Some(path) = made.path() else {
         let saved = format!("`kiln task save {name}` saves it if its task continues");

@@ -75,7 +75,7 @@ impl Outcome {
 
 /// The unfinished submissions that no other process works on, oldest first.
 async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), Failure> {
-    let mut entries = history::read(&context.output)?;
+    let mut entries = history::read(context.process())?;
     entries.retain(|entry| !entry.is_finished());
     entries.reverse();
     let is_left =
@@ -86,7 +86,7 @@ async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), 
     if entries.is_empty() || !context.records()? {
         return Ok((None, entries));
     }
-    let history = History::open(&context.output, Vec::new()).await?;
+    let history = History::open(&context.output, Vec::new())?;
     let (entries, others) = history.take_over(entries).await?;
     others.into_iter().for_each(is_left);
     Ok((Some(history), entries))

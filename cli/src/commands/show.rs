@@ -11,8 +11,8 @@ use crate::{
     failure::Failure,
     history::{
         Entry,
+        find::{self, Made},
         list::{relative_to, seconds, time_of},
-        made::{self, Made},
         request,
     },
     process::Process,
@@ -26,13 +26,13 @@ pub const NAME: &str = "show";
 /// Show everything that is known about a picture
 #[derive(Args)]
 pub struct Options {
-    #[arg(value_name = "PICTURE", help = made::HELP)]
+    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
     #[arg(add = completers::submissions(Submissions::Any))]
     picture: String,
 }
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let made = Made::find(&context.output, &options.picture)?;
+    let made = Made::find(context.process(), &options.picture)?;
     let fields = made.request().map(request::fields);
     let facts = match &made {
         Made::Recorded(entry) => of_entry(entry),
@@ -119,7 +119,7 @@ fn for_people(
     let facts = Table::new(rows).wrapped(&[1]).text(width);
     match fields {
         Some(_) => facts,
-        None => facts + "\nthe history has no other fields: an earlier version wrote it",
+        None => facts + "\nthe history could not keep the other fields",
     }
 }
 

@@ -1,24 +1,17 @@
 //! The history of submissions, which is the journal of kiln's clients. With it, a killed command
 //! loses no paid picture.
 
-pub mod destination;
 mod entry;
 pub mod find;
 pub mod list;
-pub mod made;
-mod old;
 pub mod request;
 
 use std::{
-    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-pub use self::{
-    destination::Destination,
-    entry::{Entry, Kept},
-};
+pub use self::entry::{Destination, Entry, Kept};
 use crate::{
     failure::Failure,
     files::{
@@ -33,9 +26,6 @@ use imagekiln::{
     journal::{Directory, Journal as _, Origin, State, Step},
 };
 
-#[cfg(feature = "__fuzzing")]
-pub use self::old::record_of;
-
 /// The number of finished submissions that are kept.
 const MAX_FINISHED: usize = 1_000;
 
@@ -49,26 +39,14 @@ pub fn directory(process: &Process) -> Result<PathBuf, Failure> {
     Ok(state.join("history"))
 }
 
-/// Returns all submissions, newest first. Writes nothing. A damaged file of an earlier version is a
-/// warning.
-pub fn read(output: &Output) -> Result<Vec<Entry>, Failure> {
-    let directory = directory(&output.process)?;
+/// Returns all submissions, newest first. Writes nothing.
+pub fn read(process: &Process) -> Result<Vec<Entry>, Failure> {
+    let directory = directory(process)?;
     let listed = Directory::list(&directory).map_err(|error| unreadable(&directory, &error))?;
     let mut entries: Vec<Entry> = listed.into_iter().map(Entry::from).collect();
-    for old in old::read(&directory, output, File::try_lock_shared)? {
-        // A command may have been killed before it removed the old file.
-        if !entries.iter().any(|entry| entry.submission() == old.record.intent().id()) {
-            entries.push(Entry::new(old.number, old.record, old.lock.is_none()));
-        }
-    }
     entries.retain(|entry| *entry.record.state() != State::NotBilled);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.number));
     Ok(entries)
-}
-
-/// The same, without warnings.
-pub fn read_silently(process: Arc<Process>) -> Result<Vec<Entry>, Failure> {
-    read(&Output { process, json: false, quiet: true, spins: false })
 }
 
 /// The history, opened by a command that changes it.
@@ -82,19 +60,12 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history, or creates it, and moves submissions of earlier versions into it. `kept`
-    /// has an item for each picture that the command may submit.
-    pub async fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
+    /// Opens the history, or creates it. `kept` has an item for each picture that the command may
+    /// submit.
+    pub fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
         let path = directory(&output.process)?;
-        let unusable = |error: Error| unusable(&path, &error);
-        let directory = (output.process.journal)(&path, MAX_FINISHED).map_err(unusable)?;
-        let mut old = old::read(&path, output, File::try_lock)?;
-        old.retain(|old| old.lock.is_some());
-        if !old.is_empty() {
-            let records = old.iter().map(|old| (old.number, old.record.clone())).collect();
-            directory.include(records).await.map_err(unusable)?;
-            old.into_iter().for_each(old::Old::remove);
-        }
+        let directory = (output.process.journal)(&path, MAX_FINISHED);
+        let directory = directory.map_err(|error| unusable(&path, &error))?;
         let command = format!("{:016x}", fastrand::u64(..));
         Ok(Self { directory, output: output.clone(), command, kept: kept.into() })
     }

@@ -1,15 +1,18 @@
 //! The request of a picture as the history and the files beside pictures keep it: in its stored
 //! form, with names and digests of images instead of their bytes.
 
-use std::{cell::RefCell, path::Path};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
-use crate::{
-    failure::Failure,
-    files::digest::{self, Digests},
-    text::sanitize::one_line,
-};
+use crate::{failure::Failure, text::sanitize::one_line};
 use imagekiln::Request;
 use imagekiln_batch::describe_request;
 
@@ -24,12 +27,19 @@ const WEBHOOK_URL: &str = "webhook_url";
 /// What takes the place of secrets, in the outline of a request and in URLs.
 const REDACTED: &str = "[redacted]";
 
+/// The SHA-256 digests of files, each of which is read once. `None` for one that can't be read.
+pub type Digests = HashMap<PathBuf, Option<String>>;
+
 /// What to keep of a request. Relative paths of images start at `directory`. `None` if it has no
 /// stored form: a path is not Unicode, for example.
 pub fn kept(request: &Request, directory: &Path, digests: &RefCell<Digests>) -> Option<Value> {
     let file = |path: &Path| {
         let path = directory.join(path);
-        let sha256 = digests.borrow_mut().of(&path);
+        let sha256 = digests
+            .borrow_mut()
+            .entry(path.clone())
+            .or_insert_with(|| digest_of(&path).ok())
+            .clone();
         json!({ "path": path, "sha256": sha256 })
     };
     let mut kept = describe_request(request, file).ok()?;
@@ -123,7 +133,7 @@ fn complete(value: &mut Value, place: &Place<'_>) -> Result<(), Failure> {
 
 fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<(), Failure> {
     let shown = path.display();
-    let found = digest::of_file(path).map_err(|error| {
+    let found = digest_of(path).map_err(|error| {
         let advice =
             format!("nothing was sent; restore it, or pass another one with {}", place.flag);
         Failure::file(format!("could not read the image {shown}"), error).advise(advice)
@@ -132,6 +142,19 @@ fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<()
         return Ok(());
     }
     Err(place.refused(format!("the image {shown} has changed since the picture was made")))
+}
+
+/// Returns the SHA-256 digest of a file in lowercase hexadecimal. Blocks.
+fn digest_of(path: &Path) -> io::Result<String> {
+    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => digest.update(buffer.get(..count).unwrap_or_default()),
+        }
+    }
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn is_incomplete_url(text: &str) -> bool {

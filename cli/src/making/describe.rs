@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     files::{directory::here_if_empty, target::Saved},
-    history::{list, made::DESCRIPTION, request},
+    history::{find::DESCRIPTION, list, request},
     models::SEED,
     output::Output,
     text::sanitize::printable,

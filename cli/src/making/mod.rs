@@ -34,7 +34,7 @@ pub async fn make(
     check_targets(context, &planned)?;
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
-    let history = context.history(kept(&planned, &context.process().directory)).await?;
+    let history = context.history(kept(&planned, &context.process().directory))?;
     let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {

@@ -26,7 +26,6 @@ mod keys;
 mod machine;
 mod mistakes;
 mod models;
-mod old_history;
 #[cfg(target_os = "linux")]
 mod opening;
 mod options;

@@ -23,8 +23,7 @@ pub fn recording(data: &[u8]) {
     assert_eq!(serde_json::from_str::<Recording>(&text).expect("a recording"), recording);
 }
 
-/// A submission of the history, or of an old one, has the same state after it was written, and is
-/// written as before.
+/// A submission of the history has the same state after it was written, and is written as before.
 pub fn history(data: &[u8]) {
     let Some((state, text)) = fuzzing::history(data) else { return };
     assert_eq!(fuzzing::history(&text), Some((state, text)));

@@ -32,7 +32,7 @@ impl Found {
     pub async fn session(&self, context: &Context) -> Result<Session, Failure> {
         let history = match self.entry() {
             Some(entry) if context.records()? => {
-                let history = History::open(&context.output, Vec::new()).await?;
+                let history = History::open(&context.output, Vec::new())?;
                 // Another command may wait for the same task. Both may save it.
                 history.include(entry).await?;
                 Some(history)
@@ -84,7 +84,7 @@ impl Found {
 
 /// Finds the task. Nothing is sent.
 pub fn find(context: &Context, given: &str) -> Result<Found, Failure> {
-    let entries = match history::read(&context.output) {
+    let entries = match history::read(context.process()) {
         // A task that is named in another way can be polled without the history.
         Err(_) if !given.starts_with('@') => Vec::new(),
         entries => entries?,

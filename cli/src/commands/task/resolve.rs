@@ -45,7 +45,7 @@ pub fn command() -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let text = |name| matches.get_one::<String>(name).map(|text| text.trim()).unwrap_or_default();
     let (given, id) = (text("ref"), text(ID));
-    let entries = history::read(&context.output)?;
+    let entries = history::read(context.process())?;
     let entry = unknown(&entries, given)?;
     let number = entry.number;
     if id.is_empty() {
@@ -60,7 +60,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         return Err(Failure::usage(format!("submission @{other} has the task {}", one_line(id)))
             .advise(format!("nothing was changed; pass the id of the task of @{number}")));
     }
-    let history = History::open(&context.output, Vec::new()).await?;
+    let history = History::open(&context.output, Vec::new())?;
     history.include(&entry).await?;
     let session = Session::recorded(context, Some(history)).await?;
     let adopted = session.client.adopt(&entry.record, id).await;

@@ -54,7 +54,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     }
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;
-    let history = context.history(kept(&planned, &context.process().directory)).await?;
+    let history = context.history(kept(&planned, &context.process().directory))?;
     let Some(planned) = planned.pop() else {
         return Err(Failure::usage("nothing to submit"));
     };

@@ -11,7 +11,7 @@ use crate::{
 
 /// Prints the unfinished submissions.
 pub fn list(context: &Context) -> Result<(), Failure> {
-    let mut entries = history::read(&context.output)?;
+    let mut entries = history::read(context.process())?;
     entries.retain(|entry| !entry.is_finished());
     if entries.is_empty() {
         context.output.note("nothing is unfinished");
@@ -34,11 +34,11 @@ pub fn list(context: &Context) -> Result<(), Failure> {
 
 /// Marks submissions as dismissed, all of them or none.
 pub async fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let entries = history::read(&context.output)?;
+    let entries = history::read(context.process())?;
     let given = matches.get_many::<String>("ref").into_iter().flatten();
     let found: Vec<Entry> =
         given.map(|given| unfinished(&entries, given)).collect::<Result<_, _>>()?;
-    let history = History::open(&context.output, Vec::new()).await?;
+    let history = History::open(&context.output, Vec::new())?;
     for entry in &found {
         history.include(entry).await?;
     }
