@@ -203,6 +203,17 @@ impl DownloadedPicture {
         let path = path.as_ref().to_owned();
         self.call(|picture| async move { picture.save(path).await })
     }
+
+    /// Gives the picture its name, as [`crate::DownloadedPicture::replace`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::DownloadedPicture::replace`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn replace(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        let path = path.as_ref().to_owned();
+        self.call(|picture| async move { picture.replace(path).await })
+    }
 }
 
 /// The bytes of a picture as an iterator, returned by [`Picture::stream`].

@@ -187,16 +187,31 @@ impl Part {
         Ok(path)
     }
 
-    /// Renames the flushed file to a path at which nothing exists. Returns the file if it still has
-    /// no name.
-    pub(super) fn rename(mut self, path: &Path) -> Result<(), (Option<Self>, io::Error)> {
-        match persist_new(self.file, path) {
+    /// Renames the flushed file. Returns the file if it still has no name.
+    pub(super) fn rename(
+        mut self,
+        path: &Path,
+        overwrite: bool,
+    ) -> Result<(), (Option<Self>, io::Error)> {
+        if overwrite && let Err(error) = self.keep_permissions(path) {
+            return Err((Some(self), error));
+        }
+        let renamed =
+            if overwrite { self.file.persist(path) } else { persist_new(self.file, path) };
+        match renamed {
             Ok(_) => sync_directory_of(path).map_err(|error| (None, error)),
             Err(PersistError { error, file }) => {
                 self.file = file;
                 Err((Some(self), error))
             }
         }
+    }
+    /// Sets the permissions of the file that is going to be replaced, if there is one.
+    fn keep_permissions(&mut self, path: &Path) -> io::Result<()> {
+        let kept = replaced(path, true)?.filter(fs::Metadata::is_file);
+        let kept = kept.map(|metadata| metadata.permissions());
+        self.permissions = self.permissions.take().or(kept);
+        self.flush()
     }
 }
 

@@ -95,13 +95,28 @@ impl DownloadedPicture {
     /// Kind [`File`](ErrorKind::File): the file exists, or could not be renamed. The picture can
     /// still be saved at another path, unless it has a name already.
     pub async fn save(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
-        let path = path.as_ref().to_owned();
+        self.rename(path.as_ref().to_owned(), false).await
+    }
+
+    /// Gives the picture its name as [`save`](Self::save) does, and replaces an existing file
+    /// atomically. The new file has the permissions of the replaced one. A symbolic link at the
+    /// path is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`File`](ErrorKind::File): the file could not be renamed, or the path is not that of a
+    /// regular file. The picture can still be saved at another path, unless it has a name already.
+    pub async fn replace(&self, path: impl AsRef<Path>) -> Result<Saved, Error> {
+        self.rename(path.as_ref().to_owned(), true).await
+    }
+
+    async fn rename(&self, path: PathBuf, overwrite: bool) -> Result<Saved, Error> {
         let unwritable = |error| self.picture.unwritable(&path, error).into_error();
         let Some(file) = self.file().take() else {
             return Err(unwritable(io::Error::other("the picture is saved already")));
         };
         let named = path.clone();
-        let renaming = blocking(move || Ok(file.rename(&named)));
+        let renaming = blocking(move || Ok(file.rename(&named, overwrite)));
         if let Err((file, error)) = renaming.await.map_err(unwritable)? {
             *self.file() = file;
             return Err(unwritable(error));
@@ -209,8 +224,9 @@ impl Picture {
     }
 
     /// Downloads the picture to a temporary file in this directory, for programs that choose its
-    /// name when they know its format: [`DownloadedPicture::save`] gives it a name. It never
-    /// replaces a file, so `overwrite` and `follow_symlinks` of the options have no effect.
+    /// name when they know its format: [`DownloadedPicture::save`] and
+    /// [`replace`](DownloadedPicture::replace) give it a name. `overwrite` and `follow_symlinks` of
+    /// the options have no effect.
     ///
     /// ```
     /// # async fn save(task: imagekiln::Task) -> Result<(), Box<dyn std::error::Error>> {

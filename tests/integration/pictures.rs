@@ -98,6 +98,25 @@ async fn a_downloaded_picture_gets_its_name_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_downloaded_picture_replaces_a_file_and_keeps_its_permissions() {
+    let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let picture = picture(&client(&service), &service, &delivery).await;
+    delivery.reply(Reply::png(PNG));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fox.png");
+    std::fs::write(&path, "another file").unwrap();
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions.clone()).unwrap();
+    let fox = picture.download_in(folder.path(), SaveOptions::default()).await.unwrap();
+    assert_kind(&fox.replace(folder.path()).await.unwrap_err(), ErrorKind::File);
+    assert_eq!(fox.replace(&path).await.unwrap().path, path);
+    assert_eq!(std::fs::read(&path).unwrap(), PNG);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions(), permissions);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_missing_directory_costs_no_download() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let picture = picture(&client(&service), &service, &delivery).await;

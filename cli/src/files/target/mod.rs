@@ -1,33 +1,27 @@
 //! The target of the picture. It is checked before anything is paid.
 
-mod endings;
 mod names;
-mod pattern;
 mod place;
-mod staged;
 
 use std::{
     error::Error as _,
-    ffi::OsStr,
     fs,
-    io::{self, Write},
+    io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
+use tokio::task::spawn_blocking;
+
 #[cfg(feature = "batch")]
 pub use self::place::check_path;
-use self::staged::Staged;
-pub use self::{
-    pattern::{Known, Pattern},
-    place::Place,
-};
+pub use self::place::{Known, Pattern, Place, ends_with_separator};
 use crate::{
     failure::{Failure, Remedy},
     files::directory::{self, here_if_empty, probe},
     process::Stream,
     text::sanitize::one_line,
 };
-use imagekiln::{ErrorKind, FileKind, OutputFormat, Picture};
+use imagekiln::{DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef};
 
 /// The target of a picture, and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +142,7 @@ impl Target {
             Place::Named(_) | Place::Special(_) | Place::Stdout => return Ok(()),
         };
         match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(not_a_target(&path, error).remedied_by(Remedy::Elsewhere))
             }
             _ => Ok(()),
@@ -157,7 +151,7 @@ impl Target {
 
     /// Refuses a file whose ending is that of a format that no model produces.
     pub fn check_ending(&self) -> Result<(), Failure> {
-        let Some(path) = self.file_name().filter(|path| endings::is_impossible(path)) else {
+        let Some(path) = self.file_name().filter(|path| names::is_impossible(path)) else {
             return Ok(());
         };
         let ending = path.extension().unwrap_or_default().display();
@@ -189,25 +183,27 @@ impl Target {
     /// Downloads the picture and saves it, or writes it to `stdout`.
     pub async fn receive(&self, picture: &Picture, stdout: &Stream) -> Result<Saved, Failure> {
         match &self.place {
-            Place::File(path) => self.save(picture, path).await,
+            Place::File(path) => {
+                // A link stays, and the file behind it is replaced.
+                let behind = if self.overwrite { fs::canonicalize(path).ok() } else { None };
+                let wanted = behind.as_deref().unwrap_or(path);
+                let file = self.download(picture, directory_of(wanted), path).await?;
+                self.save(file, wanted, path).await
+            }
             Place::Named(directory) => {
-                let staged = self.download(picture, directory, directory).await?;
-                let (kind, bytes) = (staged.kind, staged.bytes);
-                let sha256 = staged.sha256.clone();
-                let extension = kind.map_or("picture", FileKind::extension);
-                let names = names::of_task(picture.task(), directory, extension);
-                let taken = blocking(move || staged.take_name(names)).await;
-                let path =
-                    taken.map_err(|error| unwritable(picture, directory, directory, error))?;
-                Ok(Saved { path: Some(path), kind, bytes, sha256, notes: Vec::new() })
+                let file = self.download(picture, directory, directory).await?;
+                let names = names::of_task(picture.task(), directory, file.kind());
+                let path = take_name(&file, names).await;
+                let path = path.map_err(|error| unsaved(&error, directory, directory))?;
+                Ok(saved(&file, path, Vec::new()))
             }
             Place::Pattern(pattern) => {
-                let staged = self.download(picture, &pattern.directory, &pattern.directory).await?;
-                let path = pattern.path(picture.task(), staged.kind);
+                let file = self.download(picture, &pattern.directory, &pattern.directory).await?;
+                let path = pattern.path(picture.task().id(), file.kind());
                 let directory = directory_of(&path);
                 fs::create_dir_all(directory)
                     .map_err(|error| unwritable(picture, &path, directory, error))?;
-                self.place(picture, staged, &path, &path).await
+                self.save(file, &path, &path).await
             }
             Place::Special(path) => {
                 let file = path.clone();
@@ -223,14 +219,6 @@ impl Target {
         }
     }
 
-    async fn save(&self, picture: &Picture, given: &Path) -> Result<Saved, Failure> {
-        // A link stays, and the file behind it is replaced.
-        let behind = if self.overwrite { fs::canonicalize(given).ok() } else { None };
-        let wanted = behind.as_deref().unwrap_or(given);
-        let staged = self.download(picture, directory_of(wanted), given).await?;
-        self.place(picture, staged, wanted, given).await
-    }
-
     /// Downloads the picture to the directory of its target, which may have disappeared since the
     /// check. Errors name the target.
     async fn download(
@@ -238,36 +226,26 @@ impl Target {
         picture: &Picture,
         directory: &Path,
         target: &Path,
-    ) -> Result<Staged, Failure> {
+    ) -> Result<DownloadedPicture, Failure> {
         let directory = here_if_empty(directory);
         let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
-        let file = created.and_then(|()| staged::temporary(directory));
-        let file = file.map_err(|error| unwritable(picture, target, directory, error))?;
-        Staged::download(picture, file).await.map_err(|error| {
-            let of_file = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-            match of_file.filter(|_| error.kind() == ErrorKind::File).map(io::Error::kind) {
-                None => Failure::from(&error),
-                Some(kind) => {
-                    let mut failure = Failure::from(&error);
-                    failure.message = not_written(picture, target);
-                    failure.advice = None;
-                    failure.remedied_by(directory::remedy(kind, directory))
-                }
-            }
-        })
+        created.map_err(|error| unwritable(picture, target, directory, error))?;
+        // The record stays open until the file has its own name.
+        let options = SaveOptions::default().closes_record(false).sha256(true);
+        let downloaded = picture.download_in(directory, options).await;
+        downloaded.map_err(|error| unsaved(&error, target, directory))
     }
 
     /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
     /// name for messages.
-    async fn place(
+    async fn save(
         &self,
-        picture: &Picture,
-        staged: Staged,
+        file: DownloadedPicture,
         wanted: &Path,
         given: &Path,
     ) -> Result<Saved, Failure> {
-        let (kind, bytes, sha256) = (staged.kind, staged.bytes, staged.sha256.clone());
-        let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| endings::fitting(wanted, kind));
+        let kind = file.kind();
+        let fitting = kind.map_or_else(|| wanted.to_owned(), |kind| names::fitting(wanted, kind));
         let mut notes = Vec::new();
         if let Some(kind) = kind.filter(|_| fitting != wanted) {
             notes.push(format!("the picture is {kind}, so its ending is .{}", kind.extension()));
@@ -276,14 +254,12 @@ impl Target {
         if allowed != fitting {
             notes.push(format!("the name is too long, so it became {}", allowed.display()));
         }
-        let place = allowed.clone();
-        let placed = if self.overwrite {
-            blocking(move || staged.replace(place)).await
+        let path = if self.overwrite {
+            file.replace(&allowed).await.map(|saved| saved.path)
         } else {
-            blocking(move || staged.take_name(names::numbered(place))).await
+            take_name(&file, names::numbered(allowed.clone())).await
         };
-        let path =
-            placed.map_err(|error| unwritable(picture, given, directory_of(&allowed), error))?;
+        let path = path.map_err(|error| unsaved(&error, given, directory_of(&allowed)))?;
         if path != allowed {
             let (taken, path) = (allowed.display(), path.display());
             notes.push(format!(
@@ -291,22 +267,61 @@ impl Target {
             ));
         }
         let path = if path == wanted { given.to_owned() } else { path };
-        Ok(Saved { path: Some(path), kind, bytes, sha256, notes })
+        Ok(saved(&file, path, notes))
     }
+}
+
+/// Gives the picture the first of the names that is free. Two processes never take the same name.
+async fn take_name(
+    file: &DownloadedPicture,
+    mut names: impl Iterator<Item = PathBuf>,
+) -> Result<PathBuf, Error> {
+    let mut name = names.next().unwrap_or_default();
+    loop {
+        let error = match file.save(&name).await {
+            Ok(saved) => return Ok(saved.path),
+            Err(error) => error,
+        };
+        name = match names.next() {
+            Some(next) if kind_of(&error) == Some(ErrorKind::AlreadyExists) => next,
+            _ => return Err(error),
+        };
+    }
+}
+
+fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
+    let sha256 = file.sha256().map(str::to_owned);
+    Saved { path: Some(path), kind: file.kind(), bytes: file.bytes(), sha256, notes }
 }
 
 fn not_a_target(path: &Path, error: io::Error) -> Failure {
     Failure::file(format!("could not write a picture to {}", path.display()), error)
 }
 
-fn unwritable(picture: &Picture, target: &Path, directory: &Path, error: io::Error) -> Failure {
-    let remedy = directory::remedy(error.kind(), directory);
-    Failure::file(not_written(picture, target), error).about(picture.task()).remedied_by(remedy)
+/// The kind of the error of the file, if it is one.
+fn kind_of(error: &Error) -> Option<ErrorKind> {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.filter(|_| error.kind() == imagekiln::ErrorKind::File).map(io::Error::kind)
 }
 
-fn not_written(picture: &Picture, target: &Path) -> String {
-    let id = one_line(picture.task().id());
-    format!("could not write {} (task {id})", here_if_empty(target).display())
+/// The failure of a picture that could not be downloaded, or not be saved. It names the target.
+fn unsaved(error: &Error, target: &Path, directory: &Path) -> Failure {
+    let mut failure = Failure::from(error);
+    let Some(kind) = kind_of(error) else { return failure };
+    let id = error.task().map(TaskRef::id).unwrap_or_default();
+    failure.message = not_written(id, target);
+    failure.advice = None;
+    failure.remedied_by(directory::remedy(kind, directory))
+}
+
+fn unwritable(picture: &Picture, target: &Path, directory: &Path, error: io::Error) -> Failure {
+    let remedy = directory::remedy(error.kind(), directory);
+    let message = not_written(picture.task().id(), target);
+    Failure::file(message, error).about(picture.task()).remedied_by(remedy)
+}
+
+fn not_written(id: &str, target: &Path) -> String {
+    format!("could not write {} (task {})", here_if_empty(target).display(), one_line(id))
 }
 
 /// A picture whose bytes were written to a stream.
@@ -323,12 +338,12 @@ async fn write_to<W: Write>(
 ) -> Result<u64, Failure> {
     let bytes = picture.bytes().await?;
     let length = bytes.len() as u64;
-    let written = blocking(move || {
+    let written = spawn_blocking(move || {
         let mut out = open()?;
         out.write_all(&bytes)?;
         out.flush()
     });
-    written.await.map(|()| length).map_err(|error| {
+    written.await.map_err(io::Error::other).flatten().map(|()| length).map_err(|error| {
         let id = one_line(picture.task().id());
         Failure::file(format!("could not write to {what} (task {id})"), error)
             .about(picture.task())
@@ -336,17 +351,6 @@ async fn write_to<W: Write>(
     })
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other).and_then(|outcome| outcome)
-}
-
 fn directory_of(path: &Path) -> &Path {
     here_if_empty(path.parent().unwrap_or(path))
-}
-
-/// Whether the path can only be that of a directory.
-pub fn ends_with_separator(path: &OsStr) -> bool {
-    path.as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
 }

@@ -1,4 +1,4 @@
-//! The names of pictures.
+//! The names of pictures: their endings, their lengths, and other names if a file has them.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,10 +8,48 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use imagekiln::TaskRef;
+use imagekiln::{FileKind, TaskRef};
+
+/// The formats that models produce.
+const PRODUCED: [FileKind; 5] =
+    [FileKind::Jpeg, FileKind::Png, FileKind::Webp, FileKind::Webm, FileKind::Mp4];
+
+/// Endings of other pictures and documents. An ending in no list, such as that of a temporary
+/// file, says nothing about the content.
+const OTHERS: [&str; 16] = [
+    "avi", "bmp", "eps", "htm", "html", "ico", "jp2", "json", "jxl", "pdf", "psd", "svg", "tga",
+    "tif", "tiff", "txt",
+];
+
+/// Whether the ending of the path is that of a format, and no model produces it.
+pub fn is_impossible(path: &Path) -> bool {
+    let Some(ending) = ending(path) else { return false };
+    FileKind::of_extension(&ending)
+        .map_or(OTHERS.contains(&&*ending), |kind| !PRODUCED.contains(&kind))
+}
+
+/// The path with an ending that fits the format. Endings that name no format stay.
+pub fn fitting(path: &Path, kind: FileKind) -> PathBuf {
+    match ending(path) {
+        Some(ending) if FileKind::of_extension(&ending) == Some(kind) => path.to_owned(),
+        Some(ending) if FileKind::of_extension(&ending).is_some() || OTHERS.contains(&&*ending) => {
+            path.with_extension(kind.extension())
+        }
+        _ => path.to_owned(),
+    }
+}
+
+/// The ending of a picture whose name does not have its own.
+pub fn extension(kind: Option<FileKind>) -> &'static str {
+    kind.map_or("picture", FileKind::extension)
+}
+
+fn ending(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
 
 /// The lengths to which a name that is too long is cut, in bytes. Some file systems allow 143. The
-/// last one is shorter than the name of the temporary file that was just created there.
+/// last one is shorter than the name with which the directory was probed.
 const SHORTENED: [usize; 2] = [120, 24];
 
 /// The longest ending that a shortened name keeps, with its dot.
@@ -68,8 +106,9 @@ fn with_number(path: &Path, number: u32) -> OsString {
 pub fn of_task(
     task: &TaskRef,
     directory: &Path,
-    extension: &str,
+    kind: Option<FileKind>,
 ) -> impl Iterator<Item = PathBuf> + use<> {
+    let extension = extension(kind);
     let path = |id| directory.join(format!("{}.{extension}", stem(task, id)));
     iter::once(allowed(path(Id::Short))).chain(numbered(path(Id::Whole)))
 }
@@ -131,23 +170,21 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_file_system_allows_stay() {
-        let directory = tempfile::tempdir().unwrap();
-        let fox = directory.path().join("fox.png");
-        assert_eq!(allowed(fox.clone()), fox);
-        let long = directory.path().join("x".repeat(300));
-        let name = allowed(long).file_name().unwrap().to_owned();
-        assert_eq!(name.len(), SHORTENED[0]);
-        fs::write(directory.path().join(name), "").unwrap();
-    }
-
-    #[test]
-    fn numbers_go_before_the_ending() {
-        let names = |path: &str| -> Vec<_> { numbered(path.into()).take(3).collect() };
-        assert_eq!(
-            names("a.b/fox.png"),
-            ["a.b/fox.png", "a.b/fox-2.png", "a.b/fox-3.png"].map(PathBuf::from)
-        );
-        assert_eq!(names("fox"), ["fox", "fox-2", "fox-3"].map(PathBuf::from));
+    fn the_ending_follows_the_format() {
+        for (path, kind, expected) in [
+            ("fox.png", FileKind::Png, "fox.png"),
+            ("fox.JPEG", FileKind::Jpeg, "fox.JPEG"),
+            ("a.b/fox.png", FileKind::Jpeg, "a.b/fox.jpg"),
+            ("fox.gif", FileKind::Webp, "fox.webp"),
+            ("fox.txt", FileKind::Jpeg, "fox.jpg"),
+            ("fox.mp4", FileKind::Jpeg, "fox.jpg"),
+            ("fox.mov", FileKind::Mp4, "fox.mov"),
+            ("fox.v2", FileKind::Png, "fox.v2"),
+            ("tmp.Xa8d3", FileKind::Png, "tmp.Xa8d3"),
+            ("fox", FileKind::Png, "fox"),
+            (".png", FileKind::Jpeg, ".png"),
+        ] {
+            assert_eq!(fitting(Path::new(path), kind), Path::new(expected), "{path}");
+        }
     }
 }

@@ -3,11 +3,16 @@
 use std::{
     ffi::OsStr,
     fs,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
-use super::pattern::Pattern;
+use super::names::extension;
 use crate::failure::Failure;
+use imagekiln::FileKind;
+use imagekiln_batch::{Template, TemplateFields};
+
+/// More characters than a template keeps of an id.
+const LONGEST_ID: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -48,7 +53,7 @@ impl Place {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Self::Named(path.to_owned()),
             Ok(metadata) if !metadata.is_file() => Self::Special(path.to_owned()),
-            _ if super::ends_with_separator(path.as_os_str()) => Self::Named(path.to_owned()),
+            _ if ends_with_separator(path.as_os_str()) => Self::Named(path.to_owned()),
             _ => Self::File(path.to_owned()),
         }
     }
@@ -71,5 +76,160 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
             rest.display()
         ))),
         Err(_) => Ok(()),
+    }
+}
+
+/// Whether the path can only be that of a directory.
+pub fn ends_with_separator(path: &OsStr) -> bool {
+    path.as_encoded_bytes().last().is_some_and(|last| path::is_separator(char::from(*last)))
+}
+
+/// A directory, and the name of a picture in it, which may contain more directories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    pub directory: PathBuf,
+    pub template: Template,
+}
+
+/// The facts about a picture that are known before it is submitted.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The position among the pictures of the command, from 1.
+    pub index: u64,
+    pub seed: Option<i64>,
+    pub prompt: Option<&'a str>,
+    /// The name of the image that the picture is made from.
+    pub name: Option<&'a str>,
+    pub model: &'a str,
+}
+
+impl Pattern {
+    /// Reads `--output`. The directory ends before the first component with a brace.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let brace = text.find('{').unwrap_or(text.len());
+        let start = text[..brace].rfind(path::is_separator).map_or(0, |separator| separator + 1);
+        let (directory, name) = text.split_at(start);
+        let name = name.replace(path::MAIN_SEPARATOR, "/");
+        let template = Template::parse(&name).map_err(|error| {
+            Failure::usage(error.to_string()).advise("nothing was sent; write {{ for a brace")
+        })?;
+        Ok(Self { directory: directory.into(), template })
+    }
+
+    /// The path, if no field is left.
+    pub fn plain(&self) -> Option<PathBuf> {
+        let fields = TemplateFields::default();
+        self.template.is_plain().then(|| self.directory.join(self.template.render(&fields)))
+    }
+
+    /// Fills in everything except the id and the extension.
+    pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
+        let unknown = |what: &str, advice: &str| {
+            Failure::usage(format!("the name of the picture contains {what}"))
+                .advise(format!("nothing was sent; {advice}"))
+        };
+        if self.template.has_field("seed") && known.seed.is_none() {
+            let advice = "use {index} or {id}, or pass --seed if the model has one";
+            return Err(unknown("{seed}, and no seed is known", advice));
+        }
+        if self.template.has_field("slug") && known.prompt.is_none() {
+            return Err(unknown("{slug}, and no prompt is known", "use {index}, {model} or {id}"));
+        }
+        if self.template.has_field("name") && known.name.is_none() {
+            let advice = "only `kiln edit --prompt` and the jobs of `kiln batch` have names; use \
+                          {index}, {seed}, {model}, {id}, {slug} or {ext}";
+            return Err(unknown("{name}, and no name is known", advice));
+        }
+        let template = self.template.filled(&TemplateFields {
+            index: known.index,
+            name: known.name.unwrap_or_default(),
+            prompt: known.prompt.unwrap_or_default(),
+            seed: known.seed,
+            model: known.model,
+            ..TemplateFields::default()
+        });
+        Ok(Self { directory: self.directory.clone(), template })
+    }
+
+    /// Whether pictures of different tasks have different names.
+    pub fn has_id(&self) -> bool {
+        self.template.has_field("id")
+    }
+
+    /// The path of the picture of a task, if the pattern was [filled](Self::filled).
+    pub fn path(&self, id: &str, kind: Option<FileKind>) -> PathBuf {
+        let ext = extension(kind);
+        let fields = TemplateFields { id, ext, ..TemplateFields::default() };
+        self.directory.join(self.template.render(&fields))
+    }
+
+    /// The longest path that a picture can get, if the pattern was [filled](Self::filled).
+    pub fn longest_path(&self) -> PathBuf {
+        self.path(&"x".repeat(LONGEST_ID), None)
+    }
+
+    /// The path with its fields, as `--output` would name it.
+    pub fn shown(&self) -> PathBuf {
+        self.directory.join(self.template.to_string())
+    }
+
+    /// The last component with its fields. Its ending may select the format.
+    pub fn file_name(&self) -> String {
+        let text = self.template.to_string();
+        Path::new(&text).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: Known<'_> = Known {
+        index: 3,
+        seed: Some(7),
+        prompt: Some("A red fox"),
+        name: Some("cat"),
+        model: "gen-tools/deblur-v1",
+    };
+
+    #[test]
+    fn what_is_known_is_filled_in_first() {
+        for (given, filled, path) in [
+            ("fox-{seed}.{ext}", "fox-7.{ext}", "fox-7.jpg"),
+            ("{name}.{ext}", "cat.{ext}", "cat.jpg"),
+            ("../a/{slug}/{index:03}.png", "../a/a-red-fox/003.png", "../a/a-red-fox/003.png"),
+            (
+                "/tmp/{model}-{id}",
+                "/tmp/gen-tools-deblur-v1-{id}",
+                "/tmp/gen-tools-deblur-v1-x-y-bd3c9047",
+            ),
+            ("{{{id}}}.png", "{{{id}}}.png", "{x-y-bd3c9047}.png"),
+        ] {
+            let pattern = Pattern::parse(given).unwrap().filled(KNOWN).unwrap();
+            assert_eq!(pattern.shown(), Path::new(filled));
+            assert_eq!(pattern.path("x/y", Some(FileKind::Jpeg)), Path::new(path));
+            let again = Pattern::parse(filled).unwrap().filled(KNOWN).unwrap();
+            assert_eq!(again.shown(), Path::new(filled), "the history can be read again");
+        }
+    }
+
+    #[test]
+    fn a_doubled_brace_is_a_brace() {
+        let plain = |text| Pattern::parse(text).unwrap().plain();
+        assert_eq!(plain("a/fox{{1}}.png"), Some(PathBuf::from("a/fox{1}.png")));
+        assert_eq!(plain("a/fox{id}.png"), None);
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        for text in ["{sed}.png", "{seed.png", "{index}/../x.png"] {
+            Pattern::parse(text).unwrap_err();
+        }
+        let pattern = Pattern::parse("{seed}.png").unwrap();
+        pattern.filled(Known { seed: None, ..KNOWN }).unwrap_err();
+        let pattern = Pattern::parse("{slug}.png").unwrap();
+        pattern.filled(Known { prompt: None, ..KNOWN }).unwrap_err();
+        let pattern = Pattern::parse("{name}.png").unwrap();
+        pattern.filled(Known { name: None, ..KNOWN }).unwrap_err();
     }
 }
