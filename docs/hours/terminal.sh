@@ -2,7 +2,7 @@
 # this directory source it. It needs tmux and bash; `kiln` is the one in PATH.
 
 name=kiln-$$
-HOME=$(mktemp -d)
+HOME=$(mktemp -d /tmp/kiln.XXXXXX)
 export HOME
 unset XDG_STATE_HOME XDG_CONFIG_HOME TMUX
 
@@ -27,7 +27,7 @@ simulate() {
 # Opens the terminal. bash signals each of its prompts.
 open_terminal() {
   mkdir "$HOME/work"
-  tmux -L "$name" -f /dev/null new-session -d -x 90 -y 300 -c "$HOME/work" \
+  tmux -L "$name" -f /dev/null new-session -d -x 110 -y 300 -c "$HOME/work" \
     "env HISTFILE= PS1='\$ ' PROMPT_COMMAND='tmux -L $name wait-for -S prompt' bash --norc --noprofile"
   until_prompt
 }

@@ -17,7 +17,8 @@ pub struct Arguments {}
 pub fn run(_: &Arguments) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let recorded = Command::new(cargo)
-        .args(["test", "--quiet", "--package", "imagekiln-cli", "--test", "it", "--test", "shells"])
+        .args(["test", "--quiet", "--no-fail-fast"])
+        .args(["--package", "imagekiln-cli", "--test", "it", "--test", "shells"])
         .args(["--", "terminal::session::", "book::", "hour"])
         .env("IMAGEKILN_SESSION", "1")
         .current_dir(repository::root()?)

@@ -43,16 +43,14 @@ fn replay(script: &str) {
     }
 }
 
-/// The text without numbers, ids, digests and temporary directories, and without the widths that
-/// depend on them.
+/// The text without numbers, ids and digests, and without the widths that depend on them.
 fn lasting(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let mut lasting = String::new();
     for word in text.split_inclusive(|c: char| !is_word(c)) {
         let (word, end) = word.split_at(word.trim_end_matches(|c: char| !is_word(c)).len());
-        let is_name = word.starts_with("tmp.");
-        let is_number = word.chars().any(|c| c.is_ascii_digit());
-        lasting += if is_name || is_number { "N" } else { word };
+        let has_digit = word.chars().any(|c| c.is_ascii_digit());
+        lasting += if has_digit { "N" } else { word };
         lasting += if end == " " && lasting.ends_with(' ') { "" } else { end };
     }
     lasting
