@@ -10,6 +10,7 @@ mod slots;
 mod submissions;
 mod submit;
 mod wait;
+mod waits;
 
 use std::{
     fmt,
@@ -27,7 +28,7 @@ pub use self::deadline::SubmitOptions;
 pub use self::poll::Update;
 pub use self::polling::WaitOptions;
 pub use self::wait::Updates;
-use self::{polling::Waits, slots::Slots, submissions::Submissions};
+use self::{slots::Slots, submissions::Submissions, waits::Waits};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};
 use crate::{

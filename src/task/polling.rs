@@ -1,21 +1,13 @@
 //! Polls a task until its final status or the deadline. A failed poll is not a failed task.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use tokio::{
-    sync::Notify,
-    time::{self, Instant},
-};
+use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
 
-use super::{Task, Update};
+use super::{Task, Update, waits::WaitGuard};
 use crate::{
-    Error, ErrorKind, TaskRef, TaskStatus, WaitEnd,
+    Error, ErrorKind, TaskStatus, WaitEnd,
     retry::{Backoff, LONGEST_RETRY},
     telemetry,
     transport::middleware::{Purpose, Retry},
@@ -70,7 +62,8 @@ impl WaitOptions {
     /// Sets the time between the first two polls. The default is 500 milliseconds; the minimum is
     /// 10 milliseconds.
     ///
-    /// The interval grows by half with each poll.
+    /// The interval grows by half with each poll. Around the time that the last task of the same
+    /// model took, pauses are shorter.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
@@ -97,6 +90,8 @@ pub(super) struct Polling {
     intervals: Backoff,
     polls: u32,
     last_status: Option<TaskStatus>,
+    /// The age of the wait at the last poll whose status was not final.
+    in_progress_at: Duration,
     requested_pause: Option<Duration>,
     /// Whether the retries that all polls share allow the next poll soon.
     has_retry: bool,
@@ -124,6 +119,7 @@ impl Polling {
             intervals: Backoff::new(first, longest).with_growth(GROWTH),
             polls: 0,
             last_status: None,
+            in_progress_at: Duration::ZERO,
             requested_pause: None,
             has_retry: true,
             last_poll_is_sent: false,
@@ -161,10 +157,17 @@ impl Polling {
                 }
             }
             self.polls += 1;
+            let asked_at = self.started.elapsed();
             let polling = self.task.poll_within(self.left(), failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
+                    if !update.status().is_final() {
+                        self.in_progress_at = asked_at;
+                    } else if update.status().is_success() {
+                        let waits = &self.task.shared.waits;
+                        waits.learn(&self.task.reference, self.in_progress_at);
+                    }
                     return Ok(update);
                 }
                 Err(error) if error.wait_end().is_some() => return Err(error),
@@ -196,13 +199,26 @@ impl Polling {
         };
         let requested = self.requested_pause.take();
         let after = requested.map(|wait| random.after(wait.min(service.retry.longest_retry_after)));
-        let pause = random.spread(self.intervals.pause()).max(after.unwrap_or_default());
+        let pause = random.spread(self.intervals.pause());
+        let pause = if failures == 0 { self.expecting(pause) } else { pause };
+        let pause = pause.max(after.unwrap_or_default());
         let pause = pause.max(SHORTEST_PAUSE);
         let wait = pause.min(latest);
         if let Some(error) = last_failure {
             self.span.in_scope(|| self.announce(failures, wait, error));
         }
         Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
+    }
+
+    /// The pause, or a shorter one around the time at which the last task of the model was ready:
+    /// others are probably ready then, too.
+    fn expecting(&self, pause: Duration) -> Duration {
+        let age = self.started.elapsed();
+        match self.task.shared.waits.expected(&self.task.reference) {
+            Some(expected) if age < expected => pause.min(expected - age),
+            Some(expected) if age < 2 * expected => pause.min(age / 8),
+            _ => pause,
+        }
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {
@@ -248,142 +264,5 @@ impl Polling {
             Some(failure) => error.with_source(failure),
             None => error,
         }
-    }
-}
-
-/// The active waits of a client, which webhook events can wake, by the hash of the id of their
-/// task. There can be thousands, so the ids are not stored again.
-#[derive(Default)]
-pub(crate) struct Waits {
-    hasher: RandomState,
-    active: Mutex<HashMap<u64, Vec<Arc<Wait>>>>,
-}
-
-struct Wait {
-    task: Arc<TaskRef>,
-    /// Keeps an event that arrives while a poll is in flight.
-    event: Notify,
-}
-
-impl Waits {
-    /// Makes every wait for a task with this id poll immediately. Tasks in both regions may have
-    /// it, and an event contains only the id.
-    #[cfg(feature = "webhook")]
-    pub(crate) fn wake(&self, task_id: &str) {
-        let active = self.lock();
-        let same_hash = active.get(&self.hasher.hash_one(task_id)).into_iter().flatten();
-        for wait in same_hash.filter(|wait| wait.task.id() == task_id) {
-            wait.event.notify_one();
-        }
-    }
-
-    /// Whether there is an active wait for this task.
-    pub(super) fn has(&self, task: &TaskRef) -> bool {
-        let active = self.lock();
-        let mut same_hash = active.get(&self.hasher.hash_one(task.id())).into_iter().flatten();
-        same_hash.any(|wait| wait.task.identity() == task.identity())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<Arc<Wait>>>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Registers a wait until it is dropped.
-struct WaitGuard {
-    waits: Arc<Waits>,
-    wait: Arc<Wait>,
-}
-
-impl WaitGuard {
-    fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>) -> Self {
-        let wait = Arc::new(Wait { task: Arc::clone(task), event: Notify::new() });
-        let hash = waits.hasher.hash_one(task.id());
-        waits.lock().entry(hash).or_default().push(Arc::clone(&wait));
-        Self { waits: Arc::clone(waits), wait }
-    }
-
-    /// Returns when an event has arrived since the previous call returned.
-    async fn woken(&self) {
-        self.wait.event.notified().await;
-    }
-}
-
-impl Drop for WaitGuard {
-    fn drop(&mut self) {
-        let hash = self.waits.hasher.hash_one(self.wait.task.id());
-        let mut active = self.waits.lock();
-        let Some(same_hash) = active.get_mut(&hash) else { return };
-        same_hash.retain(|wait| !Arc::ptr_eq(wait, &self.wait));
-        if same_hash.is_empty() {
-            active.remove(&hash);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-    use crate::Region;
-
-    fn task(id: &str) -> TaskRef {
-        TaskRef::new(id, "http://127.0.0.1:9/poll", None)
-    }
-
-    fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
-        WaitGuard::new(waits, &Arc::new(task(id)))
-    }
-
-    #[test]
-    fn a_task_is_removed_when_its_last_wait_ends() {
-        let all = Arc::<Waits>::default();
-        let (first, second) = (waiting(&all, "t1"), waiting(&all, "t1"));
-        let other = waiting(&all, "t2");
-        drop(first);
-        assert!(all.has(&task("t1")));
-        drop(second);
-        assert!(!all.has(&task("t1")));
-        assert!(all.has(&task("t2")));
-        drop(other);
-        assert!(all.lock().is_empty());
-    }
-
-    /// An event does not contain the region.
-    #[test]
-    fn an_event_wakes_the_waits_of_all_regions() {
-        let all = Arc::<Waits>::default();
-        let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task)));
-        all.wake("t1");
-        assert!(waits.iter().all(|wait| wait.woken().now_or_never().is_some()));
-
-        let [global, regional] = waits;
-        drop(global);
-        assert_eq!(regions.each_ref().map(|task| all.has(task)), [false, true]);
-        drop(regional);
-        assert!(all.lock().is_empty());
-    }
-
-    /// An event may arrive while a poll is in flight, when nothing waits for it.
-    #[test]
-    fn an_event_ends_one_pause_of_each_wait() {
-        let all = Arc::<Waits>::default();
-        let waits = [waiting(&all, "t1"), waiting(&all, "t1")];
-        all.wake("t1");
-        all.wake("t2");
-        let late = waiting(&all, "t1");
-        assert_eq!(late.woken().now_or_never(), None);
-        for wait in &waits {
-            assert_eq!(wait.woken().now_or_never(), Some(()));
-            assert_eq!(wait.woken().now_or_never(), None);
-        }
-        let [first, _] = &waits;
-        let mut pause = Box::pin(first.woken());
-        assert_eq!(pause.as_mut().now_or_never(), None);
-        all.wake("t1");
-        assert_eq!(pause.now_or_never(), Some(()));
-        assert_eq!(first.woken().now_or_never(), None);
     }
 }

@@ -162,3 +162,26 @@ async fn an_http_client_that_panics_is_an_error() {
     assert_kind(&error, ErrorKind::Settings);
     assert!(error.advice().unwrap().contains("rustls"), "{error}");
 }
+
+/// Tasks of a model take about equally long, so that polls need not be frequent all the time.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_polled_when_it_is_probably_ready() {
+    let service = ScriptedServer::start().await;
+    let client = samples::client(&service);
+    let delivery_url = samples::delivery_url(&service);
+    let mut late = Vec::new();
+    for _ in 0..10 {
+        let ready_at = Instant::now() + seconds(20);
+        let body = samples::ready_body(&delivery_url);
+        service.otherwise(move |_| {
+            if Instant::now() < ready_at {
+                samples::status("Pending")
+            } else {
+                Reply::json(200, &body)
+            }
+        });
+        let _picture = samples::task(&client, &service).wait().await.unwrap();
+        late.push((Instant::now() - ready_at).as_secs_f32());
+    }
+    assert!(late[1..].iter().all(|late| *late < 2.5), "{late:?}");
+}
