@@ -12,7 +12,7 @@ use crate::{
     failure::{Failure, Left, settle},
     files::target::Saved,
     history::{self, Entry, History, list},
-    making::finish,
+    making,
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
@@ -139,7 +139,7 @@ async fn finish(
     let saved = match target.check(context.output.json, &context.process().stdout) {
         Ok(()) => {
             let task = (&task, entry.kept.request.as_ref());
-            finish::finish(&context, &session, task, &target, &interrupts).await
+            making::finish(&context, &session, task, &target, &interrupts).await
         }
         Err(failure) => Err(failure.after_payment(task.reference())),
     };

@@ -1,22 +1,40 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
-pub mod checks;
 mod describe;
-pub mod finish;
 pub mod plan;
 pub mod preview;
 mod series;
-pub mod submission;
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+};
 
 use clap::ArgMatches;
-use serde_json::json;
+use futures_core::Stream;
+use serde_json::{Value, json};
 
-use self::plan::{Planned, Variant, check_targets, kept, plan};
-use crate::{
-    context::Context, failure::Failure, output::task_json, process::interrupt::Interrupts,
-    seeing::Seeing, service::session::Session,
+use self::{
+    describe::describe,
+    plan::{Planned, Variant, check_targets, kept, plan},
 };
-use imagekiln::Request;
+use crate::{
+    context::Context,
+    failure::{Failure, settle},
+    files::{
+        directory::STATE_DIR_VARIABLE,
+        target::{Saved, Target},
+    },
+    output::task_json,
+    process::interrupt::Interrupts,
+    seeing::Seeing,
+    service::session::Session,
+    text::sanitize::one_line,
+};
+use imagekiln::{Billing, Error, ErrorKind, Picture, Request, Task, WaitEnd};
+
+/// The number of characters of an id in the progress line. The whole id was printed before.
+const SHOWN: usize = 8;
 
 /// Submits, waits, and saves a picture for each variant and each seed. Without variants, the
 /// request is complete.
@@ -26,25 +44,221 @@ pub async fn make(
     variants: &[Variant],
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let planned = plan(context, request, variants, matches)?;
-    if preview::is_wanted(matches) {
-        return preview::print(context, &planned);
-    }
-    // After the dry run, because it can create directories.
-    check_targets(context, &planned)?;
+    let Some(planned) = checked(context, request, variants, matches)? else { return Ok(()) };
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
-    let history = context.history(kept(&planned, &context.process().directory))?;
-    let session = Session::recorded(context, history).await?;
+    let session = open(context, &planned).await?;
     let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
-            let made = finish::make(context, &session, (0, planned), &interrupts).await;
-            let (task, saved) = made?;
+            let (task, saved) = make_one(context, &session, (0, planned), &interrupts).await?;
             let about = json!({ "task": task_json(&task), "seed": seed });
             seeing.present(context, &saved, &task, about).await
         }
         Err(planned) => series::make_all(context, session, planned, &seeing, &interrupts).await,
     }
+}
+
+/// Plans the pictures of a command, and checks that they can be saved. Prints them and returns
+/// `None` for `--dry-run`.
+pub fn checked(
+    context: &Context,
+    request: Request,
+    variants: &[Variant],
+    matches: &ArgMatches,
+) -> Result<Option<Vec<Planned>>, Failure> {
+    let planned = plan(context, request, variants, matches)?;
+    if preview::is_wanted(matches) {
+        return preview::print(context, &planned).map(|()| None);
+    }
+    // After the dry run, because it can create directories.
+    check_targets(context, &planned)?;
+    Ok(Some(planned))
+}
+
+/// Opens the history for these pictures, and the client that submits them. Nothing is sent.
+pub async fn open(context: &Context, planned: &[Planned]) -> Result<Session, Failure> {
+    let history = context.history(kept(planned, &context.process().directory))?;
+    Session::recorded(context, history).await
+}
+
+/// Makes a picture of this command: submits its request, waits for the picture, and saves it.
+async fn make_one(
+    context: &Context,
+    session: &Session,
+    (index, Planned { request, target, kept, .. }): (usize, Planned),
+    interrupts: &Interrupts,
+) -> Result<(Task, Saved), Failure> {
+    let task = submit(context, session, (index, request), &target, interrupts).await?;
+    match finish(context, session, (&task, kept.as_ref()), &target, interrupts).await {
+        Ok(saved) => Ok((task, saved)),
+        Err(failure) => {
+            let entry = session.submission(index);
+            Err(context.with_resume_command(failure, Some(&target), entry.as_ref()))
+        }
+    }
+}
+
+/// Submits a request and reports the task. The task is returned even if the user interrupted in the
+/// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture,
+/// and `target` is for the command that saves it after a failure.
+pub async fn submit(
+    context: &Context,
+    session: &Session,
+    (index, request): (usize, Request),
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<Task, Failure> {
+    let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
+    let mut posting = pin!(session.submit(index, request, context.left()));
+    let outcome = tokio::select! {
+        outcome = &mut posting => outcome,
+        () = interrupts.first() => {
+            if interrupts.is_first_report() {
+                context.output.finishing();
+            }
+            session.client.stop_retrying_submissions();
+            tokio::select! {
+                outcome = &mut posting => outcome,
+                () = interrupts.second() => return Err(abandoned(session, index)),
+            }
+        }
+    };
+    let task = outcome.map_err(|error| {
+        if interrupts.happened() && was_refused(&error) {
+            Failure::not_submitted()
+        } else {
+            let failure = explained(error.into(), session, index);
+            context.with_resume_command(failure, Some(target), None)
+        }
+    })?;
+    drop(spinner);
+    context.output.submitted(&task);
+    Ok(task)
+}
+
+/// Whether the client would have retried the submission.
+fn was_refused(error: &Error) -> bool {
+    error.billing() == Billing::NotBilled && error.is_transient()
+}
+
+fn abandoned(session: &Session, index: usize) -> Failure {
+    let message = "the submission was abandoned before its response arrived: it is unknown whether \
+                   a task was created and charged";
+    explained(Failure::billing_unknown("interrupted", message), session, index)
+}
+
+/// Adds what the history has to do with the failure.
+fn explained(mut failure: Failure, session: &Session, index: usize) -> Failure {
+    let Some(history) = &session.history else { return failure };
+    if failure.kind == ErrorKind::Journal {
+        let directory = history.path().display();
+        if let Some(task) = failure.task.take() {
+            let id = one_line(task.id());
+            failure.message = format!("task {id} is paid for, but not recorded in {directory}");
+            // The command that saves its picture can record it then.
+            failure.task = Some(match history.submission(index) {
+                Some(entry) => task.of_submission(entry.submission()),
+                None => task,
+            });
+            return failure.advise("the task continues; its picture can still be saved");
+        }
+        failure.message = format!("could not record the submission in {directory}");
+        return failure.advise(format!(
+            "nothing was sent; set {STATE_DIR_VARIABLE} to another directory, or pass --no-history"
+        ));
+    }
+    match history.submission(index).filter(|_| failure.billing_unknown) {
+        Some(entry) => {
+            failure.number = Some(entry.number);
+            let advice = failure.advice.take().map(|advice| advice + "; ").unwrap_or_default();
+            let id = failure.task.as_ref().map(|task| task.id().to_owned());
+            failure.advise(advice + &settle(&[format!("@{}", entry.number)], id.as_deref()))
+        }
+        None => failure,
+    }
+}
+
+/// Waits for the picture, saves it, records that in the history, and describes the picture if its
+/// target says so. `request` is what is kept of its request.
+pub async fn finish(
+    context: &Context,
+    session: &Session,
+    (task, request): (&Task, Option<&Value>),
+    target: &Target,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let picture = wait(context, task, interrupts).await?;
+    let saved = receive(context, target, &picture, interrupts).await?;
+    if let Some(history) = &session.history {
+        history.saved(task.reference(), &saved).await;
+    }
+    if target.describe {
+        describe(&context.output, request, (&picture, task.cost()), &saved);
+    }
+    Ok(saved)
+}
+
+/// Downloads the picture to its target, unless the user interrupts.
+async fn receive(
+    context: &Context,
+    target: &Target,
+    picture: &Picture,
+    interrupts: &Interrupts,
+) -> Result<Saved, Failure> {
+    let spinner = context.output.spin("saving the picture");
+    let saved = tokio::select! {
+        biased;
+        () = interrupts.first() => return Err(Failure::interrupted(picture.task())),
+        () = context.deadline_passed() => {
+            return Err(context.late(picture.task(), "the picture was not saved", None));
+        }
+        outcome = target.receive(picture, &context.process().stdout) => outcome?,
+    };
+    drop(spinner);
+    for note in &saved.notes {
+        context.output.warning(note);
+    }
+    Ok(saved)
+}
+
+/// Waits for the picture and shows the status meanwhile.
+pub async fn wait(
+    context: &Context,
+    task: &Task,
+    interrupts: &Interrupts,
+) -> Result<Picture, Failure> {
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Err(Failure::interrupted(task.reference())),
+        outcome = follow(context, task) => outcome.map_err(|error| match error.wait_end() {
+            Some(WaitEnd::DeadlineExceeded { last_status, .. }) => {
+                let state = last_status.as_ref().map_or("no poll succeeded".to_owned(), |status| {
+                    format!("the task is still `{}`", one_line(status.as_str()))
+                });
+                context.late(task.reference(), &state, Some(&error))
+            }
+            _ => error.into(),
+        }),
+    }
+}
+
+async fn follow(context: &Context, task: &Task) -> Result<Picture, Error> {
+    let id: String = one_line(task.id()).chars().take(SHOWN).collect();
+    let spinner = context.output.spin(format!("task {id}"));
+    let mut updates = task.updates(context.wait_options());
+    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
+        let update = update?;
+        if let Some(picture) = update.picture() {
+            return Ok(picture.clone());
+        }
+        let status = one_line(update.status().as_str());
+        spinner.show(format!("task {id}: {status}"));
+        if update.status().is_failure() {
+            break;
+        }
+    }
+    // The updates do not turn a failure status into an error; `wait_with` does, with its advice.
+    task.wait_with(context.wait_options()).await
 }

@@ -10,7 +10,6 @@ use std::{
 use clap::ArgMatches;
 use serde_json::Value;
 
-use super::checks;
 use crate::{
     args::{
         count::{self, MOST, SEED},
@@ -24,6 +23,11 @@ use crate::{
     history::{self, Destination, Kept},
 };
 use imagekiln::{ImageInput, Request};
+use imagekiln_batch::MissingInput;
+
+/// What to do if the contract does not list the fields of the images.
+const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
+                        them, and pass each image with --extra-image NAME=IMAGE";
 
 /// What differs between the pictures of a command, besides their seeds.
 pub enum Variant {
@@ -101,7 +105,7 @@ pub fn plan(
         for (at, seed) in seeds.iter().enumerate() {
             let request = count::with_seed(context.process(), base.clone(), *seed);
             match at {
-                0 => checks::check(&request)?,
+                0 => check(&request)?,
                 // The images are the same.
                 _ => request.validate()?,
             }
@@ -114,6 +118,29 @@ pub fn plan(
     // Once for all of them, which are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
     Ok(planned)
+}
+
+/// Refuses requests that the contract does not allow, and those that it allows and nobody wants to
+/// pay for: with a blank prompt, with a truncated image, or without the image that the model works
+/// on. May block, because it reads image files.
+fn check(request: &Request) -> Result<(), Failure> {
+    let missing = MissingInput::of(request);
+    if missing != Some(MissingInput::Prompt) {
+        request.validate()?;
+        request.check_images()?;
+    }
+    let Some(missing) = missing else { return Ok(()) };
+    let advice = match &missing {
+        MissingInput::Prompt => {
+            "check that a variable or a file with the prompt is not empty".to_owned()
+        }
+        MissingInput::Image { fields, .. } => {
+            let flag = |name: &&str| format!("--{} FILE", name.replace('_', "-"));
+            format!("add {}", fields.iter().map(flag).collect::<Vec<_>>().join(" or "))
+        }
+        _ => UNLISTED.to_owned(),
+    };
+    Err(Failure::request(missing.to_string()).advise(format!("nothing was sent; {advice}")))
 }
 
 fn warn_of_deprecation(context: &Context, request: &Request) {

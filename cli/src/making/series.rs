@@ -5,7 +5,7 @@ use std::{ops::Add as _, sync::Arc};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{finish, plan::Planned};
+use super::{make_one, plan::Planned};
 use crate::{
     context::Context,
     failure::{Failure, Left, exit::Exit},
@@ -44,9 +44,9 @@ pub async fn make_all(
         {
             let (context, session) = (context.without_spinner(), Arc::clone(&session));
             let interrupts = interrupts.clone();
-            active.spawn(async move {
-                (next.0, finish::make(&context, &session, next, &interrupts).await)
-            });
+            active.spawn(
+                async move { (next.0, make_one(&context, &session, next, &interrupts).await) },
+            );
         }
         spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
         let Some(joined) = active.join_next().await else { break };

@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     files::target::{Known, Target},
     history::Entry,
-    making::finish::{finish, wait},
+    making::{finish, wait},
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},

@@ -8,13 +8,9 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::Place,
-    making::{
-        plan::{Planned, check_targets, kept, plan},
-        preview, submission,
-    },
+    making::{self, plan::Planned, preview},
     output::task_json,
     process::interrupt::Interrupts,
-    service::session::Session,
     text::json,
 };
 
@@ -42,27 +38,21 @@ pub fn command(used: model::Used<'_>) -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = run::request(context, matches)?;
-    let mut planned = plan(context, request, &[], matches)?;
-    if planned.iter().any(|planned| planned.target.place == Place::Stdout) {
+    if output::target(&context.settings, matches)?.place == Place::Stdout {
         return Err(Failure::usage(
             "`kiln task submit` can't write the picture to standard output",
         )
         .advise("nothing was sent; pass a file to --output"));
     }
-    if preview::is_wanted(matches) {
-        return preview::print(context, &planned);
-    }
-    // After the dry run, because it can create directories.
-    check_targets(context, &planned)?;
-    let history = context.history(kept(&planned, &context.process().directory))?;
-    let Some(planned) = planned.pop() else {
-        return Err(Failure::usage("nothing to submit"));
+    let Some(mut planned) = making::checked(context, request, &[], matches)? else {
+        return Ok(());
     };
+    let session = making::open(context, &planned).await?;
+    let Some(planned) = planned.pop() else { return Ok(()) };
     let seed = planned.seed();
     let Planned { request, target, .. } = planned;
-    let session = Session::recorded(context, history).await?;
     let interrupts = Interrupts::listen(context.process())?;
-    let task = submission::submit(context, &session, (0, request), &target, &interrupts).await?;
+    let task = making::submit(context, &session, (0, request), &target, &interrupts).await?;
     if context.shared.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \
