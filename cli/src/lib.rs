@@ -42,7 +42,6 @@ use crate::{
     service::trace,
     settings::Settings,
     text::json,
-    usage::arguments,
 };
 use imagekiln::Operation;
 
@@ -65,16 +64,16 @@ pub fn run() -> ExitCode {
         }
         Err(error) => {
             let failure = Failure::other("could not start the async runtime", &error);
-            end(&process, Err(failure), arguments::json(&arguments)).into()
+            end(&process, Err(failure), usage::json(&arguments)).into()
         }
     }
 }
 
 /// Runs a command line, whose first word is the name of the program, and returns the exit code.
 pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
-    let arguments = arguments::rewrite(arguments);
-    let json = arguments::json(&arguments);
-    let settings = Settings::load(&process, arguments::profile(&arguments));
+    let arguments = usage::rewrite(arguments);
+    let json = usage::json(&arguments);
+    let settings = Settings::load(&process, usage::profile(&arguments));
     let model = settings.as_ref().ok().and_then(Settings::model);
     let outcome = match usage::parse(&arguments, model, |picture| made_with(&process, picture)) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,

@@ -1,12 +1,31 @@
-//! The flags of a model, all built from the contract.
+//! The flags of a model, built from the contract, and the option that chooses the model. Fields
+//! that the contract does not list have `--extra NAME=VALUE` and `--extra-image NAME=IMAGE`.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
 
-use clap::{Arg, ArgAction, Command, ValueHint, builder::ValueParser, value_parser};
+use clap::{
+    Arg, ArgAction, ArgMatches, Command, ValueHint,
+    builder::{
+        OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser as _,
+        ValueParser,
+    },
+    value_parser,
+};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_lex::OsStrExt as _;
 
-use super::{count, extra, flag, size, value::Offered, webhook_secret};
-use crate::models::{models, summary};
+use super::{
+    completers,
+    options::{self, COUNT},
+};
+use crate::{
+    failure::Failure,
+    models::{self, SEED, models, summary},
+};
 use imagekiln::{Field, FieldKind, Operation, PathParameter};
+
+/// The id of `--model`.
+const MODEL: &str = "model";
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
 const SHORT: [&str; 13] = [
@@ -54,6 +73,39 @@ pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
 }
 
+/// `--model` with one of these models. `chosen` is the value without it, and `default` the one
+/// without settings.
+pub fn model_arg(
+    chosen: &'static Operation,
+    default: &str,
+    models: impl Iterator<Item = &'static Operation>,
+) -> Arg {
+    Arg::new(MODEL)
+        .long(MODEL)
+        .short('m')
+        .value_name("MODEL")
+        .help(format!("The model; its fields are the flags below [default: {default}]"))
+        .default_value(chosen.name)
+        .hide_default_value(true)
+        .hide_possible_values(true)
+        .value_parser(model_names(models))
+}
+
+/// Accepts the name, path or id of one of these models.
+pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> PossibleValuesParser {
+    PossibleValuesParser::new(models.map(|model| {
+        PossibleValue::new(model.name)
+            .help(summary(model))
+            .aliases([model.id, model.path].into_iter().filter(|alias| *alias != model.name))
+    }))
+}
+
+/// The value of `--model`.
+pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
+    let name = matches.get_one::<String>(MODEL).map(String::as_str).unwrap_or_default();
+    models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
+}
+
 /// Adds the flags of a model's path parameters and fields, the flags of unlisted fields, and
 /// `options`, the program's own. Fields in `elsewhere` get no flag.
 pub fn with_fields(
@@ -62,17 +114,42 @@ pub fn with_fields(
     elsewhere: &[&str],
     options: &[Arg],
 ) -> Command {
-    let taken = flag::taken(&Command::new("options").args(options).args(extra::args()));
-    let parameters =
-        model.path_parameters.iter().map(|p| parameter_arg(p, &flag::of_field(p.name, &taken)));
+    let taken = taken(&Command::new("options").args(options).args(extra_args()));
+    let has_count = options.iter().any(|option| option.get_id() == COUNT);
+    let parameters = model.path_parameters.iter().map(|parameter| parameter_arg(parameter, &taken));
     let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
-    let fields = fields.map(|field| field_arg(model, field, &flag::of_field(field.name, &taken)));
-    let options = options.iter().cloned().map(|option| match option.get_id().as_str() {
-        size::SIZE => option.hide(!size::applies(model)),
-        webhook_secret::FILE => option.hide(!webhook_secret::applies(model)),
-        _ => option,
+    let fields = fields.map(|field| {
+        let arg = field_arg(model, field, &taken);
+        if field.name == SEED && has_count { of_seeds(arg) } else { arg }
     });
-    count::describe_seed(command.args(options).args(parameters).args(fields).args(extra::args()))
+    let options = (options::AFTER_OWN..).zip(options).map(|(order, option)| {
+        let applies = options::may_have(model, options::fields_of(option));
+        let option = option.clone().display_order(order);
+        if applies { option } else { option.hide(true) }
+    });
+    command.args(options).args(parameters).args(fields).args(extra_args())
+}
+
+/// The flags that commands share, and this command's own.
+fn taken(command: &Command) -> BTreeSet<String> {
+    let shared = options::of_program(Command::new("shared"));
+    let own = command.get_arguments().chain(shared.get_arguments());
+    own.filter_map(|arg| arg.get_long()).chain(["help", "version"]).map(str::to_owned).collect()
+}
+
+/// The id of a field among the matches. The prefix avoids conflicts with the program's own options.
+pub fn field_id(name: &str) -> String {
+    format!("field {name}")
+}
+
+/// The id of a path parameter among the matches.
+pub fn parameter_id(name: &str) -> String {
+    format!("parameter {name}")
+}
+
+/// Whether this is the id of a field or a path parameter.
+pub fn is_of_request(id: &str) -> bool {
+    id.starts_with("field ") || id.starts_with("parameter ")
 }
 
 /// The description of images on the command line.
@@ -102,72 +179,49 @@ pub fn notes(model: &Operation, image: &str) -> String {
     notes.join("\n")
 }
 
-fn field_arg(model: &'static Operation, field: &'static Field, flag: &str) -> Arg {
-    let arg = Arg::new(flag::field_id(field.name))
-        .help(help(model, field))
+fn parameter_arg(parameter: &'static PathParameter, taken: &BTreeSet<String>) -> Arg {
+    with_flag(Arg::new(parameter_id(parameter.name)), parameter.name, taken)
+        .help(format!("{} [required]", parameter.description))
+        .help_heading("Path")
+        .value_name("NAME")
+}
+
+fn field_arg(model: &'static Operation, field: &'static Field, taken: &BTreeSet<String>) -> Arg {
+    let [short, long] = help(model, field);
+    let arg = with_flag(Arg::new(field_id(field.name)), field.name, taken)
+        .help(short)
+        .long_help(long)
         .help_heading("Fields")
         .hide_short_help(!field.required && !SHORT.contains(&field.name))
         .hide(first_of(model, field).is_some())
-        .hide_possible_values(true)
         .allow_negative_numbers(true);
-    let arg = with_flag(arg, field.name, flag);
     match &field.kind {
         // Requires `=`, so that the word after `--raw` is not taken for its value.
-        // `usage::arguments` joins `true` and `false` with the flag.
+        // `usage::rewrite` joins `true` and `false` with the flag.
         FieldKind::Boolean => arg
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")
             .value_name("true|false")
-            .value_parser(Offered(&["true", "false"])),
-        FieldKind::Choice { values, .. } => {
-            arg.value_name(value_name(field)).value_parser(Offered(values))
-        }
-        FieldKind::List { items, .. } => arg
-            .action(ArgAction::Append)
-            .value_name(value_name(items))
-            .value_parser(text_parser(&items.kind))
-            .value_hint(value_hint(&items.kind)),
-        kind => arg
-            .value_name(value_name(field))
-            .value_parser(text_parser(kind))
-            .value_hint(value_hint(kind)),
+            .add(offered(&["true", "false"])),
+        FieldKind::List { items, .. } => with_value(arg.action(ArgAction::Append), &items.kind),
+        kind => with_value(arg, kind),
     }
 }
 
-fn parameter_arg(parameter: &'static PathParameter, flag: &str) -> Arg {
-    let arg = Arg::new(flag::parameter_id(parameter.name))
-        .help(format!("{} [required]", parameter.description))
-        .help_heading("Path")
-        .value_name("NAME");
-    with_flag(arg, parameter.name, flag)
-}
-
-/// Adds the flag, with the field's own spelling as an alias.
-fn with_flag(arg: Arg, name: &str, flag: &str) -> Arg {
-    if flag.starts_with("field-") || name == flag {
-        arg.long(flag.to_owned())
-    } else {
-        arg.long(flag.to_owned()).alias(name.to_owned())
+/// Adds the flag: `--input-image-2` sets `input_image_2`, which is an alias. If the program already
+/// has a flag of that name, the field's flag is `--field-...`.
+fn with_flag(arg: Arg, name: &'static str, taken: &BTreeSet<String>) -> Arg {
+    let flag = name.replace('_', "-");
+    if taken.contains(&flag) || taken.contains(name) {
+        return arg.long(format!("field-{flag}"));
     }
+    if name == flag { arg.long(flag) } else { arg.long(flag).alias(name) }
 }
 
-fn text_parser(kind: &FieldKind) -> ValueParser {
-    match kind {
-        FieldKind::Image { .. } => value_parser!(OsString),
-        _ => value_parser!(String),
-    }
-}
-
-fn value_hint(kind: &FieldKind) -> ValueHint {
-    match kind {
-        FieldKind::Image { .. } => ValueHint::FilePath,
-        _ => ValueHint::Unknown,
-    }
-}
-
-fn value_name(field: &Field) -> &'static str {
-    match field.kind {
+/// Any text is accepted, so that the SDK can report every violation at once.
+fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
+    let name = match kind {
         FieldKind::Integer => "INTEGER",
         FieldKind::Number => "NUMBER",
         FieldKind::Choice { .. } => "CHOICE",
@@ -177,20 +231,47 @@ fn value_name(field: &Field) -> &'static str {
         FieldKind::Secret => "SECRET",
         FieldKind::Json | FieldKind::List { .. } | FieldKind::Object { .. } => "JSON",
         _ => "TEXT",
+    };
+    let arg = arg.value_name(name);
+    match kind {
+        FieldKind::Image { .. } => {
+            arg.value_parser(value_parser!(OsString)).value_hint(ValueHint::FilePath)
+        }
+        FieldKind::Choice { values, .. } => arg.add(offered(values)),
+        _ => arg,
     }
 }
 
-fn help(model: &'static Operation, field: &'static Field) -> String {
-    let mut text = field.description.to_owned();
-    if let Some((second, last)) = later_flags(model, field) {
-        text += &format!(" --{second} to --{last} are more of them.");
+fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
+    ArgValueCandidates::new(|| values.iter().copied().map(CompletionCandidate::new).collect())
+}
+
+/// `--seed` of a command with `-n` takes several seeds.
+fn of_seeds(arg: Arg) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = format!("{help} [default: random; several: 1..4 or 1,5,9]");
+    arg.value_name("SEEDS").help(&help).long_help(help)
+}
+
+/// The short and the long help of a field. The short one of an image has no limits, which are
+/// similar for all images.
+fn help(model: &'static Operation, field: &'static Field) -> [String; 2] {
+    let about = field.description;
+    let required = if field.required { " [required]" } else { "" };
+    let (list, more) = match later_flags(model, field) {
+        Some((second, last)) => (
+            format!(" [more: --{second} to --{last}]"),
+            format!(" --{second} to --{last} are more of them."),
+        ),
+        None => Default::default(),
+    };
+    let mut long = format!("{about}{more}{required}");
+    if !field.limits_text.is_empty() {
+        long += &format!(" [{}]", field.limits_text);
     }
-    if field.required {
-        text += " [required]";
-    }
-    match field.limits_text {
-        "" => text,
-        limits => format!("{text} [{limits}]"),
+    match field.kind {
+        FieldKind::Image { .. } => [format!("{about}{list}{required}"), long],
+        _ => [long.clone(), long],
     }
 }
 
@@ -211,4 +292,59 @@ fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, Stri
     let second = flags.next()?;
     let last = flags.next_back().unwrap_or_else(|| second.clone());
     Some((second, last))
+}
+
+/// The name of a field that the contract does not list, and the text it is set to.
+pub type Setting = (String, OsString);
+
+/// `--extra` and `--extra-image`.
+fn extra_args() -> [Arg; 2] {
+    let option = |name: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .action(ArgAction::Append)
+            .value_parser(setting_parser())
+            .help_heading("Other fields")
+            .hide_short_help(true)
+    };
+    [
+        option("extra").value_name("NAME=VALUE").help(
+            "Send a field that the contract does not list, or an explicit null; sent as JSON if it \
+             parses as JSON, otherwise as text",
+        ),
+        option("extra-image")
+            .value_name("NAME=IMAGE")
+            .add(completers::image_of_field())
+            .help("Send an image field that the contract does not list"),
+    ]
+}
+
+/// Splits at the first equals sign. A path need not be valid Unicode.
+fn setting_parser() -> ValueParser {
+    let split = |text: OsString| -> Result<Setting, &str> {
+        let (name, value) = text.split_once("=").unwrap_or_default();
+        match name.to_str().filter(|name| !name.is_empty()) {
+            Some(name) => Ok((name.to_owned(), value.to_owned())),
+            None => Err("use NAME=VALUE, such as `guidance=3`, or `image=cat.png` for an image"),
+        }
+    };
+    OsStringValueParser::new().try_map(split).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_never_replaces_one_of_the_programs_own_flags() {
+        let taken = taken(&Command::new("x").arg(Arg::new("o").long("output")));
+        let flag = |name| {
+            let arg = with_flag(Arg::new("field"), name, &taken);
+            arg.get_long().unwrap_or_default().to_owned()
+        };
+        assert_eq!(flag("input_image_2"), "input-image-2");
+        for name in ["output", "json", "allow_polling_host", "help"] {
+            assert_eq!(flag(name), format!("field-{}", name.replace('_', "-")));
+        }
+    }
 }

@@ -10,7 +10,8 @@ use clap::{
 };
 
 use super::completers;
-use crate::text::parse::deadline;
+use crate::text::parse::{deadline, size};
+use imagekiln::Operation;
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -35,8 +36,12 @@ pub struct Globals {
 /// set.
 #[derive(Debug, Clone, Args)]
 pub struct Shared {
-    /// Use a simulator in this process, which needs no key and no network, and costs nothing
-    #[arg(long)]
+    /// Use a simulator in this process: no key, no network, no cost
+    #[arg(
+        long,
+        long_help = "Use a simulator in this process, which needs no key and no network, and \
+                     costs nothing"
+    )]
     pub simulate: bool,
     /// How long the command may take, such as 90, 90s, 2m or 1h; a submitted task continues after
     /// that, and a request that was sent has 5 more seconds for its response [default: 10m for each
@@ -55,6 +60,62 @@ pub struct Shared {
     /// Do not record anything in the history; KILN_NO_HISTORY=1 does the same
     #[arg(long, hide_short_help = true)]
     pub no_history: bool,
+}
+
+/// The options that set fields of any model that has them.
+#[derive(Debug, Clone, Args)]
+pub struct FieldOptions {
+    /// The size in pixels, such as 1024x768: sets the fields width and height
+    #[arg(long, short, value_name = "WIDTHxHEIGHT", value_parser = size)]
+    pub size: Option<[u32; 2]>,
+    /// A file that contains the webhook secret; other users can't see it, unlike arguments
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub webhook_secret_file: Option<PathBuf>,
+}
+
+/// The fields of `--size`.
+pub const SIDES: [&str; 2] = ["width", "height"];
+
+/// The field of `--webhook-secret-file`.
+pub const WEBHOOK_SECRET: &str = "webhook_secret";
+
+/// The fields that an option sets.
+pub fn fields_of(option: &Arg) -> &'static [&'static str] {
+    match option.get_id().as_str() {
+        "size" => &SIDES,
+        "webhook_secret_file" => &[WEBHOOK_SECRET],
+        _ => &[],
+    }
+}
+
+/// Whether a model has these fields, or may have them.
+pub fn may_have(model: &Operation, fields: &[&str]) -> bool {
+    !model.all_fields_shown || fields.iter().all(|name| model.field(name).is_some())
+}
+
+/// The id of `-n`.
+pub const COUNT: &str = "count";
+
+/// The maximum number of pictures of one command.
+pub const MOST: usize = 1000;
+
+/// `-n`, for commands that save pictures of new tasks.
+pub fn count() -> Arg {
+    let parse = |text: &str| -> Result<u16, String> {
+        let count = text.parse().ok().filter(|count| (1..=MOST).contains(&usize::from(*count)));
+        count.ok_or_else(|| format!("nothing was sent; give a number of pictures from 1 to {MOST}"))
+    };
+    Arg::new(COUNT)
+        .long(COUNT)
+        .short('n')
+        .value_name("N")
+        // Otherwise -1 would be an unknown flag.
+        .allow_negative_numbers(true)
+        .value_parser(parse)
+        // The matches of commands without the option have no value.
+        .default_value("1")
+        .hide_default_value(true)
+        .help("How many pictures to make, each with a random seed [default: 1]")
 }
 
 const SIMULATE: &str = "simulate";
@@ -76,23 +137,24 @@ pub const RESOLVING: &[&str] = &[RECORD];
 /// Those of `kiln batch run`, which has its ledger and a deadline for each task.
 pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];
 
-/// The place of the shared options in help, after those of the command.
-const AFTER_OWN: usize = 500;
+/// The place of the options that commands share in help, after those of the command.
+pub const AFTER_OWN: usize = 500;
 
-fn all() -> Vec<Arg> {
-    Shared::augment_args(Command::new("shared")).get_arguments().cloned().collect()
+/// The options of a struct.
+pub fn of<O: Args>() -> Vec<Arg> {
+    O::augment_args(Command::new("options")).get_arguments().cloned().collect()
 }
 
 /// Shared options, for a command that uses them.
 pub fn shared(ids: &[&str]) -> Vec<Arg> {
-    let args = all().into_iter().filter(|arg| ids.contains(&arg.get_id().as_str()));
+    let args = of::<Shared>().into_iter().filter(|arg| ids.contains(&arg.get_id().as_str()));
     (AFTER_OWN..).zip(args).map(|(order, arg)| arg.display_order(order)).collect()
 }
 
 /// Adds the global options to the program, and the shared ones in hiding, so that they may also
 /// stand before the name of a command. [`refuse_unused`] refuses those that it does not use.
 pub fn of_program(command: Command) -> Command {
-    let hidden = all().into_iter().map(|arg| arg.global(true).hide(true));
+    let hidden = of::<Shared>().into_iter().map(|arg| arg.global(true).hide(true));
     Globals::augment_args(command).args(hidden)
 }
 
@@ -108,7 +170,7 @@ pub fn refuse_unused(program: &Command, matches: &ArgMatches) -> Result<(), clap
     }
     let given =
         |arg: &Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    for shared in all().iter().filter(|arg| given(arg)) {
+    for shared in of::<Shared>().iter().filter(|arg| given(arg)) {
         let is_hidden = |arg: &Arg| arg.get_id() == shared.get_id() && arg.is_hide_set();
         if command.get_arguments().any(is_hidden) {
             let flag = format!("--{}", shared.get_long().unwrap_or_default());

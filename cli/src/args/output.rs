@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, ArgMatches, ValueHint, value_parser};
+use clap::{Arg, ArgMatches, Args, FromArgMatches as _, ValueHint};
 
-use super::request;
+use super::{options, request};
 use crate::{
     failure::Failure,
     files::target::{Place, Target},
@@ -14,45 +14,42 @@ use crate::{
 };
 use imagekiln::{FieldKind, Request};
 
+/// The id of `--output`.
 pub const OUTPUT: &str = "output";
-const OVERWRITE: &str = "overwrite";
-const MKDIR: &str = "mkdir";
-const DESCRIBE: &str = "describe";
 
 /// The options that decide where the picture is saved.
-pub fn args() -> [Arg; 4] {
-    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
-    [
-        file_arg(),
-        flag(OVERWRITE).help("Replace an existing file [default: save as FILE-2 or FILE-3]"),
-        flag(MKDIR).hide_short_help(true).help("Create the directories of FILE that do not exist"),
-        flag(DESCRIBE)
-            .hide_short_help(true)
-            .help("Write FILE.json beside the picture: its request, seed, cost and times"),
-    ]
+#[derive(Debug, Clone, Args)]
+struct Saving {
+    /// Save the picture to a file, a directory, or `-` for standard output
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        value_hint = ValueHint::AnyPath,
+        long_help = "Where to save the picture: a file, whose ending selects the format, a name \
+                     with fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard \
+                     output [default: MODEL-TASK.EXTENSION]"
+    )]
+    output: Option<OsString>,
+    /// Replace an existing file [default: save as FILE-2 or FILE-3]
+    #[arg(long)]
+    overwrite: bool,
+    /// Create the directories of FILE that do not exist
+    #[arg(long, hide_short_help = true)]
+    mkdir: bool,
+    /// Write FILE.json beside the picture: its request, seed, cost and times
+    #[arg(long, hide_short_help = true)]
+    describe: bool,
 }
 
-fn file_arg() -> Arg {
-    Arg::new(OUTPUT)
-        .long(OUTPUT)
-        .short('o')
-        .value_name("FILE")
-        .value_parser(value_parser!(OsString))
-        .value_hint(ValueHint::AnyPath)
-        .help("Where to save the picture: a file, a directory, or `-` for standard output")
-        .long_help(
-            "Where to save the picture: a file, whose ending selects the format, a name with \
-             fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard output [default: \
-             MODEL-TASK.EXTENSION]",
-        )
+pub fn args() -> Vec<Arg> {
+    options::of::<Saving>()
 }
 
 /// The target that `--output` names, or else the settings.
 pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failure> {
-    let output = matches.get_one::<OsString>(OUTPUT).cloned();
-    let output = output.or_else(|| settings.output());
-    let [overwrite, mkdir, describe] = flags(matches);
-    let place = Place::of(output.as_deref())?;
+    let Saving { output, overwrite, mkdir, describe } = Saving::from_arg_matches(matches)?;
+    let place = Place::of(output.or_else(|| settings.output()).as_deref())?;
     if describe && matches!(place, Place::Stdout | Place::Special(_)) {
         return Err(Failure::usage("--describe needs a file, which the description is beside")
             .advise("pass a file or a directory to --output"));
@@ -62,12 +59,7 @@ pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failu
 
 /// Whether `--overwrite`, `--mkdir` and `--describe` are given.
 pub fn flags(matches: &ArgMatches) -> [bool; 3] {
-    [OVERWRITE, MKDIR, DESCRIBE].map(|name| flag(matches, name))
-}
-
-/// Whether a flag is given to a command that has it.
-fn flag(matches: &ArgMatches, name: &str) -> bool {
-    matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or_default()
+    ["overwrite", "mkdir", "describe"].map(|name| matches.get_flag(name))
 }
 
 /// If no format was given, sets it from the file extension, if the model has such a field and

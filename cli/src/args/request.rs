@@ -1,53 +1,54 @@
-//! From the parsed command line to a request.
+//! From the parsed command line to a request, and to the seeds of several pictures.
 
 use std::ffi::{OsStr, OsString};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, FromArgMatches as _};
 use serde_json::Value;
 
 use super::{
-    count,
-    extra::Setting,
-    flag,
-    image::{self, Images},
-    size,
+    inputs::{Inputs, is_image_file},
+    model::{Setting, field_id, parameter_id},
+    options::{COUNT, FieldOptions, SIDES, WEBHOOK_SECRET, may_have},
 };
-use crate::{failure::Failure, settings::Settings};
-use imagekiln::{Field, FieldKind, Operation, Request};
+use crate::{
+    failure::Failure, files::secret_file, models::SEED, output::Output, process::Process,
+    settings::Settings, text::parse,
+};
+use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
 /// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(
     model: &'static Operation,
     matches: &ArgMatches,
-    images: &mut Images<'_>,
+    inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
     let mut request = Request::new(model);
     for parameter in model.path_parameters {
-        if let Some(text) = get::<String>(matches, &flag::parameter_id(parameter.name)) {
+        if let Some(text) = get::<String>(matches, &parameter_id(parameter.name)) {
             request = request.parameter(parameter.name, text);
         }
     }
     for field in model.fields {
-        if field.name == count::SEED && count::has_list(matches) {
+        if field.name == SEED && has_seeds(matches) {
             continue;
         }
-        let id = flag::field_id(field.name);
+        let id = field_id(field.name);
         request = match field.kind {
             FieldKind::Image { .. } => match get::<OsString>(matches, &id) {
-                Some(given) => request.image(field.name, images.read(given)?),
+                Some(given) => request.image(field.name, inputs.image(given)?),
                 None => request,
             },
-            FieldKind::List { items, .. } => list(request, field, items, matches, images)?,
+            FieldKind::List { items, .. } => list(request, field, items, matches, inputs)?,
             _ => match get::<String>(matches, &id) {
                 Some(text) => request.field(field.name, field.kind.value_of(text)),
                 None => request,
             },
         };
     }
-    request = size::set(request, matches)?;
-    for Setting { name, value } in settings(matches, "extra") {
+    request = with_size(request, matches)?;
+    for (name, value) in settings(matches, "extra") {
         let text = text_of(name, value)?;
-        if image::is_image_file(text) {
+        if is_image_file(text) {
             return Err(Failure::usage(format!(
                 "--extra {name} would send the text `{text}` and not the image"
             ))
@@ -56,8 +57,8 @@ pub fn from_flags(
         let value = serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into());
         request = request.field(name, value);
     }
-    for Setting { name, value } in settings(matches, "extra-image") {
-        request = request.image(name, images.read(value)?);
+    for (name, value) in settings(matches, "extra-image") {
+        request = request.image(name, inputs.image(value)?);
     }
     Ok(request)
 }
@@ -67,9 +68,16 @@ pub fn with_defaults(
     settings: &Settings,
     model: &'static Operation,
     matches: &ArgMatches,
-    images: &mut Images<'_>,
+    inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
-    Ok(size::or_default(from_flags(model, matches, images)?, settings.size()))
+    let request = from_flags(model, matches, inputs)?;
+    let decides = ["width", "height", "aspect_ratio"];
+    let applies = SIDES.iter().all(|name| model.field(name).is_some())
+        && !decides.iter().any(|name| request.has_field(name));
+    Ok(match settings.size().filter(|_| applies) {
+        Some(sides) => with_sides(request, sides),
+        None => request,
+    })
 }
 
 /// Sets a list, whose flag is given once for each item.
@@ -78,15 +86,15 @@ fn list(
     field: &'static Field,
     items: &Field,
     matches: &ArgMatches,
-    images: &mut Images<'_>,
+    inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
-    let id = flag::field_id(field.name);
+    let id = field_id(field.name);
     if !matches.try_contains_id(&id).unwrap_or_default() {
         return Ok(request);
     }
     if matches!(items.kind, FieldKind::Image { .. }) {
         let given = matches.get_many::<OsString>(&id).into_iter().flatten();
-        let images = given.map(|given| images.read(given)).collect::<Result<Vec<_>, _>>()?;
+        let images = given.map(|given| inputs.image(given)).collect::<Result<Vec<_>, _>>()?;
         return Ok(request.images(field.name, images));
     }
     let given = matches.get_many::<String>(&id).into_iter().flatten();
@@ -94,12 +102,109 @@ fn list(
     Ok(request.field(field.name, values))
 }
 
+/// Sets the width and the height, if `--size` is given.
+fn with_size(request: Request, matches: &ArgMatches) -> Result<Request, Failure> {
+    let Some(sides) = FieldOptions::from_arg_matches(matches)?.size else { return Ok(request) };
+    let model = request.operation();
+    if may_have(model, &SIDES) {
+        return Ok(with_sides(request, sides));
+    }
+    let advice = match model.field("aspect_ratio") {
+        Some(_) => "nothing was sent; use --aspect-ratio, for example --aspect-ratio 4:3",
+        None => "nothing was sent; leave --size out",
+    };
+    let problem = format!("{model} has no fields for the width and the height");
+    Err(Failure::usage(problem).advise(advice))
+}
+
+fn with_sides(request: Request, sides: [u32; 2]) -> Request {
+    let fields = SIDES.into_iter().zip(sides);
+    fields.fold(request, |request, (name, side)| request.field(name, side))
+}
+
+/// Sets the webhook secret, if there is a file of it. Warns if the secret is an argument.
+pub fn with_secret(
+    output: &Output,
+    request: Request,
+    matches: &ArgMatches,
+) -> Result<Request, Failure> {
+    let is_argument = text(matches, WEBHOOK_SECRET).is_some();
+    if is_argument {
+        output.warning(&format!(
+            "other users of this machine can see the webhook secret among the arguments; use \
+             --webhook-secret-file or {WEBHOOK_SECRET_VARIABLE}"
+        ));
+    }
+    let file = FieldOptions::from_arg_matches(matches)?.webhook_secret_file;
+    let Some(path) = file else { return Ok(request) };
+    let model = request.operation();
+    if is_argument {
+        let problem = "the webhook secret is set twice, also by --webhook-secret-file";
+        return Err(Failure::usage(problem)
+            .advise("nothing was sent; remove the secret from the arguments"));
+    }
+    if !may_have(model, &[WEBHOOK_SECRET]) {
+        return Err(Failure::usage(format!("{model} has no field for a webhook secret"))
+            .advise("nothing was sent; leave --webhook-secret-file out"));
+    }
+    let secret = secret_file::read(&path, "the webhook secret file")?;
+    Ok(request.field(WEBHOOK_SECRET, secret))
+}
+
+/// The seeds of the pictures that differ only in them. One picture has the seed of the request.
+pub fn seeds(matches: &ArgMatches) -> Result<Vec<Option<i64>>, Failure> {
+    let count = get::<u16>(matches, COUNT).copied().unwrap_or(1);
+    match seed(matches) {
+        Some(_) if count > 1 => Err(Failure::usage(format!(
+            "-n {count} and --seed are both given, and pictures of the same seed are the same"
+        ))
+        .advise(
+            "nothing was sent; leave -n out, and pass a seed for each picture, such as --seed 1..4",
+        )),
+        Some(text) if has_seeds(matches) => {
+            let seeds = parse::seeds(text).map_err(|problem| {
+                let problem = format!("invalid --seed `{text}`: {problem}");
+                Failure::usage(problem).advise("nothing was sent")
+            })?;
+            Ok(seeds.into_iter().map(Some).collect())
+        }
+        _ => Ok(vec![None; count.into()]),
+    }
+}
+
+/// Whether `--seed` names several seeds, and not the value of the field.
+pub fn has_seeds(matches: &ArgMatches) -> bool {
+    let is_list = |text: &str| text.contains(',') || text.contains("..");
+    get::<u16>(matches, COUNT).is_some() && seed(matches).is_some_and(is_list)
+}
+
+fn seed(matches: &ArgMatches) -> Option<&str> {
+    get::<String>(matches, &field_id(SEED)).map(String::as_str)
+}
+
+/// Sets the seed of a picture: `given`, or a random one unless the request has one. The service
+/// would draw one, too, but nobody could learn it.
+pub fn with_seed(process: &Process, request: Request, given: Option<i64>) -> Request {
+    /// The largest seed that is drawn. Larger ones are tedious to type, and programs that read
+    /// numbers as floating point change those above 2^53.
+    const LARGEST: f64 = i32::MAX as f64;
+    if let Some(seed) = given {
+        return request.field(SEED, seed);
+    }
+    match request.operation().field(SEED) {
+        Some(field) if !request.has_field(SEED) => {
+            let least = field.limits.minimum.map_or(0.0, |least| least.max(0.0));
+            let most = field.limits.maximum.map_or(LARGEST, |most| most.min(LARGEST));
+            request.field(SEED, (process.seed)(least as i64..=most.max(least) as i64))
+        }
+        _ => request,
+    }
+}
+
 /// The text that a field is set to, by its flag or by `--extra`.
 pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
-    let extra = settings(matches, "extra").find(|setting| setting.name == field);
-    get::<String>(matches, &flag::field_id(field))
-        .map(String::as_str)
-        .or_else(|| extra?.value.to_str())
+    let extra = settings(matches, "extra").find(|(name, _)| name == field);
+    get::<String>(matches, &field_id(field)).map(String::as_str).or_else(|| extra?.1.to_str())
 }
 
 fn text_of<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
@@ -115,4 +220,26 @@ fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a S
 /// The value of an argument, if the command has it and it was given.
 fn get<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, id: &str) -> Option<&'a T> {
     matches.try_get_one::<T>(id).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seed_of(request: Request, given: Option<i64>) -> Option<i64> {
+        let process = Process { seed: Box::new(|range| *range.end()), ..Process::current() };
+        with_seed(&process, request, given).integer(SEED)
+    }
+
+    #[test]
+    fn a_seed_is_drawn_only_if_nobody_chose_one() {
+        let model = imagekiln::find_operation("gen-2-pro").unwrap();
+        assert_eq!(seed_of(Request::new(model), None), Some(i32::MAX.into()));
+        assert_eq!(seed_of(Request::new(model), Some(-5)), Some(-5));
+        assert_eq!(seed_of(Request::new(model).field(SEED, 7), None), Some(7));
+        let null = Request::new(model).field(SEED, serde_json::Value::Null);
+        assert_eq!(seed_of(null, None), None);
+        let training = imagekiln::find_operation("finetune").unwrap();
+        assert_eq!(seed_of(Request::new(training), None), None);
+    }
 }

@@ -1,14 +1,15 @@
 //! `kiln again PICTURE [--FIELD VALUE]...`: makes a picture again, with changes.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource};
 
-use super::chosen_model::own_options;
+use super::generate::own_options;
 use crate::{
     args::{
         completers::{self, Submissions},
-        count,
-        image::Images,
-        model, output, request as flags,
+        inputs::Inputs,
+        model,
+        options::COUNT,
+        output, request as flags,
     },
     context::Context,
     failure::Failure,
@@ -17,6 +18,7 @@ use crate::{
         request,
     },
     making,
+    models::SEED,
 };
 use imagekiln::Operation;
 
@@ -84,11 +86,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
                 "nothing was sent; write `kiln again {given}` before the other flags"
             )));
     }
-    let changes = flags::from_flags(model, matches, &mut Images::of(context.process()))?;
-    let draws = matches.contains_id(count::COUNT) || count::has_list(matches);
+    let changes = flags::from_flags(model, matches, &mut Inputs::of(context.process()))?;
+    let has_count = matches.value_source(COUNT) == Some(ValueSource::CommandLine);
+    let draws = has_count || flags::has_seeds(matches);
     let decides_format = output::target(&context.settings, matches)?.wanted_format().is_some();
     let request = request::again(kept, |name| {
-        let is_new = name == count::SEED && draws || name == FORMAT && decides_format;
+        let is_new = name == SEED && draws || name == FORMAT && decides_format;
         is_new || changes.has_field(name)
     })?;
     making::make(context, request.changed_by(changes), &[], matches).await

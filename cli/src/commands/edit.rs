@@ -8,17 +8,17 @@ use std::{
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 
-use super::chosen_model::{any_model, chosen, default_model, of_model, with_prompt};
+use super::generate::{any_model, of_model, takes_prompt};
 use crate::{
     args::{
         completers,
-        image::Images,
-        prompt::{self, PROMPT},
-        request,
+        inputs::{Inputs, prompt_arg},
+        model, request,
     },
     context::Context,
     failure::Failure,
     making::{self, plan::Variant},
+    models::PROMPT,
 };
 use imagekiln::{
     FieldKind, Operation,
@@ -45,7 +45,7 @@ pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Edit images with a prompt: submit, wait, save")
         .override_usage(USAGE)
-        .arg(prompt::arg("What to change"))
+        .arg(prompt_arg("What to change"))
         .arg(
             Arg::new(EACH)
                 .long(PROMPT)
@@ -65,45 +65,40 @@ pub fn command(chosen: &'static Operation) -> Command {
                      or `-`",
                 ),
         );
-    of_model(command, chosen, any_model(), &[PROMPT], EXAMPLES)
+    of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let model = chosen(matches, default_model(context)?)?;
-    let mut given: Vec<&OsString> = matches.get_many(IMAGES).into_iter().flatten().collect();
-    let mut images = Images::of(context.process());
-    if let Some(prompt) = matches.get_one::<String>(EACH) {
-        let first = matches.get_one::<String>(PROMPT).map(OsString::from);
-        given.splice(..0, &first);
-        return edit_each(context, model, prompt, &given, matches).await;
+    let model = model::chosen(matches)?;
+    let mut inputs = Inputs::of(context.process());
+    let first = matches.get_one::<String>(PROMPT);
+    let mut given: Vec<OsString> =
+        matches.get_many(IMAGES).into_iter().flatten().cloned().collect();
+    let each = matches.get_one::<String>(EACH);
+    if each.is_some() {
+        given.splice(..0, first.map(OsString::from));
     }
-    let fields = fields_for(model, given.len())?;
-    let prompt = prompt::read(matches, &mut images, NAME)?;
-    let mut request = request::with_defaults(&context.settings, model, matches, &mut images)?;
-    for (field, given) in fields.into_iter().zip(given) {
-        request = request.image(field, images.read(given)?);
+    let fields = fields_for(model, if each.is_some() { 1 } else { given.len() })?;
+    let prompt = each.or(first).map(String::as_str).unwrap_or_default();
+    let prompt = inputs.prompt(prompt, NAME)?;
+    let request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
+    takes_prompt(model)?;
+    let mut request = request.field(PROMPT, prompt);
+    let mut variants = Vec::new();
+    match (each, fields.first()) {
+        (Some(_), Some(field)) => {
+            for given in &given {
+                let image = inputs.image(given)?;
+                variants.push(Variant::Image { field, image, name: name_of(given) });
+            }
+        }
+        _ => {
+            for (field, given) in fields.into_iter().zip(&given) {
+                request = request.image(field, inputs.image(given)?);
+            }
+        }
     }
-    making::make(context, with_prompt(request, prompt)?, &[], matches).await
-}
-
-/// Makes a picture from each image.
-async fn edit_each(
-    context: &Context,
-    model: &'static Operation,
-    prompt: &str,
-    given: &[&OsString],
-    matches: &ArgMatches,
-) -> Result<(), Failure> {
-    let mut images = Images::of(context.process());
-    let fields = fields_for(model, 1)?;
-    let field = fields.first().copied().unwrap_or_default();
-    let prompt = prompt::read_one(prompt, &mut images, NAME)?;
-    let request = request::with_defaults(&context.settings, model, matches, &mut images)?;
-    let variant = |given: &&OsString| {
-        Ok(Variant::Image { field, image: images.read(given)?, name: name_of(given) })
-    };
-    let variants: Vec<_> = given.iter().map(variant).collect::<Result<_, Failure>>()?;
-    making::make(context, with_prompt(request, prompt)?, &variants, matches).await
+    making::make(context, request, &variants, matches).await
 }
 
 /// The name of an image without its ending. The query of a URL may be secret.
@@ -116,24 +111,19 @@ fn name_of(given: &OsStr) -> String {
 
 /// The fields of `count` images. Masks have a flag of their own and are left out.
 fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
-    let fields = model
-        .fields
-        .iter()
-        .filter(|field| matches!(field.kind, FieldKind::Image { mask_of: None, .. }));
+    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
+    let fields = model.fields.iter().filter(|field| is_image(&field.kind));
     let fields: Vec<&str> = fields.map(|field| field.name).collect();
-    let problem = match fields.len() {
-        0 => format!("the contract lists no image field for {model}"),
-        most if count > most => {
-            let most = counted(most, "image");
-            format!("{model} accepts at most {most}, but {count} were given")
-        }
+    let (problem, advice) = match fields.len() {
+        0 => (
+            format!("the contract lists no image field for {model}"),
+            format!("use `kiln run {} --extra-image NAME=IMAGE`", model.name),
+        ),
+        most if count > most => (
+            format!("{model} accepts at most {}, but {count} were given", counted(most, "image")),
+            "pass fewer images, or choose another --model (see `kiln models`)".to_owned(),
+        ),
         _ => return Ok(fields),
     };
-    let advice = if fields.is_empty() {
-        format!("nothing was sent; use `kiln run {} --extra-image NAME=IMAGE`", model.name)
-    } else {
-        "nothing was sent; pass fewer images, or choose another --model (see `kiln models`)"
-            .to_owned()
-    };
-    Err(Failure::usage(problem).advise(advice))
+    Err(Failure::usage(problem).advise(format!("nothing was sent; {advice}")))
 }

@@ -1,20 +1,18 @@
-//! `kiln generate PROMPT`: makes a picture from a prompt.
+//! `kiln generate PROMPT`: makes a picture from a prompt. Here are also the options that other
+//! commands that make pictures have.
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
-use super::{
-    chosen_model::{any_model, chosen, default_model, of_model, takes_prompt},
-    edit,
-};
 use crate::{
     args::{
-        image::Images,
-        prompt::{self, PROMPT},
-        request,
+        inputs::{Inputs, prompt_arg},
+        model, options, output, request,
     },
     context::Context,
     failure::Failure,
-    making::{self, plan::Variant},
+    making::{self, plan::Variant, preview},
+    models::{self, PROMPT},
+    seeing,
 };
 use imagekiln::Operation;
 
@@ -28,16 +26,60 @@ Examples:
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
-        .arg(prompt::several("What the picture shows, or several pictures"));
-    of_model(command, chosen, any_model(), &[PROMPT], EXAMPLES)
+        .arg(prompt_arg("What the picture shows, or several pictures").num_args(1..));
+    of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut images = Images::of(context.process());
-    let prompts = prompt::read_all(matches, &mut images, edit::NAME)?;
-    let model = chosen(matches, default_model(context)?)?;
-    let request = request::with_defaults(&context.settings, model, matches, &mut images)?;
+    let mut inputs = Inputs::of(context.process());
+    let prompts = inputs.prompts(matches, "edit")?;
+    let model = model::chosen(matches)?;
+    let request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let variants: Vec<_> = prompts.into_iter().map(Variant::Prompt).collect();
     making::make(context, request, &variants, matches).await
+}
+
+/// `--model` with any model.
+pub fn any_model(chosen: &'static Operation) -> Arg {
+    model::model_arg(chosen, models::DEFAULT, models::models())
+}
+
+/// Adds `--model` and the flags of the chosen model to a command. Fields in `elsewhere` are its
+/// arguments.
+pub fn of_model(
+    command: Command,
+    chosen: &'static Operation,
+    model: Arg,
+    elsewhere: &[&str],
+    examples: &str,
+) -> Command {
+    let options = [vec![model], own_options()].concat();
+    let (description, notes) = (model::description(chosen), model::notes(chosen, model::IMAGE));
+    model::with_fields(command, chosen, elsewhere, &options)
+        .after_help(format!(
+            "{examples}\n\n`--help` lists all fields of {chosen}. An IMAGE is a path, an http(s) \
+             URL, or `-`."
+        ))
+        .after_long_help(format!("{examples}\n\n{description}\n{notes}"))
+}
+
+/// The options of commands that make pictures, besides the fields of the model.
+pub fn own_options() -> Vec<Arg> {
+    let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
+    let own = own.chain(options::of::<options::FieldOptions>()).chain([preview::arg()]);
+    own.chain(options::shared(options::MAKING)).collect()
+}
+
+/// Refuses a model without a prompt. If the contract does not show all fields of a model, it may
+/// have one.
+pub fn takes_prompt(model: &'static Operation) -> Result<(), Failure> {
+    if options::may_have(model, &[PROMPT]) {
+        return Ok(());
+    }
+    let problem = format!("the contract lists no prompt field for {model}");
+    Err(Failure::usage(problem).advise(format!(
+        "nothing was sent; use `kiln run {}`, whose --help lists the model's fields",
+        model.name
+    )))
 }

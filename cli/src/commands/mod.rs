@@ -7,7 +7,6 @@ pub mod batch;
 #[cfg(not(feature = "batch"))]
 #[path = "without_batch.rs"]
 pub mod batch;
-pub mod chosen_model;
 pub mod completions;
 pub mod config;
 pub mod doctor;

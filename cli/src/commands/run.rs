@@ -2,9 +2,9 @@
 
 use clap::{ArgMatches, Command};
 
-use super::chosen_model::own_options;
+use super::generate::own_options;
 use crate::{
-    args::{image::Images, model, request},
+    args::{inputs::Inputs, model, request},
     context::Context,
     failure::Failure,
     making, models,
@@ -51,13 +51,6 @@ pub fn request<'a>(
     let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no model given"))?;
     let model =
         models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
-    Ok((
-        request::with_defaults(
-            &context.settings,
-            model,
-            matches,
-            &mut Images::of(context.process()),
-        )?,
-        matches,
-    ))
+    let mut inputs = Inputs::of(context.process());
+    Ok((request::with_defaults(&context.settings, model, matches, &mut inputs)?, matches))
 }

@@ -6,11 +6,7 @@ use clap::{Arg, Command};
 use clap_complete::engine;
 
 use crate::{
-    commands::grammar,
-    process::Process,
-    settings::Settings,
-    text::sanitize::printable,
-    usage::{self, arguments},
+    commands::grammar, process::Process, settings::Settings, text::sanitize::printable, usage,
 };
 
 /// A word that may follow.
@@ -24,9 +20,9 @@ pub struct Candidate {
 /// The candidates for the word that begins with `current`. `before` are the words before it; the
 /// first one is the program.
 pub fn of(before: Vec<String>, current: &str) -> Vec<Candidate> {
-    let mut words = arguments::rewrite(before.into_iter().map(OsString::from).collect());
+    let mut words = usage::rewrite(before.into_iter().map(OsString::from).collect());
     let process = Arc::new(Process::current());
-    let settings = Settings::load(&process, arguments::profile(&words)).ok();
+    let settings = Settings::load(&process, usage::profile(&words)).ok();
     let configured = settings.as_ref().and_then(Settings::model);
     let Some(model) = usage::model(&words, configured) else { return Vec::new() };
     let at = words.len();

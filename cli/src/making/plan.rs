@@ -11,16 +11,12 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use crate::{
-    args::{
-        count::{self, MOST, SEED},
-        output,
-        prompt::PROMPT,
-        webhook_secret,
-    },
+    args::{options::MOST, output, request},
     context::Context,
     failure::Failure,
     files::target::{Known, Place, Target},
     history::{self, Destination, Kept},
+    models::{PROMPT, SEED},
 };
 use imagekiln::{ImageInput, Request};
 use imagekiln_batch::MissingInput;
@@ -84,9 +80,9 @@ pub fn plan(
     matches: &ArgMatches,
 ) -> Result<Vec<Planned>, Failure> {
     let target = output::target(&context.settings, matches)?;
-    let base = webhook_secret::set(&context.output, base, matches)?;
+    let base = request::with_secret(&context.output, base, matches)?;
     let base = output::with_format(&context.output, base, matches, &target)?;
-    let seeds = count::seeds(matches)?;
+    let seeds = request::seeds(matches)?;
     let has_names = variants.iter().any(|variant| variant.name().is_some());
     let target = if has_names { target.named_after_images(seeds.len())? } else { target };
     let variants =
@@ -103,7 +99,7 @@ pub fn plan(
         let name = variant.and_then(Variant::name);
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
         for (at, seed) in seeds.iter().enumerate() {
-            let request = count::with_seed(context.process(), base.clone(), *seed);
+            let request = request::with_seed(context.process(), base.clone(), *seed);
             match at {
                 0 => check(&request)?,
                 // The images are the same.

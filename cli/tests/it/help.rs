@@ -127,6 +127,10 @@ fn the_short_help_has_the_common_flags_and_two_examples() {
         if !words.contains(&"gen-2-pro") && !words.contains(&"gen-tools/erase-v1") {
             assert_eq!(short.matches("\n  kiln ").count(), 2, "{short}");
         }
+        assert!(
+            words != ["generate"] || short.lines().count() <= 30,
+            "more than a screen: {short}"
+        );
         texts.push(format!("$ kiln {} -h\n{}", words.join(" "), without_models(&short)));
     }
     assert_shown!("short_help", texts.join("\n"));

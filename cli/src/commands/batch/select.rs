@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::{commands::chosen_model::model_names, models};
+use crate::{args::model::model_names, models};
 use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// Reads one of these states.

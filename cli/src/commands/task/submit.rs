@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command};
 
 use crate::{
-    args::{model, options, output, size, webhook_secret},
+    args::{model, options, output},
     commands::run,
     context::Context,
     failure::Failure,
@@ -28,8 +28,9 @@ pub fn command(used: model::Used<'_>) -> Command {
         .subcommands(model::subcommands(
             used,
             &[
-                output::args().to_vec(),
-                vec![size::arg(), webhook_secret::arg(), preview::arg()],
+                output::args(),
+                options::of::<options::FieldOptions>(),
+                vec![preview::arg()],
                 options::shared(options::SUBMITTING),
             ]
             .concat(),

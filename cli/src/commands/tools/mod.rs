@@ -1,46 +1,32 @@
 //! Tools: commands for one kind of work, such as `kiln tool inpaint`. The contract says which
 //! models can do it. The flags are the fields of the chosen model, as in `generate` and `edit`.
 
-mod argument;
-mod rules;
 mod table;
 
-use clap::{ArgMatches, Command};
+use std::ffi::OsString;
 
-use self::{
-    argument::Argument,
-    rules::{Modes, Need},
-};
-use super::{
-    chosen_model::{chosen, default_model, model_arg, of_model},
-    edit, generate,
-};
+use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+
+use self::table::{Argument, KEYFRAMES, Tool};
+use super::{edit, generate};
 use crate::{
-    args::{image::Images, model, prompt::PROMPT, request},
+    args::{
+        inputs::{Inputs, prompt_arg},
+        model, request,
+    },
     context::Context,
     failure::Failure,
-    making, models,
+    making,
+    models::{self, PROMPT},
 };
 use imagekiln::{FieldKind, Operation, OperationKind, Request};
 
 pub use self::table::TOOLS;
 
-/// A command, and the facts about its models that it needs.
-pub struct Tool {
-    /// The name of the command.
-    pub name: &'static str,
-    about: &'static str,
-    /// The kind of the models that can do it.
-    kind: OperationKind,
-    arguments: &'static [Argument],
-    /// What a request needs besides what the contract says.
-    need: Option<Need>,
-    /// The values of the field `mode`, if the images decide it.
-    modes: Option<Modes>,
-    examples: &'static str,
-}
-
 pub const NAME: &str = "tool";
+
+/// The maximum number of keyframes.
+const MOST_KEYFRAMES: usize = 10;
 
 /// Finds a tool by the name of its command.
 pub fn find(name: &str) -> Option<&'static Tool> {
@@ -128,8 +114,8 @@ impl Tool {
 
     /// The arguments of the command, for a tip.
     pub fn takes(&self) -> String {
-        let names: Vec<&str> = self.arguments.iter().map(|argument| argument.value_name).collect();
-        let quotes = if self.arguments.first().is_some_and(Argument::is_prompt) {
+        let names: Vec<&str> = self.arguments.iter().map(|Argument(_, name, _)| *name).collect();
+        let quotes = if self.fields().any(|field| field == PROMPT) {
             "; a prompt of several words needs quotes"
         } else {
             ""
@@ -137,10 +123,14 @@ impl Tool {
         format!("'kiln tool {}' takes only {}{quotes}", self.name, names.join(" and "))
     }
 
-    /// The fields of the arguments that the contract does not list for a model.
+    /// The fields of the arguments.
+    fn fields(&self) -> impl Iterator<Item = &'static str> {
+        self.arguments.iter().map(|Argument(field, ..)| *field)
+    }
+
+    /// Those that the contract does not list for a model.
     fn unlisted(&self, model: &'static Operation) -> impl Iterator<Item = &'static str> {
-        let fields = self.arguments.iter().map(|argument| argument.field);
-        fields.filter(move |name| model.field(name).is_none())
+        self.fields().filter(move |name| model.field(name).is_none())
     }
 
     fn command(&'static self, named: &'static Operation, is_used: bool) -> Command {
@@ -149,18 +139,21 @@ impl Tool {
             return command;
         }
         let model = self.model(named);
-        let fields: Vec<&str> = self.arguments.iter().map(|argument| argument.field).collect();
-        let command = command.args(self.arguments.iter().map(Argument::arg));
         let models = self.models();
         let default = models.first().map_or(named.name, |model| model.name);
-        let choice = model_arg(default, models.into_iter());
-        of_model(command, model, choice, &fields, &self.examples(model))
+        let choice = model::model_arg(model, default, models.into_iter());
+        let fields: Vec<&str> = self.fields().collect();
+        let command = command.args(self.arguments.iter().map(Argument::arg));
+        generate::of_model(command, model, choice, &fields, &self.examples(model))
     }
 
     fn examples(&self, model: &'static Operation) -> String {
-        let mut text = format!("Examples:\n{}", self.examples);
+        let name = self.name;
+        let [first, second] = self.examples;
+        let mut text =
+            format!("Examples:\n  kiln tool {name} {first}\n  kiln tool {name} {second}");
         if self.models().len() > 1 {
-            text += &format!("\n\n`kiln models --can {}` lists what --model accepts.", self.name);
+            text += &format!("\n\n`kiln models --can {name}` lists what --model accepts.");
         }
         let unlisted: Vec<String> = self.unlisted(model).map(|name| format!("`{name}`")).collect();
         if !unlisted.is_empty() {
@@ -175,19 +168,58 @@ impl Tool {
     }
 
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
-        let model = chosen(matches, self.model(default_model(context)?))?;
-        let mut images = Images::of(context.process());
-        let mut request = request::with_defaults(&context.settings, model, matches, &mut images)?;
+        let model = model::chosen(matches)?;
+        let mut inputs = Inputs::of(context.process());
+        let mut request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
         for argument in self.arguments {
-            let given = argument.read(self.name, matches, &mut images)?;
-            request = argument.set(request, given);
+            request = argument.set(request, self.name, matches, &mut inputs)?;
         }
-        if let Some(need) = &self.need {
-            need.check(&request)?;
+        (self.complete)(request)
+    }
+}
+
+impl Argument {
+    fn arg(&self) -> Arg {
+        let Self(field, name, help) = *self;
+        let image = Arg::new(field)
+            .value_name(name)
+            .value_parser(value_parser!(OsString))
+            .value_hint(ValueHint::FilePath)
+            .help(help);
+        match field {
+            PROMPT => prompt_arg(help),
+            KEYFRAMES => image.num_args(0..),
+            _ => image.required(true),
         }
-        match &self.modes {
-            Some(modes) => modes.set(request),
-            None => Ok(request),
+    }
+
+    /// Sets the field to the argument of a command. An empty list is not sent.
+    fn set(
+        &self,
+        request: Request,
+        command: &str,
+        matches: &ArgMatches,
+        inputs: &mut Inputs<'_>,
+    ) -> Result<Request, Failure> {
+        let Self(field, ..) = *self;
+        if field == PROMPT {
+            let given = matches.get_one::<String>(field).map(String::as_str).unwrap_or_default();
+            return Ok(request.field(field, inputs.prompt(given, command)?));
         }
+        let given: Vec<&OsString> = matches.get_many(field).into_iter().flatten().collect();
+        if given.len() > MOST_KEYFRAMES {
+            let count = given.len();
+            return Err(Failure::usage(format!(
+                "`kiln {command}` takes at most {MOST_KEYFRAMES} images, but {count} were given"
+            ))
+            .advise("nothing was sent; pass fewer images"));
+        }
+        let images = given.into_iter().map(|given| inputs.image(given));
+        let images = images.collect::<Result<Vec<_>, _>>()?;
+        Ok(match field {
+            KEYFRAMES if images.is_empty() => request,
+            KEYFRAMES => request.images(field, images),
+            _ => images.into_iter().fold(request, |request, image| request.image(field, image)),
+        })
     }
 }

@@ -17,9 +17,7 @@ use serde_json::Value;
 
 use super::{super::place, webhooks};
 use crate::{
-    args::{extra, flag},
-    commands::chosen_model::{chosen, default_model, model_names},
-    context::Context,
+    args::model::{self, Setting, chosen, model_names},
     failure::Failure,
     models,
     output::Output,
@@ -141,7 +139,7 @@ pub fn describe_jobs(matches: &ArgMatches) -> bool {
     let options = of::<JobOptions>();
     let describes = |id: &str| {
         let is_extra = ["extra", "extra-image"].contains(&id);
-        is_extra || flag::is_of_request(id) || options.iter().any(|option| option.get_id() == id)
+        is_extra || model::is_of_request(id) || options.iter().any(|option| option.get_id() == id)
     };
     matches.ids().map(Id::as_str).any(|id| describes(id) && is_given(matches, id))
 }
@@ -178,13 +176,8 @@ impl JobOptions {
     }
 
     /// What holds for every job that does not set it itself.
-    pub fn defaults(
-        &self,
-        context: &Context,
-        matches: &ArgMatches,
-        source: &Source,
-    ) -> Result<Defaults, Failure> {
-        let model = chosen(matches, default_model(context)?)?;
+    pub fn defaults(&self, matches: &ArgMatches, source: &Source) -> Result<Defaults, Failure> {
+        let model = chosen(matches)?;
         Template::parse(&self.names).map_err(|error| {
             Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
         })?;
@@ -194,7 +187,7 @@ impl JobOptions {
             defaults = defaults.group(group);
         }
         for parameter in model.path_parameters {
-            if let Some(text) = matches.get_one::<String>(&flag::parameter_id(parameter.name)) {
+            if let Some(text) = matches.get_one::<String>(&model::parameter_id(parameter.name)) {
                 defaults = defaults.field_text(parameter.name, text);
             }
         }
@@ -208,8 +201,8 @@ impl JobOptions {
             defaults = defaults.field(SEED, *seed);
         }
         for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
-            let settings = matches.get_many::<extra::Setting>(id).into_iter().flatten();
-            for extra::Setting { name, value } in settings {
+            let settings = matches.get_many::<Setting>(id).into_iter().flatten();
+            for (name, value) in settings {
                 defaults = defaults.field_text(&format!("{part}.{name}"), text(name, value)?);
             }
         }
@@ -255,7 +248,7 @@ impl fmt::Display for Source {
 
 /// Sets a field from its flag, if that is given.
 fn with_flag(defaults: Defaults, matches: &ArgMatches, field: &Field) -> Result<Defaults, Failure> {
-    let (name, id) = (field.name, flag::field_id(field.name));
+    let (name, id) = (field.name, model::field_id(field.name));
     if !matches.try_contains_id(&id).unwrap_or_default() {
         return Ok(defaults);
     }

@@ -51,7 +51,8 @@ pub fn command(chosen: &'static Operation) -> Command {
         arguments::of::<RunOptions>(),
         options::shared(options::RUNNING),
     ];
-    model::with_fields(command, chosen, &arguments::ELSEWHERE, &own.concat())
+    let command = model::with_fields(command, chosen, &arguments::ELSEWHERE, &own.concat());
+    command.mut_arg("model", |arg| arg.default_value(chosen.name).hide_default_value(true))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -68,7 +69,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         }
         return run(context, matches, &options, place, Vec::new()).await;
     };
-    let defaults = jobs.defaults(context, matches, &source)?;
+    let defaults = jobs.defaults(matches, &source)?;
     let jobs = source.read(&context.output, &defaults)?;
     if options.dry_run {
         let known = plan::Known::read(context.process(), place.as_ref()).await?;

@@ -1,0 +1,196 @@
+//! What a picture is made from: prompts, which are texts, `-` for standard input, or `@FILE`, and
+//! images, which are paths, http(s) URLs, or `-`.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
+
+use clap::{Arg, ArgMatches};
+
+use super::completers;
+use crate::{failure::Failure, models::PROMPT, process::Process, text::sanitize::one_line};
+use imagekiln::{FileKind, ImageInput, text::is_url};
+
+/// The maximum length of a prompt in a file, in bytes.
+const LONGEST: u64 = 1024 * 1024;
+
+/// The argument for the prompt. Its id is the name of the field.
+pub fn prompt_arg(help: &str) -> Arg {
+    Arg::new(PROMPT)
+        .value_name("PROMPT")
+        .required(true)
+        .add(completers::prompt())
+        .help(format!("{help}: text, `-` or `@FILE`"))
+        .long_help(format!(
+            "{help}: text, `-` for standard input, or `@FILE`; `@@` is a literal `@`"
+        ))
+}
+
+/// Reads the prompts and the images of one command. Standard input can be read only once.
+pub struct Inputs<'a> {
+    process: &'a Process,
+    stdin_is_read: bool,
+}
+
+impl<'a> Inputs<'a> {
+    pub fn of(process: &'a Process) -> Self {
+        Self { process, stdin_is_read: false }
+    }
+
+    /// Reads all prompts among the arguments. `with_images` is the command that takes a prompt and
+    /// images.
+    pub fn prompts(
+        &mut self,
+        matches: &ArgMatches,
+        with_images: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let given: Vec<&str> =
+            matches.get_many::<String>(PROMPT).into_iter().flatten().map(String::as_str).collect();
+        // Nobody wants to pay for each word of a prompt without quotes.
+        let is_word = |given: &&&str| {
+            !given.contains(char::is_whitespace)
+                && !given.starts_with(['-', '@'])
+                && !looks_like_an_image(given)
+        };
+        if let Some(word) = given.iter().find(is_word).filter(|_| given.len() > 1) {
+            let (count, word) = (given.len(), one_line(word));
+            let problem = format!("{count} prompts are given, and `{word}` is a single word");
+            return Err(Failure::usage(problem).advise(format!(
+                "nothing was sent; a prompt of several words needs quotes: \"{}\"; prompts of a \
+                 single word can be in files, passed as @FILE, or in `kiln batch run`",
+                one_line(&given.join(" "))
+            )));
+        }
+        given.into_iter().map(|given| self.prompt(given, with_images)).collect()
+    }
+
+    /// Reads a prompt. Newlines at the end of an input or a file are not part of it.
+    pub fn prompt(&mut self, given: &str, with_images: &str) -> Result<String, Failure> {
+        let bytes = match (given, given.strip_prefix('@')) {
+            ("-", _) => {
+                self.process.note_typing("the prompt");
+                self.stdin()?
+            }
+            (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),
+            (_, Some("")) => {
+                return Err(Failure::usage("`@` is not followed by the path of a file")
+                    .advise("nothing was sent; write @FILE, or @@ for a literal `@`"));
+            }
+            (_, Some(path)) => prompt_in(Path::new(path))?,
+            _ if looks_like_an_image(given) => return Err(is_an_image(given, with_images)),
+            _ if is_text_file(given) => {
+                let problem = format!("the prompt `{given}` is the name of a file");
+                return Err(Failure::usage(problem).advise(format!(
+                    "nothing was sent; to read the prompt from it, pass @{given}"
+                )));
+            }
+            _ => return Ok(given.to_owned()),
+        };
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Failure::usage("the prompt is not valid UTF-8 text")
+                .advise("nothing was sent; convert it to UTF-8")
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
+    pub fn image(&mut self, given: &OsStr) -> Result<ImageInput, Failure> {
+        match given.to_str() {
+            Some("-") if self.process.stdin.is_terminal => {
+                Err(Failure::usage("could not read an image from standard input: it is a terminal")
+                    .advise("nothing was sent; redirect a file with `<`, or use a pipe"))
+            }
+            Some("-") => self.stdin().map(ImageInput::bytes),
+            Some(text) if is_url(text) => Ok(ImageInput::url(text)),
+            _ => image_in(Path::new(given)),
+        }
+    }
+
+    fn stdin(&mut self) -> Result<Vec<u8>, Failure> {
+        if self.stdin_is_read {
+            return Err(Failure::usage(
+                "`-` is given twice, but standard input can be read only once",
+            )
+            .advise("nothing was sent; pass all but one of them as files"));
+        }
+        self.stdin_is_read = true;
+        let mut bytes = Vec::new();
+        let read = (&self.process.stdin).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::file("could not read standard input", error))?;
+        Ok(bytes)
+    }
+}
+
+fn prompt_in(path: &Path) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let unreadable = |error: io::Error| {
+        Failure::file(format!("could not read the prompt from {shown}"), error).advise(format!(
+            "nothing was sent; check the path, or write @@{shown} for a literal `@`"
+        ))
+    };
+    let bytes = head(path, LONGEST + 1).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Failure::usage(format!("{shown} is too long for a prompt"))
+            .advise("nothing was sent; a prompt may have at most 1 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// A regular file is streamed when it is sent. The size of a pipe, such as a shell's `<(...)`, is
+/// unknown, so it is read here.
+fn image_in(path: &Path) -> Result<ImageInput, Failure> {
+    let unreadable = |error| {
+        Failure::file(format!("could not read the image {}", path.display()), error).advise(
+            "nothing was sent; pass the path of an image file, an http(s) URL, or `-` for standard \
+             input",
+        )
+    };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_file() || metadata.is_dir() {
+        // Fails early if the file cannot be read; reading a directory fails too.
+        head(path, 1).map_err(unreadable)?;
+        return Ok(ImageInput::path(path));
+    }
+    fs::read(path).map(ImageInput::bytes).map_err(unreadable)
+}
+
+/// Reads at most `length` bytes from the start of a file.
+fn head(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The failure for swapped arguments.
+fn is_an_image(given: &str, command: &str) -> Failure {
+    let given = one_line(given);
+    Failure::usage(format!("the prompt `{given}` is the name of an image")).advise(format!(
+        "nothing was sent; the prompt comes before the images: `kiln {command} PROMPT {given}`"
+    ))
+}
+
+/// Whether this is a file whose name is not likely to be a prompt.
+fn is_text_file(given: &str) -> bool {
+    given.contains(['.', '/']) && Path::new(given).is_file()
+}
+
+/// Whether the text is the path of an image file.
+pub fn is_image_file(text: &str) -> bool {
+    let path = Path::new(text);
+    // Opening a pipe would block.
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file && head(path, 64).is_ok_and(|head| FileKind::of(&head).is_some())
+}
+
+/// Whether the text can only be an image: it is an image file, or a URL, or ends like an image.
+fn looks_like_an_image(text: &str) -> bool {
+    const ENDINGS: [&str; 8] =
+        [".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif", ".heic", ".heif"];
+    let is_one_word = !text.contains(char::is_whitespace);
+    let lower = text.to_ascii_lowercase();
+    is_image_file(text)
+        || is_one_word && (is_url(text) || ENDINGS.iter().any(|end| lower.ends_with(end)))
+}

@@ -1,0 +1,353 @@
+//! Parses the command line and reports its errors. Parts of it are read and rewritten before it can
+//! be parsed.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{
+    ArgMatches,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use crate::{
+    args::options,
+    commands::{
+        HELP, VERSION, again, edit, generate, grammar, history, run,
+        task::{self, submit},
+        tools,
+    },
+    failure::Failure,
+    models,
+    terminal::paint::ERROR,
+    text::sanitize::one_line,
+};
+use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
+
+/// Why no command is executed.
+pub enum Stop {
+    /// Help or the version was requested.
+    Help(StyledStr),
+    /// The command line is invalid.
+    Wrong(StyledStr),
+}
+
+/// Parses in two steps, because the model decides which flags there are. `configured` is the model
+/// of commands without `--model`, and `made_with` finds the model of the picture that `kiln again`
+/// makes again.
+pub fn parse(
+    arguments: &[OsString],
+    configured: Option<&'static Operation>,
+    made_with: impl FnOnce(&str) -> Option<&'static Operation>,
+) -> Result<ArgMatches, Stop> {
+    if let Some(name) = named_model(arguments).filter(|name| models::find(name).is_none()) {
+        // Without the model its flags are unknown, so report only the name.
+        return Err(Stop::Wrong(unknown_model(name)));
+    }
+    let default = || Stop::Wrong(unknown_model(models::DEFAULT));
+    let model = model(arguments, configured).ok_or_else(default)?;
+    let used = |word: &str| arguments.iter().any(|given| given == word);
+    let mut grammar = grammar(model, &used);
+    let made_with = picture(arguments).and_then(made_with);
+    if let Some(model) = made_with {
+        grammar = grammar.mut_subcommand(again::NAME, |_| again::command(Some(model)));
+    }
+    let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
+        let command = command_words(arguments).next().unwrap_or_default();
+        let has_models = command == run::NAME || command == submit::NAME;
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
+            ErrorKind::InvalidSubcommand if has_models => {
+                let name = text(&error, ContextKind::InvalidSubcommand);
+                Stop::Wrong(unknown_model(&name))
+            }
+            ErrorKind::InvalidSubcommand => Stop::Wrong(with_tip_on_command(error).render()),
+            ErrorKind::UnknownArgument => {
+                let model = match tools::find(command) {
+                    _ if has_models => command_words(arguments).nth(1).and_then(models::find),
+                    _ if command == again::NAME => made_with,
+                    Some(tool) => Some(tool.model(model)),
+                    None => Some(model).filter(|_| takes_prompts(command)),
+                };
+                Stop::Wrong(with_tips_on_argument(error, command, model).render())
+            }
+            _ => Stop::Wrong(error.render()),
+        }
+    })?;
+    options::refuse_unused(&grammar, &matches).map_err(|error| Stop::Wrong(error.render()))?;
+    Ok(matches)
+}
+
+/// The model whose fields are the flags: the one that `--model` names, or `configured`, or the
+/// default.
+pub fn model(
+    arguments: &[OsString],
+    configured: Option<&'static Operation>,
+) -> Option<&'static Operation> {
+    let named = named_model(arguments).and_then(models::find);
+    named.or(configured).or_else(|| models::find(models::DEFAULT))
+}
+
+/// `kiln batch` accepts several models; its flags are the fields of the first one.
+fn named_model(arguments: &[OsString]) -> Option<&str> {
+    value(arguments, &MODEL_FLAGS)?.split(',').next()
+}
+
+/// The words that are not flags, without the name of the command whose subcommands may also stand
+/// alone: `kiln inpaint` is `kiln tool inpaint`.
+fn command_words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+    let mut words = words(arguments).peekable();
+    words.next_if(|word| [tools::NAME, task::NAME].contains(word));
+    words
+}
+
+/// The picture of `kiln again`: its first argument, or the first one that can only be a number.
+fn picture(arguments: &[OsString]) -> Option<&str> {
+    let words: Vec<&str> =
+        words(arguments).skip_while(|word| *word != again::NAME).skip(1).collect();
+    words.iter().find(|word| word.starts_with('@')).or(words.first()).copied()
+}
+
+/// Whether the flags of a command are the fields of any model.
+fn takes_prompts(command: &str) -> bool {
+    [generate::NAME, edit::NAME].contains(&command)
+}
+
+/// The message about an unknown model, with tips.
+fn unknown_model(name: &str) -> StyledStr {
+    let (message, tips) = models::unknown(name);
+    let tips: String = tips.iter().map(|tip| format!("\n  tip: {tip}")).collect();
+    format!("{ERROR}error:{ERROR:#} {message}\n{tips}").into()
+}
+
+/// Adds a tip to an unknown command: a prompt or a model without its command.
+fn with_tip_on_command(error: clap::Error) -> clap::Error {
+    let word = text(&error, ContextKind::InvalidSubcommand);
+    if let Some(model) = models::find(&word) {
+        with_tips(error, vec![format!("to run a model, use 'kiln run {model}'")])
+    } else if word.contains(char::is_whitespace) {
+        with_tips(error, vec!["to make a picture from a prompt, use 'kiln generate PROMPT'".into()])
+    } else {
+        error
+    }
+}
+
+/// Adds tips to an unknown argument: its meaning for other models, and how to send it anyway.
+/// `model` is the model whose fields are the flags of the command.
+fn with_tips_on_argument(
+    error: clap::Error,
+    command: &str,
+    model: Option<&'static Operation>,
+) -> clap::Error {
+    let argument = text(&error, ContextKind::InvalidArg);
+    let is_similar = error.get(ContextKind::SuggestedArg).is_some();
+    let tips = match argument.strip_prefix("--") {
+        Some(flag) => model.map(|model| on_flag(flag, model, is_similar)).unwrap_or_default(),
+        None if argument.starts_with('-') => Vec::new(),
+        None if takes_prompts(command) => {
+            vec!["a prompt of several words needs quotes: \"a red fox\"".to_owned()]
+        }
+        None => tools::find(command).map(|tool| tool.takes()).into_iter().collect(),
+    };
+    // Replaces the parser's own tip, which is to pass the flag as a prompt.
+    with_tips(error, tips)
+}
+
+/// `is_similar` is whether the parser suggests a similar flag.
+fn on_flag(flag: &str, model: &'static Operation, is_similar: bool) -> Vec<String> {
+    let flag = one_line(flag.split('=').next().unwrap_or_default());
+    let field = flag.replace('-', "_");
+    let others = models::models().filter(|model| model.field(&field).is_some());
+    let others: Vec<&str> = others.map(|model| model.name).collect();
+    let mut tips = Vec::new();
+    if !others.is_empty() {
+        tips.push(format!("`{field}` is a field of {}", others.join(", ")));
+    }
+    if !model.all_fields_shown {
+        tips.push(format!(
+            "the contract does not list all fields of {model}: to send this one, use '--extra \
+             {field}=VALUE'"
+        ));
+    } else if others.is_empty() && !is_similar {
+        tips.push(format!("'kiln run {model} --help' lists the fields of {model}"));
+    }
+    tips
+}
+
+fn with_tips(mut error: clap::Error, tips: Vec<String>) -> clap::Error {
+    let tips = tips.into_iter().map(Into::into).collect();
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    error
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(" "),
+        _ => String::new(),
+    }
+}
+
+/// Converts a message of the parser to a failure, for programs: its first paragraph and its tips.
+pub fn failure(text: &str) -> Failure {
+    let text = text.trim().trim_start_matches("error: ");
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tips: Vec<&str> =
+        rest.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    Failure::usage(message).advise(if tips.is_empty() {
+        "`kiln --help` shows the commands and their options".to_owned()
+    } else {
+        tips.join("; ")
+    })
+}
+
+/// The two spellings of `--model`, whose value decides the flags of the commands that have it.
+const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
+
+/// The value of `--profile`, which decides the default model.
+pub fn profile(arguments: &[OsString]) -> Option<&str> {
+    value(arguments, &["--profile"])
+}
+
+/// Whether `--json` is set. Parse errors are printed as JSON too.
+pub fn json(arguments: &[OsString]) -> bool {
+    before_end(arguments).iter().any(|argument| argument == "--json")
+}
+
+/// The arguments before `--`; everything after it is positional.
+fn before_end(arguments: &[OsString]) -> &[OsString] {
+    arguments.split(|argument| argument == "--").next().unwrap_or_default()
+}
+
+/// The words that are not flags: the command and, for `run` and `submit`, the model.
+fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+    let words = before_end(arguments).iter().skip(1).filter(|word| !is_flag(word));
+    words.filter_map(|word| word.to_str())
+}
+
+/// The value of the first of these flags.
+fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<&'a str> {
+    let flags = before_end(arguments);
+    flags.iter().enumerate().find_map(|(at, argument)| {
+        let argument = argument.to_str()?;
+        match argument.split_once('=') {
+            None if names.contains(&argument) => flags.get(at + 1)?.to_str(),
+            Some((flag, value)) if names.contains(&flag) => Some(value),
+            _ => None,
+        }
+    })
+}
+
+fn is_flag(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
+}
+
+/// Spells out what the parser can't read: names that contain a path parameter, booleans without
+/// `=`, and commands that are flags.
+pub fn rewrite(arguments: Vec<OsString>) -> Vec<OsString> {
+    spell_help(fill_models(join_booleans(arguments)))
+}
+
+/// Rewrites `kiln help edit` as `kiln edit --help`, and `kiln version` as `kiln --version`.
+fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let command = arguments.iter().skip(1).position(|word| !is_flag(word)).map(|at| at + 1);
+    let found = command.and_then(|at| Some((at, arguments.get_mut(at)?)));
+    let Some((at, word)) = found else { return arguments };
+    match word.to_str() {
+        Some(HELP) => {
+            arguments.remove(at);
+            arguments.push("--help".into());
+        }
+        Some(VERSION) => *word = "--version".into(),
+        _ => {}
+    }
+    arguments
+}
+
+/// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
+/// `{base_model}-finetuned`, and `--base-model` its parameter.
+fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
+    // It lists submissions to a model by its complete name.
+    if words(&arguments).next() == Some(history::NAME) {
+        return arguments;
+    }
+    let end = before_end(&arguments).len();
+    let mut filled = Vec::with_capacity(arguments.len() + 1);
+    let (mut follows_flag, mut follows_command) = (false, false);
+    for (at, word) in arguments.into_iter().enumerate() {
+        let text = word.to_str().filter(|_| at < end).unwrap_or_default();
+        let (head, name) = match text.split_once('=') {
+            Some((flag, name)) if MODEL_FLAGS.contains(&flag) => (format!("{flag}="), name),
+            _ if follows_flag || follows_command && !is_flag(&word) => (String::new(), text),
+            _ => Default::default(),
+        };
+        let model =
+            complete_model(name).map(|CompleteModel { model, parameter, value, .. }| {
+                let flag = parameter.name.replace('_', "-");
+                [format!("{head}{}", model.name), format!("--{flag}={value}")]
+            });
+        follows_flag = MODEL_FLAGS.contains(&text);
+        follows_command =
+            [run::NAME, submit::NAME].contains(&text) || follows_command && is_flag(&word);
+        match model {
+            Some(words) => filled.extend(words.map(OsString::from)),
+            None => filled.push(word),
+        }
+    }
+    filled
+}
+
+/// Rewrites `--raw false` as `--raw=false` and leaves `--raw "a fox"` alone: a boolean flag
+/// consumes the next argument only if it is `true` or `false`.
+fn join_booleans(arguments: Vec<OsString>) -> Vec<OsString> {
+    let end = before_end(&arguments).len();
+    let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
+    for (at, argument) in arguments.into_iter().enumerate() {
+        let is_value = at < end && (argument == "true" || argument == "false");
+        match joined.last_mut().filter(|last| is_value && is_boolean(last)) {
+            Some(last) => {
+                last.push("=");
+                last.push(argument);
+            }
+            None => joined.push(argument),
+        }
+    }
+    joined
+}
+
+fn is_boolean(flag: &OsStr) -> bool {
+    let Some(name) = flag.to_str().and_then(|flag| flag.strip_prefix("--")) else { return false };
+    let name = name.strip_prefix("field-").unwrap_or(name).replace('-', "_");
+    models::models()
+        .flat_map(|model| model.fields)
+        .any(|field| field.kind == FieldKind::Boolean && field.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_name_of_a_model_is_filled_in() {
+        let words = |text: &str| -> Vec<OsString> {
+            let text = text
+                .replace('N', "gen-2-klein-9b-kv-finetuned")
+                .replace('M', "{base_model}-finetuned")
+                .replace('P', "--base-model=gen-2-klein-9b-kv");
+            text.split(' ').map(OsString::from).collect()
+        };
+        for (given, expected) in [
+            ("kiln run N --seed 1", "kiln run M P --seed 1"),
+            ("kiln --json submit -q N", "kiln --json submit -q M P"),
+            ("kiln generate fox --model N", "kiln generate fox --model M P"),
+            ("kiln generate fox -m=/v1/N", "kiln generate fox -m=M P"),
+            ("kiln run M --base-model N", "kiln run M --base-model N"),
+            ("kiln generate N", "kiln generate N"),
+            ("kiln history --model N", "kiln history --model N"),
+            ("kiln generate -- -m N", "kiln generate -- -m N"),
+            ("kiln run gen-2-pro-finetuned", "kiln run gen-2-pro-finetuned"),
+        ] {
+            assert_eq!(rewrite(words(given)), words(expected));
+        }
+    }
+}
