@@ -220,7 +220,7 @@ impl Defaults {
         self
     }
 
-    /// Sets the target; see [`Template`](crate::Template). The default is [`DEFAULT_TARGET`].
+    /// Sets the target; see [`Template`]. The default is [`DEFAULT_TARGET`].
     pub fn target(self, target: impl Into<String>) -> Self {
         Self { target: target.into(), ..self }
     }
