@@ -101,11 +101,14 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
 
 fn list(context: &Context) -> Result<(), Failure> {
     let settings = context.settings.reload()?;
-    let rows: Vec<Row> = NAMES.into_iter().map(|name| row(&settings, name)).collect();
-    let (path, list) = (settings.path()?, rows.iter().map(Row::to_programs).collect::<Vec<_>>());
-    let cells =
-        rows.iter().map(|row| [row.name.to_owned(), shown(&row.value), row.source.to_string()]);
-    let table = Table::with_heading(["SETTING", "VALUE", "SOURCE"], cells).wrapped(&[0, 1, 2]);
+    let (mut rows, mut list) = (Vec::new(), Vec::new());
+    for name in NAMES {
+        let (value, source) = in_effect(&settings, name);
+        rows.push([name.name.to_owned(), shown(&value), source.clone()]);
+        list.push(json!({ "name": name.name, "value": value, "source": source }));
+    }
+    let table = Table::with_heading(["SETTING", "VALUE", "SOURCE"], rows).wrapped(&[0, 1, 2]);
+    let path = settings.path()?;
     context.output.result(
         || context.process().stdout.table(&table),
         || json!({ "path": path, "settings": list }),
@@ -115,8 +118,10 @@ fn list(context: &Context) -> Result<(), Failure> {
 fn get(context: &Context, name: &str) -> Result<(), Failure> {
     let settings = context.settings.reload()?;
     let name = names::find(name).ok_or_else(|| Failure::usage("unknown setting"))?;
-    let row = row(&settings, name);
-    context.output.result(|| shown(&row.value), || row.to_programs())
+    let (value, source) = in_effect(&settings, name);
+    context
+        .output
+        .result(|| shown(&value), || json!({ "name": name.name, "value": value, "source": source }))
 }
 
 fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {
@@ -203,20 +208,9 @@ async fn edit(context: &Context) -> Result<(), Failure> {
     if ended.success() { Ok(()) } else { Err(failed(io::Error::other(ended.to_string()))) }
 }
 
-/// A line of the table. The value is `null` if there is none, `[set]` for a secret.
-struct Row {
-    name: &'static str,
-    value: Value,
-    source: Source,
-}
-
-impl Row {
-    fn to_programs(&self) -> Value {
-        json!({ "name": self.name, "value": self.value, "source": self.source.to_string() })
-    }
-}
-
-fn row(settings: &Settings, name: &'static Name) -> Row {
+/// The value in effect of a setting, and its source. The value is `null` if there is none, `[set]`
+/// for a secret.
+fn in_effect(settings: &Settings, name: &'static Name) -> (Value, String) {
     let found = if name.name == PROFILE.name {
         let profile = settings.profile.clone();
         Some(Found { texts: vec![profile.name], source: profile.source })
@@ -227,11 +221,11 @@ fn row(settings: &Settings, name: &'static Name) -> Row {
     };
     let Some(Found { texts, source }) = found else {
         let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
-        return Row { name: name.name, value, source: Source::Default };
+        return (value, Source::Default.to_string());
     };
     let mut texts = name.without_secrets(texts).into_iter();
     let value = if name.is_list { texts.collect() } else { texts.next().into() };
-    Row { name: name.name, value, source }
+    (value, source.to_string())
 }
 
 /// A value on one line.

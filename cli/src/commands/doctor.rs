@@ -9,7 +9,6 @@ use std::{
 };
 
 use clap::Args;
-use console::Term;
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
 use serde_json::{Value, json};
 use time::UtcDateTime;
@@ -67,11 +66,11 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
     } else {
         checks.extend(skipped(0, "the settings could not be read"));
     }
-    let exit = checks.iter().find_map(Check::failure).map(|failure| failure.exit);
+    let exit = checks.iter().find_map(|check| check.failure.as_ref()).map(|failure| failure.exit);
     context.output.result(
         || {
             let table = Table::new(checks.iter().flat_map(Check::to_people)).wrapped(&[2]);
-            table.text((context.process().stdout.columns)())
+            table.text((process.stdout.columns)())
         },
         || {
             let list: Vec<_> = checks.iter().map(Check::to_programs).collect();
@@ -84,57 +83,45 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
 /// The outcome of a check.
 struct Check {
     name: &'static str,
-    state: State,
-}
-
-enum State {
-    Ok(String),
-    /// Not checked, because something else is missing.
-    Skipped(&'static str),
-    Problem(Failure),
+    state: &'static str,
+    /// A failure with its causes on one line.
+    text: String,
+    failure: Option<Failure>,
 }
 
 impl Check {
     fn of(name: &'static str, outcome: Result<String, Failure>) -> Self {
-        Self { name, state: outcome.map_or_else(State::Problem, State::Ok) }
-    }
-
-    fn skipped(name: &'static str, why: &'static str) -> Self {
-        Self { name, state: State::Skipped(why) }
-    }
-
-    /// The state in a word, and its description. A failure has its causes on one line.
-    fn description(&self) -> (&'static str, String) {
-        match &self.state {
-            State::Ok(text) => ("ok", text.clone()),
-            State::Skipped(why) => ("skipped", (*why).to_owned()),
-            State::Problem(failure) => {
+        match outcome {
+            Ok(text) => Self { name, state: "ok", text, failure: None },
+            Err(failure) => {
                 let causes = failure.causes.iter().map(|cause| format!(": {cause}"));
-                ("problem", failure.message.clone() + &causes.collect::<String>())
+                let text = failure.message.clone() + &causes.collect::<String>();
+                Self { name, state: "problem", text, failure: Some(failure) }
             }
         }
     }
 
-    fn failure(&self) -> Option<&Failure> {
-        if let State::Problem(failure) = &self.state { Some(failure) } else { None }
+    /// Not checked, because something else is missing.
+    fn skipped(name: &'static str, why: &str) -> Self {
+        Self { name, state: "skipped", text: why.to_owned(), failure: None }
     }
 
     fn advice(&self) -> Option<&str> {
-        self.failure()?.advice.as_deref()
+        self.failure.as_ref()?.advice.as_deref()
     }
 
     /// The rows of the table: the check, and its advice.
     fn to_people(&self) -> impl Iterator<Item = [String; 3]> {
-        let (word, text) = self.description();
-        let row = [word.to_owned(), self.name.to_owned(), printable(&text)];
+        let row = [self.state.to_owned(), self.name.to_owned(), printable(&self.text)];
         let advice = self.advice().filter(|advice| !advice.is_empty());
         let advice = advice.map(|advice| [String::new(), String::new(), printable(advice)]);
         [row].into_iter().chain(advice)
     }
 
     fn to_programs(&self) -> Value {
-        let (word, text) = self.description();
-        json!({ "name": self.name, "state": word, "message": text, "advice": self.advice() })
+        json!({
+            "name": self.name, "state": self.state, "message": self.text, "advice": self.advice(),
+        })
     }
 }
 
@@ -201,9 +188,8 @@ fn terminal(process: &Process) -> String {
         return "standard error is not a terminal, so no progress is shown".to_owned();
     }
     let colours = if process.stderr.has_colours { "colours" } else { "no colours" };
-    let width = Term::stderr()
-        .size_checked()
-        .map_or("unknown width".to_owned(), |(_, width)| format!("{width} columns"));
+    let width = (process.stderr.columns)();
+    let width = width.map_or("unknown width".to_owned(), |width| format!("{width} columns"));
     format!("{width}, {colours}")
 }
 

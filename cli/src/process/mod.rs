@@ -85,7 +85,6 @@ impl Process {
         use std::{env, io::IsTerminal};
 
         use anstream::{AutoStream, ColorChoice};
-        use console::Term;
 
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         Self {

@@ -7,7 +7,6 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-use tempfile::{NamedTempFile, PersistError};
 use time::UtcDateTime;
 
 use crate::{failure::Failure, output::Output};
@@ -48,17 +47,13 @@ impl Recordings {
             let path = self.path.join(file_name(recording, number));
             match file.persist_noclobber(path) {
                 Ok(_) => return Ok(()),
-                Err(error) => file = retryable(error)?,
+                // The name was taken, for example by another process.
+                Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+                    file = failed.file;
+                }
+                Err(failed) => return Err(failed.error),
             }
         }
-    }
-}
-
-/// Returns the file if its name was taken, for example by another process.
-fn retryable(failed: PersistError) -> io::Result<NamedTempFile> {
-    match failed.error.kind() {
-        io::ErrorKind::AlreadyExists => Ok(failed.file),
-        _ => Err(failed.error),
     }
 }
 

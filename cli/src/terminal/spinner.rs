@@ -34,13 +34,8 @@ struct Shown {
 
 struct Line {
     text: String,
-    /// Shown in place of the text until the wait ends.
-    wait: Option<Wait>,
-}
-
-struct Wait {
-    text: String,
-    until: Instant,
+    /// The cause of a wait, which is shown in place of the text until the wait ends.
+    wait: Option<(String, Instant)>,
 }
 
 impl Spinner {
@@ -75,8 +70,8 @@ impl Drop for Spinner {
 
 impl Line {
     fn at(&self, now: Instant) -> String {
-        let wait = self.wait.as_ref().filter(|wait| wait.until > now);
-        wait.map_or_else(|| self.text.clone(), |wait| counted_down(&wait.text, wait.until - now))
+        let wait = self.wait.as_ref().filter(|(_, end)| *end > now);
+        wait.map_or_else(|| self.text.clone(), |(cause, end)| counted_down(cause, *end - now))
     }
 }
 
@@ -102,7 +97,7 @@ fn style(line: Arc<Mutex<Line>>) -> ProgressStyle {
 pub fn wait(text: &str, wait: Duration) -> bool {
     let line = lock(&CURRENT).as_ref().and_then(|current| current.line.as_ref()?.upgrade());
     let Some(line) = line else { return false };
-    lock(&line).wait = Some(Wait { text: text.to_owned(), until: Instant::now() + wait });
+    lock(&line).wait = Some((text.to_owned(), Instant::now() + wait));
     true
 }
 
