@@ -95,11 +95,11 @@ impl Output {
     }
 
     /// Describes a saved picture to people. Programs find the same in the result.
-    pub fn saved(&self, path: &Path, description: &str) {
+    pub fn saved(&self, path: &Path, description: impl FnOnce() -> String) {
         if !self.quiet && !self.json {
             let path = printable(&path.to_string_lossy());
             let path = self.process.stderr.paint().text(PATH, path);
-            self.process.line_on_stderr(&format!("saved {path}: {description}"));
+            self.process.line_on_stderr(&format!("saved {path}: {}", description()));
         }
     }
 

@@ -7,7 +7,13 @@ use image::{
     imageops::{ColorMap, dither},
 };
 
-use super::protocol::Colours;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// 24 bits for each pixel.
+    True,
+    /// The palette of 256 colours that most terminals share.
+    Palette,
+}
 
 /// A line for every two rows of pixels. An odd last row has the terminal's background below it.
 pub fn encode(mut image: RgbImage, colours: Colours) -> String {

@@ -1,10 +1,7 @@
 //! Shows saved pictures: the lines that describe them, `--show` and `--open`.
 
 mod blocks;
-mod inline;
-mod protocol;
 mod screen;
-mod summary;
 
 use std::{io, path::Path};
 
@@ -12,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use self::{screen::Screen, summary::Summary};
+use self::screen::Screen;
 use crate::{
     context::Context,
     failure::Failure,
@@ -20,7 +17,7 @@ use crate::{
     output::Output,
     text::{json, sanitize::printable},
 };
-use imagekiln::Task;
+use imagekiln::{FileKind, Task};
 
 const SHOW: &str = "show";
 const OPEN: &str = "open";
@@ -88,10 +85,8 @@ impl Seeing {
     ) -> Result<(), Failure> {
         let Some(path) = &saved.path else { return Ok(()) };
         let output = &context.output;
-        let summary = Summary::of(saved, path, task.cost());
-        if !output.json && !output.quiet {
-            output.saved(path, &summary.to_string());
-        }
+        let pixels = pixels(saved, path);
+        output.saved(path, || description(saved, pixels, task.cost()));
         let printed = if is_printed_twice(context) {
             Ok(())
         } else {
@@ -102,8 +97,8 @@ impl Seeing {
                     let members = [
                         ("path", path.to_string_lossy().into()),
                         ("kind", kind.into()),
-                        ("width", summary.width().into()),
-                        ("height", summary.height().into()),
+                        ("width", pixels.map(|(width, _)| width).into()),
+                        ("height", pixels.map(|(_, height)| height).into()),
                         ("bytes", saved.bytes.into()),
                     ];
                     json::with(about, members)
@@ -150,4 +145,75 @@ pub async fn opened(path: &Path) -> Result<(), &'static str> {
         // The error has exit codes of the launcher, which help nobody.
         _ => "the desktop has no program for it",
     })
+}
+
+/// The width and the height of an image, from the first bytes of its file.
+fn pixels(saved: &Saved, path: &Path) -> Option<(usize, usize)> {
+    // Without a kind, the path is a device or a pipe, which must not be read.
+    saved.kind.filter(|kind| !is_video(*kind))?;
+    imagesize::size(path).ok().map(|size| (size.width, size.height))
+}
+
+fn is_video(kind: FileKind) -> bool {
+    matches!(kind, FileKind::Mp4 | FileKind::Webm)
+}
+
+/// For example `PNG, 1024 x 768 pixels, 812 kB, 3 credits`. Unknown values are left out.
+fn description(saved: &Saved, pixels: Option<(usize, usize)>, cost: Option<f64>) -> String {
+    let facts = [
+        saved.kind.map(|kind| kind.to_string()),
+        pixels.map(|(width, height)| format!("{width} x {height} pixels")),
+        Some(size(saved.bytes)),
+        cost.map(
+            |cost| if cost == 1.0 { "1 credit".to_owned() } else { format!("{cost} credits") },
+        ),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A number of bytes in decimal units, as file managers show it.
+fn size(bytes: u64) -> String {
+    let number = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..999_500 => format!("{:.0} kB", number / 1e3),
+        _ => format!("{:.1} MB", number / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let text = |kind, pixels, bytes, cost| {
+            let path = Some("fox".into());
+            let saved = Saved { path, kind, bytes, sha256: None, notes: Vec::new() };
+            description(&saved, pixels, cost)
+        };
+        assert_eq!(
+            text(Some(FileKind::Png), Some((1024, 768)), 812_345, Some(3.0)),
+            "PNG, 1024 x 768 pixels, 812 kB, 3 credits"
+        );
+        assert_eq!(text(None, None, 7, None), "7 bytes");
+        assert_eq!(
+            text(Some(FileKind::Webm), None, 2_550_000, Some(1.0)),
+            "WebM, 2.5 MB, 1 credit"
+        );
+    }
+
+    #[test]
+    fn sizes_have_a_unit_that_fits() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1_000, "1 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.0 MB"),
+            (20_000_000, "20.0 MB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }
