@@ -83,6 +83,14 @@ pub fn by_prefix(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure
     Ok(found.first().map(|entry| (*entry).clone()))
 }
 
+/// The submission that `@last`, `@3`, an id or its beginning names.
+pub fn recorded(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure> {
+    match by_number(entries, text)? {
+        Some(entry) => Ok(Some(entry)),
+        None => by_prefix(entries, text),
+    }
+}
+
 fn id_of(entry: &Entry) -> &str {
     entry.record.task().map_or("", TaskRef::id)
 }
@@ -106,9 +114,7 @@ impl Made {
         let found = if is_file {
             of_file(&entries, &path)?
         } else {
-            let found = by_number(&entries, given)?
-                .map_or_else(|| by_prefix(&entries, given), |entry| Ok(Some(entry)));
-            found?.map(|entry| Self::Recorded(Box::new(entry)))
+            recorded(&entries, given)?.map(|entry| Self::Recorded(Box::new(entry)))
         };
         found.ok_or_else(|| {
             let given = one_line(given);

@@ -2,16 +2,16 @@
 //! `kiln task submit`: submits one. `kiln task list|dismiss|resolve`: works on the unfinished ones.
 
 mod reference;
-mod resolve;
 pub mod submit;
 mod unfinished;
 
 use std::time::UNIX_EPOCH;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command};
 use serde_json::json;
 
 use self::reference::Found;
+use super::{described, parsed};
 use crate::{
     args::{
         completers::{self, Submissions},
@@ -25,24 +25,40 @@ use crate::{
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
-    service::session::Session,
 };
 use imagekiln::{Task, journal::State};
 
 pub const NAME: &str = "task";
 
+const REFERENCE: &str = "@last, @ and a number of `kiln history`, an id or its beginning, a file \
+                         with the output of `kiln task submit`, `-` for standard input, or the \
+                         JSON itself";
+
+/// Poll once and print the status; the exit code is 0 for every status
+#[derive(Args)]
+struct Status {
+    #[arg(value_name = "REF", help = REFERENCE, add = completers::submissions(Submissions::Any))]
+    task: String,
+}
+
+/// Wait for the final status
+#[derive(Args)]
+struct Wait {
+    #[arg(value_name = "REF", help = REFERENCE)]
+    #[arg(add = completers::submissions(Submissions::UnfinishedFirst))]
+    task: String,
+}
+
+/// Wait and save the picture, to the target of its submission or to --output
+#[derive(Args)]
+struct Save {
+    #[arg(value_name = "REF", help = REFERENCE)]
+    #[arg(add = completers::submissions(Submissions::UnfinishedFirst))]
+    task: String,
+}
+
 /// `used` are the models of `submit` that need flags.
 pub fn command(used: model::Used<'_>) -> Command {
-    let reference = || {
-        Arg::new("ref")
-            .value_name("REF")
-            .required(true)
-            .add(completers::submissions(Submissions::UnfinishedFirst))
-            .help(
-                "@last, @ and a number of `kiln history`, an id or its beginning, a file with the \
-                 output of `kiln task submit`, `-` for standard input, or the JSON itself",
-            )
-    };
     Command::new(NAME)
         .about("Submit without waiting; poll a task, wait for it, save its picture")
         .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
@@ -51,31 +67,15 @@ pub fn command(used: model::Used<'_>) -> Command {
         .disable_help_subcommand(true)
         .subcommands([
             submit::command(used),
-            Command::new("status")
-                .about("Poll once and print the status; the exit code is 0 for every status")
-                .arg(reference().add(completers::submissions(Submissions::Any)))
-                .args(options::shared(options::POLLING)),
-            Command::new("wait")
-                .about("Wait for the final status")
-                .arg(reference())
-                .args(options::shared(options::POLLING)),
-            Command::new("save")
-                .about("Wait and save the picture, to the target of its submission or to --output")
-                .arg(reference())
+            described::<Status>("status").args(options::shared(options::POLLING)),
+            described::<Wait>("wait").args(options::shared(options::POLLING)),
+            described::<Save>("save")
                 .args(output::args())
                 .args(seeing::args())
                 .args(options::shared(options::RESUMING)),
-            Command::new("list").about("List the unfinished submissions, newest first"),
-            Command::new("dismiss")
-                .about("Remove submissions from the unfinished ones; sends nothing")
-                .arg(
-                    reference()
-                        .add(completers::submissions(Submissions::Unfinished))
-                        .action(ArgAction::Append)
-                        .num_args(1..)
-                        .help("@last, @ and a number of `kiln history`, an id or its beginning"),
-                ),
-            resolve::command(),
+            described::<unfinished::List>("list"),
+            described::<unfinished::Dismiss>("dismiss"),
+            described::<unfinished::Resolve>("resolve").args(options::shared(options::RESOLVING)),
         ])
 }
 
@@ -84,24 +84,18 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         .subcommand()
         .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
     match action {
-        submit::NAME => return submit::execute(context, matches).await,
-        "list" => return unfinished::list(context),
-        "dismiss" => return unfinished::dismiss(context, matches).await,
-        resolve::NAME => return resolve::execute(context, matches).await,
-        _ => {}
-    }
-    let given = matches.get_one::<String>("ref").map(String::as_str).unwrap_or_default();
-    let found = reference::find(context, given)?;
-    let session = found.session(context).await?;
-    let task = found.task(&session)?;
-    match action {
-        "status" => status(context, &found, &task).await,
-        "wait" => wait_for(context, &found, &task).await,
-        _ => save(context, &session, (&task, &found), matches).await,
+        submit::NAME => submit::execute(context, matches).await,
+        "status" => status(context, parsed(matches)?).await,
+        "wait" => wait_for(context, parsed(matches)?).await,
+        "save" => save(context, parsed(matches)?, matches).await,
+        "list" => unfinished::list(context),
+        "dismiss" => unfinished::dismiss(context, &parsed(matches)?).await,
+        _ => unfinished::resolve(context, parsed(matches)?).await,
     }
 }
 
-async fn status(context: &Context, found: &Found, task: &Task) -> Result<(), Failure> {
+async fn status(context: &Context, options: Status) -> Result<(), Failure> {
+    let (found, _session, task) = Found::open(context, &options.task).await?;
     let polled = context.within(task.reference(), task.poll()).await;
     let update = polled.map_err(|failure| {
         if found.is_certain() { failure } else { found.explain(context, failure, None) }
@@ -113,9 +107,10 @@ async fn status(context: &Context, found: &Found, task: &Task) -> Result<(), Fai
     )
 }
 
-async fn wait_for(context: &Context, found: &Found, task: &Task) -> Result<(), Failure> {
+async fn wait_for(context: &Context, options: Wait) -> Result<(), Failure> {
+    let (found, _session, task) = Found::open(context, &options.task).await?;
     let interrupts = Interrupts::listen(context.process())?;
-    let picture = wait(context, task, &interrupts).await;
+    let picture = wait(context, &task, &interrupts).await;
     let picture = picture.map_err(|failure| found.explain(context, failure, None))?;
     let expires_at =
         picture.expires_at().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).ok();
@@ -131,19 +126,15 @@ async fn wait_for(context: &Context, found: &Found, task: &Task) -> Result<(), F
     )
 }
 
-async fn save(
-    context: &Context,
-    session: &Session,
-    (task, found): (&Task, &Found),
-    matches: &ArgMatches,
-) -> Result<(), Failure> {
-    let entry = found.entry();
+async fn save(context: &Context, options: Save, matches: &ArgMatches) -> Result<(), Failure> {
+    let (found, session, task) = Found::open(context, &options.task).await?;
+    let entry = found.entry.as_ref();
     let has_output = matches.contains_id(output::OUTPUT);
     let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });
     let unsaved = entry.filter(|entry| !has_output && !is_saved(entry));
     let target = match unsaved.and_then(|entry| remembered(context, entry, matches)) {
         Some(target) => target,
-        None => filled(output::target(&context.settings, matches)?, task, entry)?,
+        None => filled(output::target(&context.settings, matches)?, &task, entry)?,
     };
     let explain = |failure| found.explain(context, failure, Some(&target));
     let seeing = target
@@ -158,10 +149,10 @@ async fn save(
         })?;
     let interrupts = Interrupts::listen(context.process())?;
     let request = entry.and_then(|entry| entry.kept.request.as_ref());
-    let saved = finish(context, session, (task, request), &target, &interrupts).await;
+    let saved = finish(context, &session, (&task, request), &target, &interrupts).await;
     let saved = saved.map_err(explain)?;
     let about = json!({ "task": reference_json(task.reference()) });
-    seeing.present(context, &saved, task, about).await
+    seeing.present(context, &saved, &task, about).await
 }
 
 /// Fills in the known facts of a task that another command submitted.

@@ -14,23 +14,19 @@ use imagekiln::{ErrorKind, Region, Task, TaskRef, text::without_value};
 const WHAT_TO_PASS: &str = "pass @ and a number of `kiln history`, the task's id, a file with the \
                             output of `kiln task submit`, or `-` for standard input";
 
-/// The content of the argument.
-enum Named {
-    Whole(TaskRef),
-    Id(String),
-    Recorded(Box<Entry>),
-}
-
 /// A task and its submission, if the history has it.
 pub struct Found {
+    /// The id, if only that is known.
     reference: Result<TaskRef, String>,
-    entry: Option<Entry>,
+    pub entry: Option<Entry>,
 }
 
 impl Found {
-    /// Opens the history, if this command is to record the end of the task.
-    pub async fn session(&self, context: &Context) -> Result<Session, Failure> {
-        let history = match self.entry() {
+    /// Finds the task, and opens the client for it. Nothing is sent.
+    pub async fn open(context: &Context, given: &str) -> Result<(Self, Session, Task), Failure> {
+        let found = Self::find(context, given)?;
+        let history = match &found.entry {
+            // This command records the end of the task.
             Some(entry) if context.records()? => {
                 let history = History::open(&context.output, Vec::new())?;
                 // Another command may wait for the same task. Both may save it.
@@ -39,10 +35,52 @@ impl Found {
             }
             _ => None,
         };
-        Session::recorded(context, history).await
+        let session = Session::recorded(context, history).await?;
+        let task = found.task(&session)?;
+        Ok((found, session, task))
     }
 
-    pub fn task(&self, session: &Session) -> Result<Task, Failure> {
+    fn find(context: &Context, given: &str) -> Result<Self, Failure> {
+        let entries = match history::read(context.process()) {
+            // A task that is named in another way can be polled without the history.
+            Err(_) if !given.starts_with('@') => Vec::new(),
+            entries => entries?,
+        };
+        if let Some(entry) = find::by_number(&entries, given)? {
+            return Self::recorded(entry);
+        }
+        let Some(text) = read(context, given)? else { return Self::by_id(&entries, given) };
+        let text = text.trim();
+        match serde_json::from_str(text) {
+            Ok(reference) => {
+                let entry = find::by_task(&entries, &reference);
+                Ok(Self { reference: Ok(reference), entry })
+            }
+            // A file or a pipe may also contain a bare id.
+            Err(_) if is_bare_id(text) => Self::by_id(&entries, text),
+            Err(error) => {
+                let problem = format!("could not parse the task: {}", without_value(&error));
+                Err(Failure::usage(problem).advise(WHAT_TO_PASS))
+            }
+        }
+    }
+
+    fn recorded(entry: Entry) -> Result<Self, Failure> {
+        match entry.record.task().cloned() {
+            Some(reference) => Ok(Self { reference: Ok(reference), entry: Some(entry) }),
+            None => Err(without_task(entry.number)),
+        }
+    }
+
+    /// An id that the history does not have is polled at the base URL.
+    fn by_id(entries: &[Entry], id: &str) -> Result<Self, Failure> {
+        match find::by_prefix(entries, id)? {
+            Some(entry) => Self::recorded(entry),
+            None => Ok(Self { reference: Err(id.to_owned()), entry: None }),
+        }
+    }
+
+    fn task(&self, session: &Session) -> Result<Task, Failure> {
         let reference = match &self.reference {
             Ok(reference) => reference.clone(),
             Err(id) => return Ok(session.client.task_in(Region::Global, id)?),
@@ -66,7 +104,7 @@ impl Found {
         let is_found =
             failure.exit == Exit::Other || of_picture.iter().any(|kind| failure.kind == *kind);
         if self.is_certain() || is_found {
-            return context.with_resume_command(failure, target, self.entry());
+            return context.with_resume_command(failure, target, self.entry.as_ref());
         }
         match failure.exit {
             Exit::Network | Exit::KeyRefused | Exit::Unpaid | Exit::Usage => failure.advise(
@@ -76,35 +114,6 @@ impl Found {
             _ => failure,
         }
     }
-
-    pub fn entry(&self) -> Option<&Entry> {
-        self.entry.as_ref()
-    }
-}
-
-/// Finds the task. Nothing is sent.
-pub fn find(context: &Context, given: &str) -> Result<Found, Failure> {
-    let entries = match history::read(context.process()) {
-        // A task that is named in another way can be polled without the history.
-        Err(_) if !given.starts_with('@') => Vec::new(),
-        entries => entries?,
-    };
-    let named = match find::by_number(&entries, given)? {
-        Some(entry) => Named::Recorded(Box::new(entry)),
-        None => read(context, &entries, given)?,
-    };
-    Ok(match named {
-        Named::Recorded(entry) => {
-            let task = entry.record.task().cloned();
-            let reference = task.ok_or_else(|| without_task(entry.number))?;
-            Found { reference: Ok(reference), entry: Some(*entry) }
-        }
-        Named::Whole(reference) => {
-            let entry = find::by_task(&entries, &reference);
-            Found { reference: Ok(reference), entry }
-        }
-        Named::Id(id) => Found { reference: Err(id), entry: None },
-    })
 }
 
 fn without_task(number: u64) -> Failure {
@@ -113,8 +122,9 @@ fn without_task(number: u64) -> Failure {
     Failure::usage(problem).advise(format!("check your usage with the service: {settled}"))
 }
 
-fn read(context: &Context, entries: &[Entry], given: &str) -> Result<Named, Failure> {
-    let text = match given {
+/// The JSON or the file that the argument names. `None` if it is an id.
+fn read(context: &Context, given: &str) -> Result<Option<String>, Failure> {
+    Ok(Some(match given {
         blank if blank.trim().is_empty() => {
             return Err(Failure::usage("the task is empty").advise(WHAT_TO_PASS));
         }
@@ -134,26 +144,8 @@ fn read(context: &Context, entries: &[Entry], given: &str) -> Result<Named, Fail
             .map_err(|error| {
                 Failure::file(format!("could not read {path}"), error).advise(WHAT_TO_PASS)
             })?,
-        id => return by_id(entries, id),
-    };
-    let text = text.trim();
-    match serde_json::from_str(text) {
-        Ok(reference) => Ok(Named::Whole(reference)),
-        // A file or a pipe may also contain a bare id.
-        Err(_) if is_bare_id(text) => by_id(entries, text),
-        Err(error) => {
-            let problem = format!("could not parse the task: {}", without_value(&error));
-            Err(Failure::usage(problem).advise(WHAT_TO_PASS))
-        }
-    }
-}
-
-/// An id that the history does not have is polled at the base URL.
-fn by_id(entries: &[Entry], id: &str) -> Result<Named, Failure> {
-    Ok(match find::by_prefix(entries, id)? {
-        Some(entry) => Named::Recorded(Box::new(entry)),
-        None => Named::Id(id.to_owned()),
-    })
+        _ => return Ok(None),
+    }))
 }
 
 fn looks_like_a_path(text: &str) -> bool {

@@ -1,13 +1,44 @@
-//! `kiln task list|dismiss`: the unfinished submissions in the history.
+//! `kiln task list|dismiss|resolve`: the unfinished submissions in the history.
 
-use clap::ArgMatches;
+use clap::Args;
+use serde_json::json;
 
 use crate::{
+    args::completers::{self, Submissions},
     context::Context,
     failure::Failure,
     history::{self, Entry, History, find, list},
+    service::session::Session,
     text::sanitize::one_line,
 };
+use imagekiln::{ErrorKind, Operation, Region, find_operation};
+
+/// List the unfinished submissions, newest first
+#[derive(Args)]
+pub struct List {}
+
+/// Remove submissions from the unfinished ones; sends nothing
+#[derive(Args)]
+pub struct Dismiss {
+    /// @last, @ and a number of `kiln history`, an id or its beginning
+    #[arg(value_name = "REF", required = true)]
+    #[arg(add = completers::submissions(Submissions::Unfinished))]
+    submissions: Vec<String>,
+}
+
+/// Add the task that you found to an `unknown` submission, after a poll
+#[derive(Args)]
+#[command(after_help = "\
+`kiln resume` and `kiln task save` then continue the task. Its id is polled first: one that the \
+service does not know, or that another submission has, is refused.")]
+pub struct Resolve {
+    /// @last, or @ and a number of `kiln task list`
+    #[arg(value_name = "REF", add = completers::submissions(Submissions::Unfinished))]
+    submission: String,
+    /// The id of the task, from your usage with the service
+    #[arg(value_name = "ID")]
+    id: String,
+}
 
 /// Prints the unfinished submissions.
 pub fn list(context: &Context) -> Result<(), Failure> {
@@ -33,9 +64,9 @@ pub fn list(context: &Context) -> Result<(), Failure> {
 }
 
 /// Marks submissions as dismissed, all of them or none.
-pub async fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure> {
     let entries = history::read(context.process())?;
-    let given = matches.get_many::<String>("ref").into_iter().flatten();
+    let given = options.submissions.iter();
     let found: Vec<Entry> =
         given.map(|given| unfinished(&entries, given)).collect::<Result<_, _>>()?;
     let history = History::open(&context.output, Vec::new())?;
@@ -48,12 +79,8 @@ pub async fn dismiss(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     Ok(())
 }
 
-pub fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
-    let found = match find::by_number(entries, given)? {
-        Some(found) => Some(found),
-        None => find::by_prefix(entries, given)?,
-    };
-    let entry = found.ok_or_else(|| {
+fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
+    let entry = find::recorded(entries, given)?.ok_or_else(|| {
         Failure::usage(format!("the history has no task {}", one_line(given)))
             .advise("`kiln task list` lists the unfinished submissions")
     })?;
@@ -69,4 +96,70 @@ pub fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
             .advise("stop that command first"));
     }
     Ok(entry)
+}
+
+/// Records the task of a submission whose response was lost.
+pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure> {
+    let (given, id) = (options.submission.trim(), options.id.trim());
+    let entries = history::read(context.process())?;
+    let entry = unknown(&entries, given)?;
+    let number = entry.number;
+    if id.is_empty() {
+        return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
+    }
+    // Tasks of two regions may have the same id.
+    let region = region_of(&entry);
+    let has_task = |other: &&Entry| {
+        other.record.task().is_some_and(|task| task.id() == id) && region_of(other) == region
+    };
+    if let Some(Entry { number: other, .. }) = entries.iter().find(has_task) {
+        return Err(Failure::usage(format!("submission @{other} has the task {}", one_line(id)))
+            .advise(format!("nothing was changed; pass the id of the task of @{number}")));
+    }
+    let history = History::open(&context.output, Vec::new())?;
+    history.include(&entry).await?;
+    let session = Session::recorded(context, Some(history)).await?;
+    let adopted = session.client.adopt(&entry.record, id).await;
+    let id = one_line(id);
+    let task = adopted.map_err(|error| match error.kind() {
+        ErrorKind::TaskNotFound => Failure::unknown_task(&id).advise(format!(
+            "nothing was changed; check the id and the profile, or run `kiln task dismiss \
+             @{number}`"
+        )),
+        _ => Failure::from(error).advise(
+            "nothing was changed; check the key, the profile and the network, then run it again",
+        ),
+    })?;
+    // Records a final status, too.
+    let update = task.poll().await.map_err(|error| {
+        Failure::from(error)
+            .advise(format!("the task is recorded; `kiln task save @{number}` saves its picture"))
+    })?;
+    let status = one_line(update.status().as_str());
+    context.output.result(
+        || {
+            format!(
+                "@{number}: task {id} is {status}; `kiln task save @{number}` saves its picture"
+            )
+        },
+        || json!({ "number": number, "id": task.id(), "status": status }),
+    )
+}
+
+fn region_of(entry: &Entry) -> Option<Region> {
+    find_operation(entry.record.intent().operation()).map(Operation::region)
+}
+
+/// The submission, which must have no task.
+fn unknown(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
+    let entry = unfinished(entries, given)?;
+    match entry.record.task() {
+        None => Ok(entry),
+        Some(task) => {
+            let (number, id) = (entry.number, one_line(task.id()));
+            Err(Failure::usage(format!("submission @{number} has a task: {id}")).advise(format!(
+                "nothing was changed; `kiln task save @{number}` saves its picture"
+            )))
+        }
+    }
 }
