@@ -12,13 +12,37 @@ const REFERENCE: &str = "docs/kiln-reference.md";
 fn the_reference_has_the_options_and_the_fields() {
     let helps = helps(&Place::new());
     let block = |text: &str| format!("\n```text\n{}\n```\n", text.trim_end());
-    let mut page = String::from("## Options of several commands\n");
-    let (_, of_generate) = helps.iter().find(|(name, _)| name == "generate").unwrap();
-    page += &block(&shared_options(of_generate));
+    // What stands in several helps is on the page once.
+    let mut commands: BTreeMap<&str, usize> = BTreeMap::new();
+    let options = || helps.iter().flat_map(|(_, help)| parts(help)).filter(|part| is_option(part));
+    options().for_each(|option| *commands.entry(option).or_default() += 1);
+    let is_common = |part: &str| commands.get(part).is_some_and(|count| *count > 1);
+    let mut common: Vec<&str> = Vec::new();
+    for option in options().filter(|option| is_common(option)) {
+        if !common.contains(&option) {
+            common.push(option);
+        }
+    }
+    let mut page = String::from(
+        "## Options of several commands\n\nBelow, each command says which of these it has. Every \
+         command has `--json`, `--quiet`,\n`--verbose` and `--profile`.\n",
+    );
+    page += &block(&common.join("\n\n"));
     page += "\n## Commands\n";
     for (name, help) in &helps {
+        let help = without_models(help);
+        let (also, own): (Vec<&str>, Vec<&str>) = parts(&help).partition(|part| is_common(part));
         let heading = format!("kiln {name}");
-        page += &format!("\n### {}\n{}", heading.trim_end(), block(&own_options(help)));
+        page += &format!("\n### {}\n{}", heading.trim_end(), block(&own.join("\n\n")));
+        // Every command but the program itself has the global options.
+        let of_few = also.iter().filter(|option| commands[**option] < helps.len() - 1);
+        let flags = of_few.filter_map(|option| {
+            option.split_whitespace().find(|word| word.starts_with("--") && *word != "--help")
+        });
+        let flags: Vec<_> = flags.map(|flag| format!("`{}`", flag.replace("...", ""))).collect();
+        if !flags.is_empty() {
+            page += &format!("\nAlso: {}.\n", flags.join(", "));
+        }
     }
     page += "\n## Fields\n\n| field | limits | models |\n|---|---|---|\n";
     let mut fields: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -75,32 +99,29 @@ fn subcommands(help: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// The options that commands share.
-fn shared_options(help: &str) -> String {
-    help.split("\n\n").filter(|paragraph| is_shared(paragraph)).collect::<Vec<_>>().join("\n\n")
+/// The paragraphs of a help, without those about the fields of a model.
+fn parts(help: &str) -> impl Iterator<Item = &str> {
+    let mut is_field = false;
+    help.split("\n\n").filter_map(move |part| {
+        let (heading, option) = part.split_once('\n').unwrap_or((part, ""));
+        if !part.starts_with(' ') {
+            is_field = ["Fields:", "Other fields:", "Path:"].contains(&heading);
+        }
+        // The heading of a list of options is in the way of a comparison.
+        let has_heading = ["Options:", "Global options:"].contains(&heading);
+        (!is_field).then_some(if has_heading { option } else { part }.trim_end())
+    })
+}
+
+fn is_option(part: &str) -> bool {
+    part.trim_start().starts_with('-')
 }
 
 fn without_shared_options(help: &str) -> String {
-    help.split("\n\n").filter(|paragraph| !is_shared(paragraph)).collect::<Vec<_>>().join("\n\n")
-}
-
-fn is_shared(paragraph: &str) -> bool {
-    let shared = options::OPTIONS.map(|option| option[0]);
-    let first = paragraph.split_whitespace().next().unwrap_or_default();
-    shared.contains(&first) || ["-q,", "-v,", "--profile", "Global"].contains(&first)
-}
-
-/// A help without the options that commands share, and without the fields of models.
-fn own_options(help: &str) -> String {
-    let help = without_models(help);
-    let mut is_field = false;
-    let is_own = |paragraph: &&str| {
-        if !paragraph.starts_with(' ') {
-            is_field = ["Fields:", "Other fields:", "Path:"]
-                .iter()
-                .any(|heading| paragraph.starts_with(heading));
-        }
-        !is_field && !is_shared(paragraph)
+    let is_own = |part: &&str| {
+        let shared = options::OPTIONS.map(|option| option[0]);
+        let first = part.split_whitespace().next().unwrap_or_default();
+        !shared.contains(&first) && !["-q,", "-v,", "--profile", "Global"].contains(&first)
     };
     help.split("\n\n").filter(is_own).collect::<Vec<_>>().join("\n\n")
 }
