@@ -16,7 +16,6 @@ pub mod history;
 pub mod login;
 pub mod man;
 pub mod models;
-pub mod open;
 pub mod profiles;
 pub mod resume;
 pub mod run;
@@ -100,7 +99,8 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         .subcommand(short(task::submit::command(used)))
         .subcommands(
             [
-                described::<open::Options>(open::NAME),
+                described::<show::Options>(show::OPEN)
+                    .about("Open a saved picture with the desktop's program for it"),
                 described::<login::Login>(login::LOGIN),
                 described::<login::Logout>(login::LOGOUT),
                 described::<profiles::Options>(profiles::NAME),
@@ -165,7 +165,7 @@ pub fn needs_settings(command: &str) -> bool {
         doctor::NAME,
         history::NAME,
         show::NAME,
-        open::NAME,
+        show::OPEN,
         webhook::NAME,
         models::NAME,
         simulate::NAME,
@@ -194,7 +194,7 @@ pub async fn execute(
         resume::NAME => resume::execute(context, matches).await,
         again::NAME => again::execute(context, matches).await,
         show::NAME => show::run(context, parsed(matches)?).await,
-        open::NAME => open::run(context, parsed(matches)?).await,
+        show::OPEN => show::open(context, parsed(matches)?).await,
         history::NAME => history::run(context, &parsed(matches)?),
         webhook::NAME => webhook::run(context, parsed(matches)?).await,
         models::NAME => models::run(context, &parsed(matches)?),

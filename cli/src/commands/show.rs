@@ -1,4 +1,4 @@
-//! `kiln show PICTURE`: everything that is known about a picture.
+//! `kiln show PICTURE`: everything that is known about a picture. `kiln open PICTURE`: opens it.
 
 use std::{path::Path, time::SystemTime};
 
@@ -16,12 +16,14 @@ use crate::{
         request,
     },
     process::Process,
+    seeing,
     text::{json, sanitize::printable, table::Table},
 };
 use imagekiln::{TaskRef, journal::State};
 use imagekiln_batch::Description;
 
 pub const NAME: &str = "show";
+pub const OPEN: &str = "open";
 
 /// Show everything that is known about a picture
 #[derive(Args)]
@@ -43,6 +45,26 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         || for_people(&facts, fields.as_ref(), directory, (stdout.columns)()),
         || json::with(facts.clone(), [("fields", fields.clone().into())]),
     )
+}
+
+/// Opens the picture with the desktop's program for it.
+pub async fn open(context: &Context, options: Options) -> Result<(), Failure> {
+    let made = Made::find(context.process(), &options.picture)?;
+    let name = made.name();
+    let Some(path) = made.path() else {
+        let saved = format!("`kiln task save {name}` saves it if its task continues");
+        return Err(Failure::usage(format!("the picture {name} is not saved in a file"))
+            .advise(format!("{saved}, and `kiln again {name}` makes another one")));
+    };
+    if !path.exists() {
+        let problem = format!("{} no longer exists", path.display());
+        return Err(Failure::usage(problem).advise(format!(
+            "`kiln again {name}` makes the picture again, and pays for it again"
+        )));
+    }
+    seeing::opened(path)
+        .await
+        .map_err(|why| Failure::usage(format!("could not open {}: {why}", path.display())))
 }
 
 fn of_entry(entry: &Entry) -> Value {
