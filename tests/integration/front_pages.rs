@@ -38,7 +38,7 @@ fn both_pages_lead_to_every_guide() {
         let file = entry.unwrap().file_name().into_string().unwrap();
         let Some(name) = file.strip_suffix(".md") else { continue };
         guides += 1;
-        assert!(readme.contains(&format!("(src/guide/{file})")), "README.md: {name}");
+        assert!(readme.contains(&format!("/imagekiln/guide/{name}/)")), "README.md: {name}");
         assert!(front_page.contains(&format!("(guide::{name})")), "src/lib.rs: {name}");
         assert!(index.contains(&format!("[`{name}`]")), "src/guide/mod.rs: {name}");
     }
