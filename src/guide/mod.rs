@@ -34,7 +34,7 @@ pub mod testing {}
 #[doc = include_str!("transport.md")]
 pub mod transport {}
 
-#[cfg_attr(any(not(doctest), feature = "metrics"), doc = include_str!("observe.md"))]
+#[doc = include_str!("observe.md")]
 pub mod observe {}
 
 #[doc = include_str!("money.md")]
@@ -48,7 +48,4 @@ mod book {
 
     #[doc = include_str!("../../docs/making.md")]
     mod making {}
-
-    #[doc = include_str!("../../docs/video.md")]
-    mod video {}
 }

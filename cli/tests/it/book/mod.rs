@@ -14,7 +14,7 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-pub const RUN: [&str; 8] = [
+pub const RUN: [&str; 7] = [
     "docs/daily.md",
     "docs/first-program.md",
     "docs/fleet.md",
@@ -22,7 +22,6 @@ pub const RUN: [&str; 8] = [
     "docs/json.md",
     "docs/making.md",
     "docs/testing.md",
-    "docs/video.md",
 ];
 
 /// Their commands are run by the module `readme`.
@@ -129,11 +128,6 @@ fn first_program() {
 #[test]
 fn making() {
     runs("docs/making.md");
-}
-
-#[test]
-fn video() {
-    runs("docs/video.md");
 }
 
 #[test]
