@@ -67,16 +67,26 @@ enum Action {
 }
 
 fn help() -> String {
-    let line = |name: &'static Name| {
+    let line = |name: &&Name| {
         let other: Vec<_> = [name.flag, name.variable].into_iter().flatten().collect();
-        format!("\n  {} ({})\n          {}", name.name, other.join(", "), name.what)
+        let other = other.join(", ");
+        let names = if name.is_in_file { format!("{} ({other})", name.name) } else { other };
+        let default = match name.default {
+            "-" => String::new(),
+            default => format!(" [default: {default}]"),
+        };
+        format!("\n  {names}{default}\n          {}", name.what)
     };
+    let (in_file, elsewhere): (Vec<&Name>, Vec<&Name>) =
+        NAMES.into_iter().partition(|name| name.is_in_file);
     format!(
         "A setting comes from the first of these that has it: its flag, the environment,\n\
          [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET},\n\
          and do not belong in config.toml: `kiln login` stores the API key.\n\n\
-         Settings in config.toml:{}",
-        names::in_file().map(line).collect::<String>()
+         Settings in config.toml:{}\n\n\
+         Other settings:{}",
+        in_file.iter().map(line).collect::<String>(),
+        elsewhere.iter().map(line).collect::<String>()
     )
 }
 

@@ -34,6 +34,7 @@ use crate::{
     failure::{
         Failure,
         exit::{self, Exit},
+        kinds::KINDS,
     },
 };
 use imagekiln::Operation;
@@ -111,7 +112,9 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         )
         .subcommands(
             [
-                Command::new(EXIT_CODES).about("Print the exit codes and what they mean"),
+                Command::new(EXIT_CODES)
+                    .about("Print the exit codes and what they mean")
+                    .after_help(kinds()),
                 Command::new(HELP)
                     .about("Print this help, or everything about a command")
                     .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
@@ -141,6 +144,18 @@ fn listed(program: &Command) -> StyledStr {
          --profile NAME{word:#}\n\n{EXAMPLES}"
     );
     text.into()
+}
+
+/// What the columns of `kiln exit-codes` mean, and the kinds of errors with `--json`.
+fn kinds() -> String {
+    let line = |(kind, meaning): &(&str, &str)| format!("\n  {kind:<17}{meaning}");
+    format!(
+        "RETRY says whether a script may run the same command again: it may succeed later, and\n\
+         charges nothing twice. CHARGED says whether the command has submitted something that\n\
+         is charged.\n\n\
+         With --json, an error has one of these kinds:{}",
+        KINDS.iter().map(line).collect::<String>()
+    )
 }
 
 /// A command with the options of a struct.

@@ -112,21 +112,3 @@ pub fn for_programs() -> Value {
     };
     ROWS.iter().map(row).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The table for pages.
-    fn markdown() -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let rows: String = ROWS.iter().map(|row| line(&row.cells())).collect();
-        line(&HEAD.map(str::to_owned)) + "|---|---|---|---|\n" + &rows
-    }
-
-    #[test]
-    fn the_reference_shows_every_code() {
-        let page = imagekiln_testbed::page("docs/kiln-reference.md");
-        assert!(page.contains(&markdown()), "docs/kiln-reference.md needs:\n{}", markdown());
-    }
-}

@@ -4,7 +4,7 @@ pub mod advice;
 #[cfg(feature = "batch")]
 mod batch;
 pub mod exit;
-mod kinds;
+pub mod kinds;
 mod left;
 
 use std::{

@@ -7,7 +7,7 @@ use imagekiln::{
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
 };
 
-/// A setting. `kiln config` and the table in the reference list what is here.
+/// A setting. `kiln config` and its help list what is here.
 #[derive(Debug)]
 pub struct Name {
     pub name: &'static str,
@@ -202,32 +202,4 @@ fn check_flag(text: &str) -> Result<(), String> {
 fn check_count(text: &str) -> Result<(), String> {
     let count = text.parse::<u16>().ok().filter(|count| *count > 0);
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The table of the settings in Markdown.
-    fn markdown() -> String {
-        let code = |text: &str| format!("`{text}`");
-        let line = |name: &&Name| {
-            let in_file = if name.is_in_file { code(name.name) } else { String::new() };
-            let [flag, variable] =
-                [name.flag, name.variable].map(|text| text.map(code).unwrap_or_default());
-            let default = if name.default == "-" { "" } else { name.default };
-            format!("| {in_file} | {flag} | {variable} | {} | {default} |\n", name.what)
-                .replace("  ", " ")
-        };
-        let head =
-            "| in `config.toml` | flag | variable | meaning | default |\n|---|---|---|---|---|\n";
-        head.to_owned() + &NAMES.iter().map(line).collect::<String>()
-    }
-
-    #[test]
-    fn the_reference_has_the_table_of_the_settings() {
-        let table = markdown();
-        let page = imagekiln_testbed::page("docs/kiln-reference.md");
-        assert!(page.contains(&table), "docs/kiln-reference.md needs this table:\n{table}");
-    }
 }

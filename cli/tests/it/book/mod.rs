@@ -30,6 +30,9 @@ pub const OF_KILN: [&str; 2] = ["cli/README.md", "docs/kiln.md"];
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
 
+/// The module `json` reads its interfaces, and compares them with what the commands print.
+const JSON: &str = "docs/json.md";
+
 /// The files that compile programs in Rust as tests of the documentation.
 const COMPILED: [&str; 2] = ["src/guide/mod.rs", "batch/src/lib.rs"];
 
@@ -91,6 +94,7 @@ fn check(bench: &Bench, path: &str, block: &Block) -> Result<(), String> {
         "console" => commands::check(bench, &block.code),
         "toml" => block.code.parse::<toml::Table>().map(drop).map_err(|error| error.to_string()),
         "json" => parse_json(&block.code),
+        "ts" if path == JSON => Ok(()),
         "python" | "js" | "go" | "yaml" if path == OTHER_LANGUAGES => Ok(()),
         "text" => commands::refuse(&block.code),
         language => Err(format!("no test runs `{language}`")),

@@ -26,7 +26,7 @@ const NOT_RUN: [&str; 5] = ["help", "version", "config edit", "open", "setup"];
 
 /// No model has a list or an object with fields.
 const WITHOUT_VALUES: [&str; 4] =
-    ["details: items", "details: fields", "field: min_items", "field: max_items"];
+    ["Details: items", "Details: fields", "Field: min_items", "Field: max_items"];
 
 /// Runs commands, and compares what they print with the page.
 struct Check {
@@ -54,15 +54,15 @@ impl Check {
 
     #[track_caller]
     fn read(&self, line: &str, outcome: &Outcome) {
-        let (command, anchors) = self.command(line);
+        let (command, interfaces) = self.command(line);
         self.commands.borrow_mut().insert(command.to_owned());
         for line in outcome.text().lines().filter(|_| command != "config completions") {
             let value: Value = serde_json::from_str(line).unwrap_or_else(|error| {
                 panic!("{command} printed no JSON: {error}: {line}");
             });
             match &value {
-                Value::Array(items) => items.iter().for_each(|it| self.page.check(anchors, it)),
-                object => self.page.check(anchors, object),
+                Value::Array(items) => items.iter().for_each(|it| self.page.check(interfaces, it)),
+                object => self.page.check(interfaces, object),
             }
         }
         outcome.events().iter().for_each(|event| self.event(event));
