@@ -12,9 +12,6 @@ mod completion;
 mod context;
 mod failure;
 mod files;
-#[cfg(feature = "__fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 mod history;
 mod making;
 mod models;
@@ -37,9 +34,8 @@ use crate::{
     context::Context,
     failure::{Failure, exit::Exit},
     history::find::Made,
-    output::report,
+    output::{report, report_json},
     process::Process,
-    service::trace,
     settings::Settings,
     text::json,
 };
@@ -102,9 +98,8 @@ async fn command(
     settings: Result<Settings, Failure>,
     program: Option<&OsString>,
 ) -> Result<u8, Failure> {
-    let invalid = |error: clap::Error| Failure::usage(error.to_string());
-    let globals = Globals::from_arg_matches(matches).map_err(invalid)?;
-    trace::show(&process.stderr, globals.verbose, globals.json);
+    let globals = Globals::from_arg_matches(matches)?;
+    service::log(&process.stderr, globals.verbose, globals.json);
     let (command, matches) =
         matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
     let settings = match settings {
@@ -113,7 +108,7 @@ async fn command(
         }
         settings => settings?,
     };
-    let shared = Shared::from_arg_matches(matches).map_err(invalid)?;
+    let shared = Shared::from_arg_matches(matches)?;
     let context = Context::new(Arc::clone(process), (globals, shared), settings, program);
     let outcome = commands::execute(&context, command, matches).await;
     outcome.map_err(|failure| context.settings.explain(failure))
@@ -126,10 +121,35 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
         Err(failure) => failure,
     };
     let text = if json {
-        json::json_line(&report::to_programs(&failure))
+        json::json_line(&report_json(&failure))
     } else {
-        report::to_people(&failure, process.stderr.paint())
+        report(&failure, process.stderr.paint())
     };
     process.line_on_stderr(&text);
     failure.exit.code()
+}
+
+/// Entry points for the fuzz targets: parsers of files, and text that is safe for the terminal. Not
+/// part of the interface.
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    use std::path::Path;
+
+    pub use crate::text::{json::json_line, sanitize::one_line};
+    use crate::{history, output::report, settings, terminal::Paint};
+
+    /// Reads `config.toml`. The error is what `kiln` prints.
+    pub fn config(text: &str) -> Result<(), String> {
+        settings::of_text(Path::new("config.toml"), text)
+            .map(drop)
+            .map_err(|failure| report(&failure, Paint::new(false)))
+    }
+
+    /// Reads a submission of the history. Returns its state, and its record as it is written.
+    pub fn history(file: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+        let entry = history::Entry::new(1, serde_json::from_slice(file).ok()?, false);
+        entry.kept.destination.target(Path::new(""));
+        Some((entry.state(), serde_json::to_vec(&entry.record).ok()?))
+    }
 }

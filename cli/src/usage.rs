@@ -18,7 +18,7 @@ use crate::{
     },
     failure::Failure,
     models,
-    terminal::paint::ERROR,
+    terminal::ERROR,
     text::sanitize::one_line,
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};

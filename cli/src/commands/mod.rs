@@ -34,7 +34,7 @@ use crate::{
     failure::{
         Failure,
         exit::{self, Exit},
-        kinds::KINDS,
+        exit::KINDS,
     },
 };
 use imagekiln::Operation;

@@ -119,7 +119,7 @@ async fn api_key(
 }
 
 fn complain(process: &Process, failure: &Failure) {
-    process.line_on_stderr(&report::to_people(failure, process.stderr.paint()));
+    process.line_on_stderr(&report(failure, process.stderr.paint()));
 }
 
 fn store(context: &Context, url: String, key: Option<String>) -> Result<(), Failure> {

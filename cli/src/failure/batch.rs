@@ -10,7 +10,7 @@ use imagekiln_batch::{Error, ErrorKind, files};
 const PROMPTS: &str = "--prompt";
 
 /// The kind of a failure of a ledger that may not have everything that was paid for.
-pub const FOREIGN: Kind = Kind::Own("foreign");
+pub const FOREIGN: Kind = Kind("foreign");
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -77,14 +77,14 @@ impl Failure {
             return failure;
         }
         let (kind, exit) = match error.kind() {
-            ErrorKind::Locked => (Kind::Own("locked"), Exit::Other),
-            ErrorKind::Job => (Kind::Client(imagekiln::ErrorKind::Validation), Exit::Usage),
-            ErrorKind::State => (Kind::Own("state"), Exit::Usage),
+            ErrorKind::Locked => (Kind("locked"), Exit::Other),
+            ErrorKind::Job => (Kind("validation"), Exit::Usage),
+            ErrorKind::State => (Kind("state"), Exit::Usage),
             ErrorKind::Foreign => (FOREIGN, Exit::Other),
-            ErrorKind::Hold => (Kind::Own("hold"), Exit::Other),
-            ErrorKind::File => (Kind::Client(imagekiln::ErrorKind::File), Exit::Other),
+            ErrorKind::Hold => (Kind("hold"), Exit::Other),
+            ErrorKind::File => (Kind("file"), Exit::Other),
             ErrorKind::Client => (Kind::default(), Exit::Other),
-            _ => (Kind::Own("ledger"), Exit::Other),
+            _ => (Kind("ledger"), Exit::Other),
         };
         let mut failure = Self::new(kind, exit, message);
         failure.causes = super::causes(error.source());

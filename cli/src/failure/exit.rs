@@ -1,10 +1,8 @@
-//! The exit codes, which scripts may rely on.
+//! The exit codes and the kinds of failures, which scripts may rely on.
 
-use std::process::ExitCode;
-
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::Charged::{No, Shown, Unknown, Yes};
 use crate::text::table::Table;
 
 /// The outcomes of the program.
@@ -26,89 +24,105 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-/// Whether a command with this outcome has submitted something that is charged.
-#[derive(Debug, Clone, Copy)]
-enum Charged {
-    No,
-    Yes,
-    Unknown,
-    /// The output of the command says so.
-    Shown,
-}
-
 /// The meaning of an exit code for a script.
-#[derive(Debug)]
+#[derive(Serialize)]
 struct Row {
-    exit: Exit,
+    code: u8,
     /// Whether the same command may succeed later, and charges nothing twice.
     retry: bool,
-    charged: Charged,
+    /// Whether a command with this outcome has submitted something that is charged.
+    charged: &'static str,
     meaning: &'static str,
 }
 
+/// The output of the command says what is charged.
+const SHOWN: &str = "see output";
+
 const ROWS: [Row; 13] = [
-    row(Exit::Success, false, Shown, "success"),
-    row(Exit::Other, false, Shown, "a local file or another local error, or some pictures failed"),
-    row(Exit::Usage, false, No, "invalid usage, settings or request, or a wrong base URL"),
-    row(Exit::KeyRefused, false, No, "the service rejected the API key"),
-    row(Exit::TaskFailed, false, Shown, "the task, or a job of a batch, failed or was not found"),
-    row(Exit::Moderated, false, Shown, "the task was stopped by moderation"),
-    row(Exit::Continues, false, Yes, "the task has no saved picture yet; run `kiln resume`"),
+    row(Exit::Success, false, SHOWN, "success"),
+    row(Exit::Other, false, SHOWN, "a local file or another local error, or some pictures failed"),
+    row(Exit::Usage, false, "no", "invalid usage, settings or request, or a wrong base URL"),
+    row(Exit::KeyRefused, false, "no", "the service rejected the API key"),
+    row(Exit::TaskFailed, false, SHOWN, "the task, or a job of a batch, failed or was not found"),
+    row(Exit::Moderated, false, SHOWN, "the task was stopped by moderation"),
+    row(Exit::Continues, false, "yes", "the task has no saved picture yet; run `kiln resume`"),
     row(
         Exit::Network,
         true,
-        No,
+        "no",
         "the network or the service failed before a submission was accepted",
     ),
-    row(Exit::BillingUnknown, false, Unknown, "no response says whether a task was created"),
-    row(Exit::WebhookRefused, false, No, "a webhook delivery was rejected"),
-    row(Exit::JobsLeft, false, Shown, "jobs of a batch are left; its advice says how to continue"),
-    row(Exit::Unpaid, false, No, "the project has no credits, or reached its spending limit"),
-    row(Exit::Interrupted, false, Shown, "interrupted; a submitted task continues"),
+    row(Exit::BillingUnknown, false, "unknown", "no response says whether a task was created"),
+    row(Exit::WebhookRefused, false, "no", "a webhook delivery was rejected"),
+    row(Exit::JobsLeft, false, SHOWN, "jobs of a batch are left; its advice says how to continue"),
+    row(Exit::Unpaid, false, "no", "the project has no credits, or reached its spending limit"),
+    row(Exit::Interrupted, false, SHOWN, "interrupted; a submitted task continues"),
 ];
 
-const fn row(exit: Exit, retry: bool, charged: Charged, meaning: &'static str) -> Row {
-    Row { exit, retry, charged, meaning }
+const fn row(exit: Exit, retry: bool, charged: &'static str, meaning: &'static str) -> Row {
+    Row { code: exit.code(), retry, charged, meaning }
 }
-
-const HEAD: [&str; 4] = ["CODE", "RETRY", "CHARGED", "MEANING"];
 
 impl Exit {
-    pub fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         self as u8
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        exit.code().into()
-    }
-}
-
-impl Row {
-    fn cells(&self) -> [String; 4] {
-        let charged = match self.charged {
-            No => "no",
-            Yes => "yes",
-            Unknown => "unknown",
-            Shown => "see output",
-        };
-        let retry = if self.retry { "yes" } else { "no" };
-        [self.exit.code().to_string(), retry.into(), charged.into(), self.meaning.into()]
     }
 }
 
 /// All codes, for people.
 pub fn table() -> Table<4> {
-    Table::with_heading(HEAD, ROWS.iter().map(Row::cells)).wrapped(&[3]).numbers(&[0])
+    let rows = ROWS.iter().map(|row| {
+        let retry = if row.retry { "yes" } else { "no" };
+        [row.code.to_string(), retry.into(), row.charged.into(), row.meaning.into()]
+    });
+    let heading = ["CODE", "RETRY", "CHARGED", "MEANING"];
+    Table::with_heading(heading, rows).wrapped(&[3]).numbers(&[0])
 }
 
 /// All codes, for programs.
 pub fn for_programs() -> Value {
-    let row = |row: &Row| {
-        let [_, _, charged, meaning] = row.cells();
-        let code = row.exit.code();
-        json!({ "code": code, "retry": row.retry, "charged": charged, "meaning": meaning })
-    };
-    ROWS.iter().map(row).collect()
+    json!(ROWS)
+}
+
+/// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
+pub const KINDS: [(&str, &str); 34] = [
+    ("usage", "the command line is invalid"),
+    ("settings", "a setting is missing or invalid"),
+    ("validation", "the request, or a line of a job file, is invalid"),
+    ("auth", "the key is missing, unknown, or has no access"),
+    ("payment", "no credits are left, or the spending limit is reached"),
+    ("rate_limited", "too many requests or active tasks, even after retries"),
+    ("network", "the service could not be reached, or the connection broke"),
+    ("service", "the service responded with an unexpected status code"),
+    ("response", "the response identifies no task"),
+    ("key_withheld", "the host of the polling URL is not allowed to receive the key"),
+    ("task_failed", "the task ended with an error"),
+    ("moderated", "moderation stopped the task"),
+    ("task_not_found", "the service does not know the task"),
+    ("deadline", "the deadline passed"),
+    ("expired", "the delivery URL has expired"),
+    ("download", "the picture could not be downloaded"),
+    ("address_refused", "the delivery URL is not one that may be fetched"),
+    ("webhook", "a webhook was rejected"),
+    ("journal", "the history could not record the submission"),
+    ("refused", "the history refused the submission"),
+    ("file", "a file could not be read or written"),
+    ("interrupted", "Ctrl-C"),
+    ("not_saved", "several pictures were wanted, and some were not saved"),
+    ("resume", "`kiln resume` did not save all pictures"),
+    ("unknown", "the response to a submission was lost"),
+    ("ledger", "the ledger could not be read or written"),
+    ("locked", "another process runs the jobs of the ledger"),
+    ("foreign", "the ledger may not know everything that was paid for"),
+    ("state", "the state of a job does not allow the change"),
+    ("hold", "the job can't be resolved as not paid yet"),
+    ("jobs_failed", "jobs of the batch ended without a picture"),
+    ("jobs_left", "jobs of the batch are left"),
+    ("jobs_unknown", "the responses to submissions of the batch were lost"),
+    ("other", "another local error"),
+];
+
+/// Whether programs know this kind.
+pub fn is_known_kind(kind: &str) -> bool {
+    KINDS.iter().any(|(known, _)| *known == kind)
 }

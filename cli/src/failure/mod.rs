@@ -4,8 +4,6 @@ pub mod advice;
 #[cfg(feature = "batch")]
 mod batch;
 pub mod exit;
-pub mod kinds;
-mod left;
 
 use std::{
     error,
@@ -14,18 +12,18 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
+use serde::Serialize;
+
 #[cfg(feature = "batch")]
 pub use self::batch::FOREIGN;
 pub use self::{
-    advice::Remedy,
+    advice::{Left, Remedy, settle},
     exit::Exit,
-    left::{Left, settle},
 };
 use crate::text::sanitize::one_line;
 use imagekiln::{Error, ErrorKind, TaskRef, Violation, text::counted};
 
-/// A problem and its line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineProblem {
     /// The file, as the user named it.
     pub file: String,
@@ -47,16 +45,11 @@ impl fmt::Display for LineProblem {
 #[derive(Debug)]
 pub struct Failure(Box<Parts>);
 
-/// The kind of a failure, for programs.
+/// The kind of a failure, for programs: that of an error of the client, which is also that of the
+/// same problem found by this program, or one that only this program has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// That of an error of the client, or of the same problem found by this program.
-    Client(ErrorKind),
-    /// One that only this program has.
-    Own(&'static str),
-}
+pub struct Kind(pub &'static str);
 
-/// The details of a failure.
 #[derive(Debug, Default)]
 pub struct Parts {
     pub kind: Kind,
@@ -83,47 +76,37 @@ pub struct Parts {
     pub number: Option<u64>,
     /// The remedy if the picture could not be written.
     pub remedy: Option<Remedy>,
-    /// Why a webhook was rejected.
     pub reason: Option<&'static str>,
 }
 
 impl Default for Kind {
     fn default() -> Self {
-        Self::Own("other")
+        Self("other")
     }
 }
 
 impl From<ErrorKind> for Kind {
     fn from(kind: ErrorKind) -> Self {
-        Self::Client(kind)
+        Self(kind.as_str())
     }
 }
 
 impl From<&'static str> for Kind {
     fn from(name: &'static str) -> Self {
-        Self::Own(name)
+        Self(name)
     }
 }
 
 impl PartialEq<ErrorKind> for Kind {
     fn eq(&self, kind: &ErrorKind) -> bool {
-        *self == Self::Client(*kind)
-    }
-}
-
-impl Kind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Client(kind) => kind.as_str(),
-            Self::Own(name) => name,
-        }
+        *self == Self::from(*kind)
     }
 }
 
 impl Failure {
     fn new(kind: impl Into<Kind>, exit: Exit, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.into(), message.into());
-        debug_assert!(kinds::is_known(kind.as_str()), "{}", kind.as_str());
+        debug_assert!(exit::is_known_kind(kind.0), "{}", kind.0);
         Self(Box::new(Parts { kind, exit, message, ..Parts::default() }))
     }
 
@@ -142,7 +125,6 @@ impl Failure {
         Self::new(ErrorKind::Settings, Exit::Usage, message)
     }
 
-    /// Lines of a job file are invalid.
     pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
         let message = format!("{file} has {}", counted(count, "problem"));
         let mut failure = Self::new(ErrorKind::Validation, Exit::Usage, message);
@@ -151,19 +133,16 @@ impl Failure {
         failure.advise("nothing was sent; correct the lines, and run the command again")
     }
 
-    /// A webhook delivery was rejected.
     pub fn webhook(reason: &'static str, message: impl Into<String>) -> Self {
         let mut failure = Self::new(ErrorKind::Webhook, Exit::WebhookRefused, message);
         failure.reason = Some(reason);
         failure
     }
 
-    /// A local file could not be read or written.
     pub fn file(what: impl Display, error: io::Error) -> Self {
         Self::new(ErrorKind::File, Exit::Other, what.to_string()).caused_by(&error)
     }
 
-    /// Another local error.
     pub fn other(what: impl Into<String>, error: &(dyn error::Error + 'static)) -> Self {
         Self::new("other", Exit::Other, what).caused_by(error)
     }
@@ -174,7 +153,6 @@ impl Failure {
         Self::new(ErrorKind::TaskNotFound, Exit::TaskFailed, message)
     }
 
-    /// The deadline of the command passed.
     pub fn late(task: &TaskRef) -> Self {
         Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }
@@ -220,7 +198,6 @@ impl Failure {
         self
     }
 
-    /// Names the variable that the failure is about.
     pub fn about_variable(mut self, variable: &'static str) -> Self {
         self.setting = Some(variable);
         self
@@ -254,8 +231,8 @@ impl Failure {
 
     /// Whether the task may still produce its picture.
     pub fn leaves_a_picture_to_fetch(&self) -> bool {
-        let has_ended = [ErrorKind::TaskFailed, ErrorKind::Moderated].map(Kind::Client);
-        self.task.is_some() && !self.billing_unknown && !has_ended.contains(&self.kind)
+        let has_ended = self.kind == ErrorKind::TaskFailed || self.kind == ErrorKind::Moderated;
+        self.task.is_some() && !self.billing_unknown && !has_ended
     }
 }
 

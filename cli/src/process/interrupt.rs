@@ -61,7 +61,6 @@ impl Interrupts {
         self.reach(1).await;
     }
 
-    /// Waits for the second signal.
     pub async fn second(&self) {
         self.reach(2).await;
     }

@@ -18,7 +18,7 @@ use std::{
 use console::Term;
 
 use crate::{
-    terminal::{paint::Paint, spinner::hidden},
+    terminal::{Paint, hidden},
     text::table::Table,
 };
 use imagekiln::{ClientBuilder, Error, journal::Directory};

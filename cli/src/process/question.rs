@@ -1,7 +1,13 @@
 //! Questions on the terminal, whose answers it may hide.
 
-use std::{io::Write, thread};
+use std::{
+    io::{self, Write},
+    thread,
+};
 
+use console::Term;
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::oneshot;
 
 use super::{Process, interrupt::Interrupts};
@@ -22,6 +28,7 @@ pub async fn ask(
 ) -> Result<String, Failure> {
     let failed = |error| Failure::file("could not read from the terminal", error);
     let line = {
+        #[cfg(unix)]
         let _hidden = is_hidden.then(Hidden::start).transpose().map_err(failed)?;
         let _ = write!(process.stderr.clone(), "{question}: ");
         let (sender, line) = oneshot::channel();
@@ -42,66 +49,41 @@ pub async fn ask(
     )
 }
 
-#[cfg(unix)]
-use unix::{Hidden, read_line};
-
-#[cfg(unix)]
+/// A line of the terminal. On Unix, [`Hidden`] hides it.
 #[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
-mod unix {
-    use std::io;
-
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-
-    /// Typed text is hidden until this is dropped.
-    pub struct Hidden(Termios);
-
-    impl Hidden {
-        pub fn start() -> io::Result<Self> {
-            let original = tcgetattr(io::stdin())?;
-            let mut modes = original.clone();
-            modes.local_modes.remove(LocalModes::ECHO);
-            // The end of the line is shown.
-            modes.local_modes.insert(LocalModes::ECHONL);
-            tcsetattr(io::stdin(), OptionalActions::Flush, &modes)?;
-            Ok(Self(original))
-        }
+fn read_line(is_hidden: bool) -> io::Result<String> {
+    if is_hidden && cfg!(not(unix)) {
+        return Term::stderr().read_secure_line();
     }
-
-    impl Drop for Hidden {
-        fn drop(&mut self) {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
-        }
-    }
-
-    pub fn read_line(_: bool) -> io::Result<String> {
-        let mut line = String::new();
-        match io::stdin().read_line(&mut line)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(line),
-        }
+    let mut line = String::new();
+    match io::stdin().read_line(&mut line)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(line),
     }
 }
 
-#[cfg(not(unix))]
-use other::{Hidden, read_line};
+/// Typed text is hidden until this is dropped.
+#[cfg(unix)]
+struct Hidden(Termios);
 
-#[cfg(not(unix))]
-mod other {
-    use std::io;
-
-    use console::Term;
-
-    /// The console hides what is typed while it is read.
-    pub struct Hidden;
-
-    impl Hidden {
-        pub fn start() -> io::Result<Self> {
-            Ok(Self)
-        }
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
+impl Hidden {
+    fn start() -> io::Result<Self> {
+        let original = tcgetattr(io::stdin())?;
+        let mut modes = original.clone();
+        modes.local_modes.remove(LocalModes::ECHO);
+        // The end of the line is shown.
+        modes.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &modes)?;
+        Ok(Self(original))
     }
+}
 
-    pub fn read_line(is_hidden: bool) -> io::Result<String> {
-        let terminal = Term::stderr();
-        if is_hidden { terminal.read_secure_line() } else { terminal.read_line() }
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
     }
 }

@@ -1,6 +1,5 @@
 //! Shows saved pictures: the lines that describe them, `--show` and `--open`.
 
-mod blocks;
 mod screen;
 
 use std::{io, path::Path};
@@ -9,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use self::screen::Screen;
+use self::screen::Protocol;
 use crate::{
     context::Context,
     failure::Failure,
@@ -17,7 +16,7 @@ use crate::{
     output::Output,
     text::{json, sanitize::printable},
 };
-use imagekiln::{FileKind, Task};
+use imagekiln::{FileKind, Task, text::counted};
 
 const SHOW: &str = "show";
 const OPEN: &str = "open";
@@ -33,12 +32,11 @@ pub fn args() -> [Arg; 2] {
 
 /// Whether `--show` works.
 pub fn can_show(context: &Context) -> bool {
-    !context.output.json && Screen::find(context.process()).is_some()
+    !context.output.json && Protocol::find(context.process()).is_some()
 }
 
-/// The way to show each saved picture.
 pub struct Seeing {
-    screen: Option<Screen>,
+    protocol: Option<Protocol>,
     opens: bool,
 }
 
@@ -64,14 +62,14 @@ impl Seeing {
                 "remove one of them",
             );
         }
-        let screen = if shows { Screen::find(context.process()) } else { None };
-        if shows && screen.is_none() {
+        let protocol = if shows { Protocol::find(context.process()) } else { None };
+        if shows && protocol.is_none() {
             return refused(
                 "--show needs a terminal that can show pictures".to_owned(),
                 "remove --show, or use --open",
             );
         }
-        Ok(Self { screen, opens })
+        Ok(Self { protocol, opens })
     }
 
     /// Prints where the picture was saved, shows it and opens it. Prints nothing if the picture
@@ -87,7 +85,9 @@ impl Seeing {
         let output = &context.output;
         let pixels = pixels(saved, path);
         output.saved(path, || description(saved, pixels, task.cost()));
-        let printed = if is_printed_twice(context) {
+        // A person who reads both streams on a terminal would see the path twice.
+        let reads_both = output.process.stdout.is_terminal && output.process.stderr.is_terminal;
+        let printed = if reads_both && !output.json && !output.quiet {
             Ok(())
         } else {
             output.result(
@@ -105,8 +105,8 @@ impl Seeing {
                 },
             )
         };
-        if let Some(screen) = &self.screen {
-            screen.show(output, path, saved.kind).await;
+        if let Some(protocol) = self.protocol {
+            protocol.show(output, path, saved.kind).await;
         }
         if self.opens {
             open(output, path).await;
@@ -117,13 +117,6 @@ impl Seeing {
                 .advise(format!("the picture is paid for and saved: {}", path.display()))
         })
     }
-}
-
-/// Whether a person who reads both streams on a terminal would see the path twice.
-fn is_printed_twice(context: &Context) -> bool {
-    let output = &context.output;
-    let has_line = !output.json && !output.quiet;
-    has_line && output.process.stdout.is_terminal && output.process.stderr.is_terminal
 }
 
 /// Opens a file with the desktop's program for it. The file is saved, so a failure is only a
@@ -164,9 +157,7 @@ fn description(saved: &Saved, pixels: Option<(usize, usize)>, cost: Option<f64>)
         saved.kind.map(|kind| kind.to_string()),
         pixels.map(|(width, height)| format!("{width} x {height} pixels")),
         Some(size(saved.bytes)),
-        cost.map(
-            |cost| if cost == 1.0 { "1 credit".to_owned() } else { format!("{cost} credits") },
-        ),
+        cost.map(|cost| counted(cost, "credit")),
     ];
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -184,24 +175,6 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_not_known_is_left_out() {
-        let text = |kind, pixels, bytes, cost| {
-            let path = Some("fox".into());
-            let saved = Saved { path, kind, bytes, sha256: None, notes: Vec::new() };
-            description(&saved, pixels, cost)
-        };
-        assert_eq!(
-            text(Some(FileKind::Png), Some((1024, 768)), 812_345, Some(3.0)),
-            "PNG, 1024 x 768 pixels, 812 kB, 3 credits"
-        );
-        assert_eq!(text(None, None, 7, None), "7 bytes");
-        assert_eq!(
-            text(Some(FileKind::Webm), None, 2_550_000, Some(1.0)),
-            "WebM, 2.5 MB, 1 credit"
-        );
-    }
 
     #[test]
     fn sizes_have_a_unit_that_fits() {

@@ -1,23 +1,23 @@
 //! `--show`: shows a picture in the terminal.
 
 use std::{
-    io::{self, Write},
+    fmt::Write as _,
+    io::{self, Write as _},
     path::Path,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use image::{
-    DynamicImage, ImageReader,
+    DynamicImage, ImageReader, Rgb, RgbImage,
     codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder},
-    imageops::FilterType,
+    imageops::{ColorMap, FilterType, dither},
 };
+#[cfg(unix)]
+use rustix::termios::tcgetwinsize;
 use tokio::task::spawn_blocking;
 
-use super::{
-    blocks::{self, Colours},
-    is_video,
-};
-use crate::{output::Output, process::Process, terminal::spinner, text::sanitize::printable};
+use super::is_video;
+use crate::{output::Output, process::Process, terminal::hidden, text::sanitize::printable};
 use imagekiln::FileKind;
 
 /// Rows that stay free for the prompt of the shell and the line about the picture.
@@ -29,27 +29,21 @@ const CHUNK: usize = 4096;
 /// Values of `TERM_PROGRAM` of terminals with the protocol of iTerm2.
 const LIKE_ITERM2: [&str; 3] = ["iTerm.app", "WezTerm", "mintty"];
 
-/// The terminal, and how it shows pictures.
-#[derive(Clone, Copy)]
-pub struct Screen {
-    stream: Stream,
-    protocol: Protocol,
-}
-
-/// The stream that is the terminal. Standard output keeps only the path if it can.
-#[derive(Clone, Copy)]
-enum Stream {
-    Stderr,
-    Stdout,
-}
-
 /// A way to show a picture, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
+pub enum Protocol {
     Kitty,
     Iterm2,
     /// Half blocks of these colours.
     Blocks(Colours),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    /// 24 bits for each pixel.
+    True,
+    /// The palette of 256 colours that most terminals share.
+    Palette,
 }
 
 /// The size of the terminal in cells, and of a cell in pixels.
@@ -59,31 +53,28 @@ struct Window {
     cell: (u32, u32),
 }
 
-impl Screen {
+impl Protocol {
     /// `None` if there is no terminal, or if it can't show pictures.
     pub fn find(process: &Process) -> Option<Self> {
-        let stream = match (process.stderr.is_terminal, process.stdout.is_terminal) {
-            (true, _) => Stream::Stderr,
-            (false, true) => Stream::Stdout,
-            (false, false) => return None,
-        };
-        let variable = |name: &str| {
+        if !process.stderr.is_terminal && !process.stdout.is_terminal {
+            return None;
+        }
+        detect(|name| {
             process.variable(name).and_then(|it| it.into_string().ok()).unwrap_or_default()
-        };
-        Some(Self { stream, protocol: detect(variable)? })
+        })
     }
 
     /// Shows the picture, which is saved, so a failure is only a note.
-    pub async fn show(&self, output: &Output, path: &Path, kind: Option<FileKind>) {
+    pub async fn show(self, output: &Output, path: &Path, kind: Option<FileKind>) {
         let Some(kind) = kind else { return };
         let why = if is_video(kind) {
             "it is a video".to_owned()
         } else {
-            let (screen, file) = (*self, path.to_owned());
+            let file = path.to_owned();
             // On a separate thread, because a decoder may take long or panic.
-            let drawn = spawn_blocking(move || screen.drawing(&file)).await;
+            let drawn = spawn_blocking(move || self.drawing(&file)).await;
             match drawn.map_err(|error| error.to_string()).flatten() {
-                Ok(drawing) => return self.stream.write(&drawing),
+                Ok(drawing) => return draw(&output.process, &drawing),
                 Err(why) => why,
             }
         };
@@ -92,24 +83,33 @@ impl Screen {
     }
 
     /// The bytes with which the terminal shows the picture.
-    fn drawing(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn drawing(self, path: &Path) -> Result<Vec<u8>, String> {
         let read = || -> image::ImageResult<DynamicImage> {
             ImageReader::open(path)?.with_guessed_format()?.decode()
         };
         let image = read().map_err(|error| error.to_string())?;
-        let window = self.stream.window();
+        let window = Window::current();
         let (columns, rows) = (window.columns, window.rows.saturating_sub(FREE_ROWS).max(1));
         let (width, height) = window.cell;
         let pixels = (columns * width, rows * height);
-        match self.protocol {
-            Protocol::Kitty => kitty(&shrunk(image, pixels), window.cell),
-            Protocol::Iterm2 => iterm2(&shrunk(image, pixels), window.cell),
-            Protocol::Blocks(colours) => {
+        match self {
+            Self::Kitty => kitty(&shrunk(image, pixels), window.cell),
+            Self::Iterm2 => iterm2(&shrunk(image, pixels), window.cell),
+            Self::Blocks(colours) => {
                 let image = shrunk(image, (columns, rows * 2));
-                Ok(blocks::encode(image.to_rgb8(), colours).into_bytes())
+                Ok(blocks(image.to_rgb8(), colours).into_bytes())
             }
         }
     }
+}
+
+/// Draws on standard error. If only standard output is the terminal, it is drawn on; otherwise
+/// standard output has only the path.
+fn draw(process: &Process, bytes: &[u8]) {
+    let stream = if process.stderr.is_terminal { &process.stderr } else { &process.stdout };
+    let mut stream = stream.clone();
+    // Output to a closed terminal is dropped.
+    let _ = hidden(|| stream.write_all(bytes).and_then(|()| stream.flush()));
 }
 
 /// Finds the best protocol. `variable` returns variables of the environment. `None` if the terminal
@@ -183,43 +183,79 @@ fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the terminal that is this stream")]
-impl Stream {
-    fn write(self, bytes: &[u8]) {
-        // Output to a closed terminal is dropped.
-        let _ = spinner::hidden(|| match self {
-            Self::Stderr => write_all(io::stderr().lock(), bytes),
-            Self::Stdout => write_all(io::stdout().lock(), bytes),
-        });
+/// The picture as text: each character is the upper half of a cell, and shows two pixels. An odd
+/// last row has the terminal's background below it.
+fn blocks(mut image: RgbImage, colours: Colours) -> String {
+    // `dither` panics if there is only one row or column.
+    if colours == Colours::Palette && image.width().min(image.height()) > 1 {
+        dither(&mut image, &Palette);
     }
-
-    #[cfg(unix)]
-    fn window(self) -> Window {
-        let size = match self {
-            Self::Stderr => rustix::termios::tcgetwinsize(io::stderr()),
-            Self::Stdout => rustix::termios::tcgetwinsize(io::stdout()),
-        };
-        match size {
-            Ok(size) => Window::of(
-                (size.ws_col.into(), size.ws_row.into()),
-                (size.ws_xpixel.into(), size.ws_ypixel.into()),
-            ),
-            Err(_) => Window::of((0, 0), (0, 0)),
+    let mut text = String::new();
+    for y in (0..image.height()).step_by(2) {
+        for x in 0..image.width() {
+            // Writing to a `String` does not fail.
+            let _ = write!(text, "\x1b[38;{}", colour(image.get_pixel(x, y), colours));
+            if let Some(below) = image.get_pixel_checked(x, y + 1) {
+                let _ = write!(text, ";48;{}", colour(below, colours));
+            }
+            text.push_str("m\u{2580}");
         }
+        text.push_str("\x1b[0m\n");
     }
+    text
+}
 
-    #[cfg(not(unix))]
-    fn window(self) -> Window {
-        let term = match self {
-            Self::Stderr => console::Term::stderr(),
-            Self::Stdout => console::Term::stdout(),
-        };
-        let (rows, columns) = term.size();
-        Window::of((columns.into(), rows.into()), (0, 0))
+fn colour(colour: &Rgb<u8>, colours: Colours) -> String {
+    match (colours, colour.0) {
+        (Colours::True, [red, green, blue]) => format!("2;{red};{green};{blue}"),
+        (Colours::Palette, _) => format!("5;{}", Palette.index_of(colour)),
     }
 }
 
+/// The cube of 216 colours in the palette, which starts at 16. Pictures are dithered to them, so
+/// that gradients have no bands.
+struct Palette;
+
+impl ColorMap for Palette {
+    type Color = Rgb<u8>;
+
+    fn index_of(&self, colour: &Rgb<u8>) -> usize {
+        16 + colour.0.iter().fold(0, |index, channel| 6 * index + nearest(*channel).0)
+    }
+
+    fn map_color(&self, colour: &mut Rgb<u8>) {
+        colour.0 = colour.0.map(|channel| nearest(channel).1);
+    }
+}
+
+/// The nearest level of a channel, with its index.
+fn nearest(channel: u8) -> (usize, u8) {
+    let levels = [0u8, 95, 135, 175, 215, 255].into_iter().enumerate();
+    levels.min_by_key(|(_, level)| level.abs_diff(channel)).unwrap_or_default()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the terminal that is a standard stream")]
 impl Window {
+    #[cfg(unix)]
+    fn current() -> Self {
+        let size = tcgetwinsize(io::stderr()).or_else(|_| tcgetwinsize(io::stdout()));
+        size.map_or_else(
+            |_| Self::of((0, 0), (0, 0)),
+            |size| {
+                let pixels = (size.ws_xpixel.into(), size.ws_ypixel.into());
+                Self::of((size.ws_col.into(), size.ws_row.into()), pixels)
+            },
+        )
+    }
+
+    #[cfg(not(unix))]
+    fn current() -> Self {
+        let terminals = [console::Term::stderr(), console::Term::stdout()];
+        let size = terminals.iter().find_map(console::Term::size_checked);
+        let (rows, columns) = size.unwrap_or_default();
+        Self::of((columns.into(), rows.into()), (0, 0))
+    }
+
     /// A size in cells and one in pixels, of which either may not be known.
     fn of((columns, rows): (u32, u32), pixels: (u32, u32)) -> Self {
         let (columns, rows) = match (columns, rows) {
@@ -234,23 +270,11 @@ impl Window {
     }
 }
 
-fn write_all(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
-    stream.write_all(bytes)?;
-    stream.flush()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const BLOCKS: Protocol = Protocol::Blocks(Colours::Palette);
-
-    fn of(variables: &[(&str, &str)]) -> Option<Protocol> {
-        detect(|name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
-        })
-    }
 
     #[test]
     fn the_variables_tell_the_protocol() {
@@ -260,25 +284,61 @@ mod tests {
             (&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Protocol::Kitty),
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Protocol::Iterm2),
             (&[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")], Protocol::Iterm2),
-            (&[("TERM", "linux")], BLOCKS),
-            (&[("TERM", "xterm")], BLOCKS),
             (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal")], BLOCKS),
-            (&[("TERM", "xterm"), ("COLORTERM", "truecolor")], Protocol::Blocks(Colours::True)),
+            // A multiplexer is not its terminal.
+            (&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")], BLOCKS),
+            (&[("TERM", "screen"), ("LC_TERMINAL", "iTerm2")], BLOCKS),
+            (&[("TERM", "xterm-kitty"), ("ZELLIJ", "0")], BLOCKS),
         ] {
-            assert_eq!(of(variables), Some(protocol), "{variables:?}");
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
+            };
+            assert_eq!(detect(variable), Some(protocol), "{variables:?}");
         }
     }
 
     #[test]
-    fn a_multiplexer_is_not_its_terminal() {
-        let tmux = [("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1"), ("TMUX", "/tmp/tmux")];
-        assert_eq!(of(&tmux), Some(BLOCKS));
-        let screen = [("TERM", "screen"), ("LC_TERMINAL", "iTerm2")];
-        assert_eq!(of(&screen), Some(BLOCKS));
+    fn a_character_shows_two_pixels() {
+        let image = RgbImage::from_fn(2, 3, |x, y| Rgb([x as u8, y as u8, 7]));
+        assert_eq!(
+            blocks(image, Colours::True),
+            "\x1b[38;2;0;0;7;48;2;0;1;7m▀\x1b[38;2;1;0;7;48;2;1;1;7m▀\x1b[0m\n\
+             \x1b[38;2;0;2;7m▀\x1b[38;2;1;2;7m▀\x1b[0m\n"
+        );
+        let image = RgbImage::from_pixel(1, 2, Rgb([255, 0, 0]));
+        assert_eq!(blocks(image, Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
+    }
+
+    /// The mean of each square of a dithered gradient is that of the gradient.
+    #[test]
+    fn a_gradient_has_no_bands() {
+        const SIDE: u32 = 8;
+        let gradient = |x: u32| 95 + x / 8;
+        let mut image = RgbImage::from_fn(320, SIDE, |x, _| Rgb([0, 95, gradient(x) as u8]));
+        dither(&mut image, &Palette);
+        for left in (SIDE..320 - SIDE).step_by(SIDE as usize) {
+            let pixels = (0..SIDE * SIDE).map(|at| image.get_pixel(left + at % SIDE, at / SIDE));
+            let mean = pixels.map(|pixel| u32::from(pixel.0[2])).sum::<u32>() / (SIDE * SIDE);
+            assert!(mean.abs_diff(gradient(left)) < 8, "{left}: {mean}");
+        }
+        for (width, height) in [(1, 1), (1, 9), (9, 1), (0, 0)] {
+            blocks(RgbImage::new(width, height), Colours::Palette);
+        }
     }
 
     #[test]
-    fn a_dumb_terminal_shows_no_picture() {
-        assert_eq!(of(&[("TERM", "dumb"), ("TERM_PROGRAM", "iTerm.app")]), None);
+    fn the_nearest_colour_of_the_palette_is_chosen() {
+        for (colour, index, mapped) in [
+            ([0, 0, 0], 16, [0, 0, 0]),
+            ([255, 255, 255], 231, [255, 255, 255]),
+            ([95, 135, 175], 67, [95, 135, 175]),
+            ([47, 48, 236], 27, [0, 95, 255]),
+        ] {
+            let mut colour = Rgb(colour);
+            assert_eq!(Palette.index_of(&colour), index, "{colour:?}");
+            Palette.map_color(&mut colour);
+            assert_eq!(colour.0, mapped);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use super::{recordings::Recordings, retries::Retries};
+use super::{Recordings, Retries};
 use crate::{
     context::Context,
     failure::Failure,

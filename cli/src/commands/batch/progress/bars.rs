@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
-use crate::terminal::spinner::write_above;
+use crate::terminal::write_above;
 use imagekiln_batch::{JobState, ReportRow};
 
 /// The number of lines of [`Bars`].

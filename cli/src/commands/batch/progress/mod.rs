@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    terminal::live,
+    terminal,
     text::json::json_line,
 };
 use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
@@ -55,7 +55,7 @@ impl Progress {
     pub fn new(output: &Output, report: &Report) -> Self {
         let display = match () {
             () if output.spins => {
-                Display::Bars(Bars::new(live::target(bars::HEIGHT), report.rows()).ticking())
+                Display::Bars(Bars::new(terminal::target(bars::HEIGHT), report.rows()).ticking())
             }
             () if output.quiet => Display::Nothing,
             () => Display::Lines,

@@ -3,22 +3,17 @@
 //! Writing to a closed stream neither panics nor loses a task: text that can't be written to
 //! standard error is dropped.
 
-pub mod report;
-
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{fmt::Write, io, path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
 use crate::{
     failure::Failure,
     process::Process,
-    terminal::{
-        paint::{PATH, WARNING},
-        spinner::Spinner,
-    },
+    terminal::{ADVICE, ERROR, PATH, Paint, Spinner, WARNING},
     text::{
         json::{self, json_line},
-        sanitize::{one_line, printable},
+        sanitize::{one_line, printable, printable_lines},
     },
 };
 use imagekiln::{Task, TaskRef, text::counted};
@@ -55,7 +50,7 @@ impl Output {
     /// Reports something that is neither a result nor a problem.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            self.event("note", || text.to_owned(), || json!({ "message": text }));
+            self.message("note", text);
         }
     }
 
@@ -71,9 +66,9 @@ impl Output {
     }
 
     fn without_picture(&self, name: &str, (member, number): (&str, u64), failure: &Failure) {
-        let programs = || json::with(report::to_programs(failure), [(member, number.into())]);
+        let programs = || json::with(report_json(failure), [(member, number.into())]);
         let people = || {
-            let text = report::to_people(failure, self.process.stderr.paint());
+            let text = report(failure, self.process.stderr.paint());
             format!("{name}: {text}")
         };
         self.event("not_saved", people, programs);
@@ -127,14 +122,14 @@ impl Output {
     pub fn finishing(&self) {
         let text = "finishing the submission so that no paid task is lost; press Ctrl-C again to \
                     abandon it";
-        self.event("finishing", || text.to_owned(), || json!({ "message": text }));
+        self.message("finishing", text);
     }
 
     /// Reports, even with `--quiet`, that Ctrl-C waits for the active jobs of a batch.
     pub fn stopping(&self) {
         let text = "stopping: no more jobs are submitted, and the active ones continue to their \
                     end; press Ctrl-C again to stop at once";
-        self.event("stopping", || text.to_owned(), || json!({ "message": text }));
+        self.message("stopping", text);
     }
 
     /// Reports, even with `--quiet`, that a stopped batch waits for its last responses.
@@ -143,7 +138,7 @@ impl Output {
             "stopping now: waiting up to {} s for the responses to submissions in flight",
             limit.as_secs()
         );
-        self.event("stopping_now", || text.clone(), || json!({ "message": text }));
+        self.message("stopping_now", &text);
     }
 
     /// Reports, even with `--quiet`, an accepted task that the ledger could not record.
@@ -154,6 +149,10 @@ impl Output {
         };
         let programs = || json!({ "task": reference_json(task), "resume": command });
         self.event("not_recorded", people, programs);
+    }
+
+    fn message(&self, event: &str, text: &str) {
+        self.event(event, || text.to_owned(), || json!({ "message": text }));
     }
 
     fn event(
@@ -183,6 +182,66 @@ impl Output {
     ) -> Result<(), Failure> {
         let text = if self.json { json_line(&programs()) } else { people() };
         self.process.line_on_stdout(&text).or_else(write_failed)
+    }
+}
+
+/// The report of a failure for people: a few lines. It may quote anything: the names in a file of
+/// somebody else, or a response.
+pub fn report(failure: &Failure, paint: Paint) -> String {
+    let mut text = paint.text(ERROR, "error:");
+    let mut add = |before: &str, quoted: &str| {
+        // Writing to a `String` does not fail.
+        let _ = write!(text, "{before}{}", printable_lines(quoted));
+    };
+    add(" ", &failure.message);
+    for violation in &failure.violations {
+        add("\n  - ", &violation.to_string());
+    }
+    for problem in &failure.problems {
+        add("\n", &problem.to_string());
+    }
+    if failure.more_problems > 0 {
+        add("\n", &format!("and {} more", failure.more_problems));
+    }
+    for cause in &failure.causes {
+        add("\ncaused by: ", cause);
+    }
+    if failure.billing_unknown && failure.unrecorded.is_empty() {
+        add("\n", "billing: unknown");
+    }
+    if let Some(advice) = &failure.advice {
+        add(&format!("\n{} ", paint.text(ADVICE, "advice:")), advice);
+    }
+    if let Some(command) = &failure.resume_command {
+        // A batch is resumed, too.
+        let paid = failure.task.as_ref().map_or("", |_| "the task is paid for; ");
+        add(&format!("\n{paid}{}\n  ", paint.text(ADVICE, "resume it with:")), command);
+    }
+    text
+}
+
+/// The report of a failure for programs.
+pub fn report_json(failure: &Failure) -> Value {
+    let report = json!({
+        "event": "error",
+        "kind": failure.kind.0,
+        "reason": failure.reason,
+        "message": failure.message,
+        "causes": failure.causes,
+        "advice": failure.advice,
+        "violations": failure.violations,
+        "problems": failure.problems,
+        "more_problems": failure.more_problems,
+        "status": failure.status,
+        "request_id": failure.request_id,
+        "task": failure.task,
+        "resume": failure.resume_command,
+        "may_have_been_billed": failure.billing_unknown,
+        "exit_code": failure.exit.code(),
+    });
+    match &failure.unrecorded[..] {
+        [] => report,
+        tasks => json::with(report, [("tasks", json!(tasks))]),
     }
 }
 
