@@ -1,0 +1,232 @@
+//! Completion in a shell. The script of the shell runs `kiln __complete SHELL ...` with the words
+//! that are typed, and kiln prints what may follow: one candidate per line.
+//!
+//! Nothing is written and nothing is sent. Files that can't be read offer no candidates.
+
+use std::{ffi::OsString, io::Write as _, sync::Arc};
+
+use clap::{Arg, Command};
+use clap_complete::{Shell, engine};
+
+use crate::{
+    commands::grammar, failure::exit::Exit, process::Process, settings::Settings,
+    text::sanitize::printable, usage,
+};
+
+/// The command that the scripts run. Users have installed scripts of earlier versions, so its
+/// arguments and its output must stay as they are.
+const COMMAND: &str = "__complete";
+
+/// Completes a command line, if the arguments ask for that.
+pub fn run(arguments: &[OsString]) -> Option<Exit> {
+    let [_, command, shell, typed @ ..] = arguments else { return None };
+    if command != COMMAND {
+        return None;
+    }
+    // An error would be printed into the command line that the user types.
+    let Some(shell) = shell.to_str().and_then(|name| name.parse::<Shell>().ok()) else {
+        return Some(Exit::Other);
+    };
+    // A word that is not valid Unicode is no flag and no model, and only its place matters.
+    let typed: Vec<_> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let text = complete(shell, &typed);
+    // The shell may have stopped reading.
+    let _ = Process::current().stdout.write_all(text.as_bytes());
+    Some(Exit::Success)
+}
+
+/// A word that may follow.
+#[derive(Debug, PartialEq)]
+struct Candidate {
+    value: String,
+    /// One line, which may be empty.
+    help: String,
+}
+
+/// The candidates for the word that begins with `current`. `before` are the words before it; the
+/// first one is the program.
+fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
+    let mut words = usage::rewrite(before.into_iter().map(OsString::from).collect());
+    let process = Arc::new(Process::current());
+    let settings = Settings::load(&process, usage::profile(&words)).ok();
+    let configured = settings.as_ref().and_then(Settings::model);
+    let Some(model) = usage::model(&words, configured) else { return Vec::new() };
+    let at = words.len();
+    words.push(current.into());
+    let directory = Some(&*process.directory).filter(|path| path.is_absolute());
+    let used = |word: &str| words.iter().any(|typed| typed == word);
+    let mut command = with_numbered(grammar(model, &used), current);
+    let found = engine::complete(&mut command, words, at, directory);
+    let mut candidates: Vec<Candidate> =
+        found.unwrap_or_default().iter().filter_map(candidate).collect();
+    // Flags are for those who type a `-`, unless nothing else may follow.
+    let is_flag = |candidate: &Candidate| candidate.value.starts_with('-');
+    if current.is_empty() && !candidates.iter().all(is_flag) {
+        candidates.retain(|candidate| !is_flag(candidate));
+    }
+    candidates
+}
+
+/// Help has one line for the flags `--input-image` to `--input-image-8`. The later ones are offered
+/// once `--input-image-` is typed.
+fn with_numbered(command: Command, current: &str) -> Command {
+    let Some(start) = current.strip_prefix("--").filter(|start| start.ends_with('-')) else {
+        return command;
+    };
+    let is_numbered = |arg: &Arg| {
+        let number = arg.get_long().and_then(|long| long.strip_prefix(start));
+        number.is_some_and(|number| number.parse::<u8>().is_ok())
+    };
+    let shown = |command: Command| {
+        command.mut_args(|arg| {
+            let is_hidden = arg.is_hide_set() && !is_numbered(&arg);
+            arg.hide(is_hidden)
+        })
+    };
+    command.mut_subcommands(|command| shown(command).mut_subcommands(shown))
+}
+
+/// `None` if the shell could not read the value.
+fn candidate(found: &engine::CompletionCandidate) -> Option<Candidate> {
+    let value = found.get_value().to_str().filter(|value| printable(value) == *value)?;
+    let help = found.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = printable(help.lines().next().unwrap_or_default());
+    Some(Candidate { value: value.to_owned(), help })
+}
+
+/// The candidates for what is typed, in the form that the script of the shell reads.
+fn complete(shell: Shell, typed: &[String]) -> String {
+    let (current, before) = typed.split_last().map_or(("", typed), |(a, b)| (a.as_str(), b));
+    match shell {
+        Shell::Zsh => {
+            let before = before.iter().map(|word| unquoted(word)).collect();
+            lines(candidates(before, &unquoted(current)), for_zsh)
+        }
+        // The words before the last one are without quotes already.
+        Shell::Fish => lines(candidates(before.to_vec(), &unquoted(current)), with_help),
+        Shell::PowerShell => {
+            let current = unquoted(current.strip_prefix('=').unwrap_or(current));
+            lines(candidates(before.to_vec(), &current), with_help)
+        }
+        Shell::Elvish => lines(candidates(before.to_vec(), current), with_help),
+        _ => for_bash(before.first().map_or("", String::as_str), current),
+    }
+}
+
+/// bash passes the line to the cursor, and the end of it that the chosen candidate replaces. That
+/// starts after the last quote, `=` or `:`, so the part of each candidate before it is left out.
+fn for_bash(line: &str, replaced: &str) -> String {
+    let Typed { before, current, .. } = Typed::read(line);
+    let kept = Typed::read(line.strip_suffix(replaced).unwrap_or_default());
+    lines(candidates(before, &current), |Candidate { value, .. }| {
+        quoted(value.strip_prefix(&kept.current).unwrap_or(value), kept.quote)
+    })
+}
+
+/// A command line that ends at the cursor, without its quotes and backslashes.
+#[derive(Debug, Default, PartialEq)]
+struct Typed {
+    before: Vec<String>,
+    /// The word at the cursor, which may be empty.
+    current: String,
+    /// The quote that is open at the cursor.
+    quote: Option<char>,
+}
+
+impl Typed {
+    fn read(line: &str) -> Self {
+        // In place of what would be typed next. No shell passes it on.
+        const CURSOR: char = '\0';
+        let read = |quote: Option<char>| {
+            let end = quote.map(String::from).unwrap_or_default();
+            let mut before = shlex::split(&format!("{line}{CURSOR}{end}"))?;
+            let current = before.pop()?.strip_suffix(CURSOR)?.to_owned();
+            Some(Self { before, current, quote })
+        };
+        [None, Some('\''), Some('"')].into_iter().find_map(read).unwrap_or_default()
+    }
+}
+
+fn unquoted(word: &str) -> String {
+    Typed::read(word).current
+}
+
+/// Writes a text so that bash reads it as one word. `quote` is the quote that is open before it.
+fn quoted(text: &str, quote: Option<char>) -> String {
+    if quote == Some('\'') {
+        return text.replace('\'', r"'\''");
+    }
+    // bash replaces a `~/` at the beginning only if it is not quoted.
+    let home = if quote.is_none() && text.starts_with("~/") { "~" } else { "" };
+    let is_plain = |c: char| match quote {
+        None => c.is_alphanumeric() || "-_./:=@%+,^".contains(c),
+        Some(_) => !"\"\\$`".contains(c),
+    };
+    let rest = text[home.len()..].chars();
+    let escaped = rest.flat_map(|c| [(!is_plain(c)).then_some('\\'), Some(c)]);
+    home.chars().chain(escaped.flatten()).collect()
+}
+
+fn lines(candidates: Vec<Candidate>, line: impl Fn(&Candidate) -> String) -> String {
+    candidates.iter().map(|candidate| line(candidate) + "\n").collect()
+}
+
+fn with_help(candidate: &Candidate) -> String {
+    match candidate.help.as_str() {
+        "" => candidate.value.clone(),
+        help => format!("{}\t{help}", candidate.value),
+    }
+}
+
+/// zsh separates the help with a colon.
+fn for_zsh(candidate: &Candidate) -> String {
+    let value = candidate.value.replace('\\', "\\\\").replace(':', "\\:");
+    match candidate.help.as_str() {
+        "" => value,
+        help => format!("{value}:{}", help.replace('\\', "\\\\")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_words_panic(words in prop::collection::vec(word(), 0..8), current in word()) {
+            candidates(words, &current);
+        }
+    }
+
+    const KNOWN: &str = "kiln generate run simulate task save help batch gen-2-flex -- - --model \
+                         -m -m= --model=gen-2-pro --raw true --output --extra-image @ @@ .. / ~ \
+                         ~/ --help -o -qv --profile {base_model}-finetuned --seed -1 a=b --state= \
+                         --input-image- ,";
+
+    fn word() -> impl Strategy<Value = String> {
+        let known: Vec<&str> = KNOWN.split_whitespace().chain([""]).collect();
+        prop_oneof![4 => prop::sample::select(known).prop_map(str::to_owned), 1 => ".{0,6}"]
+    }
+
+    #[test]
+    fn a_quoted_text_is_read_as_the_same_text() {
+        for text in ["{base_model}-finetuned", "my fox (1).png", "it's", "$HOME", "`ls`", "a\"\\b"]
+        {
+            for quote in [None, Some('\''), Some('"')] {
+                let open = quote.map(String::from).unwrap_or_default();
+                let word = format!("{open}{}", quoted(text, quote));
+                assert_eq!(
+                    Typed::read(&word),
+                    Typed { current: text.to_owned(), quote, ..Typed::default() }
+                );
+            }
+        }
+        assert_eq!(quoted("~/my fox", None), "~/my\\ fox");
+        assert_eq!(quoted("~fox", None), "\\~fox");
+        assert_eq!(quoted("gen-tools/deblur-v1", None), "gen-tools/deblur-v1");
+    }
+}
