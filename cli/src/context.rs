@@ -22,13 +22,11 @@ const NO_HISTORY_VARIABLE: &str = "KILN_NO_HISTORY";
 /// How long a command without a deadline waits for each of its tasks.
 const FOR_A_TASK: Duration = Duration::from_secs(600);
 
-/// The options that commands share, and the output.
 #[derive(Clone)]
 pub struct Context {
     pub globals: Globals,
     pub shared: Shared,
     pub output: Output,
-    /// The settings of the environment and of `config.toml`.
     pub settings: Settings,
     started: Instant,
     /// The name by which this program was called.

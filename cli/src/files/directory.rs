@@ -48,7 +48,6 @@ fn of_platform(
     Some(parent.join("kiln"))
 }
 
-/// The home directory of the user.
 pub fn home(process: &Process) -> Option<PathBuf> {
     process.home.clone().filter(|home| home.is_absolute())
 }

@@ -46,7 +46,6 @@ pub fn by_number(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure
     Ok(Some(found.clone()))
 }
 
-/// The submission of this task.
 pub fn by_task(entries: &[Entry], task: &TaskRef) -> Option<Entry> {
     let is_it = |entry: &&Entry| match task.submission() {
         Some(submission) => entry.submission() == submission,

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use time::UtcDateTime;
 
-use super::{Entry, entry::relative, request};
+use super::{Entry, relative, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},

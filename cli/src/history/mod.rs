@@ -1,33 +1,40 @@
 //! The history of submissions, which is the journal of kiln's clients. With it, a killed command
 //! loses no paid picture.
 
-mod entry;
 pub mod find;
 pub mod list;
 pub mod request;
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-pub use self::entry::{Destination, Entry, Kept};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::{
     failure::Failure,
     files::{
         directory::{self, STATE_DIR_VARIABLE},
-        target::Saved,
+        target::{Pattern, Place, Saved, Target, ends_with_separator},
     },
+    models::{PROMPT, SEED},
     output::Output,
     process::Process,
 };
 use imagekiln::{
-    Error, TaskRef,
-    journal::{Directory, Journal as _, Origin, State, Step},
+    Error, TaskRef, TaskStatus,
+    journal::{Directory, Journal as _, Listed, Origin, Record, State, Step},
 };
+use imagekiln_batch::Template;
 
 /// The number of finished submissions that are kept.
 const MAX_FINISHED: usize = 1_000;
+
+/// The path of pictures that went to standard output.
+const STANDARD_OUTPUT: &str = "-";
 
 /// The directory of the history, which may not exist yet: where this platform keeps the state of
 /// programs.
@@ -70,7 +77,6 @@ impl History {
         Ok(Self { directory, output: output.clone(), command, kept: kept.into() })
     }
 
-    /// Returns the journal of the client.
     pub fn journal(&self) -> Directory {
         self.directory.clone()
     }
@@ -127,7 +133,7 @@ impl History {
         let Some(submission) = task.submission() else { return };
         let path = match &saved.path {
             Some(path) => self.output.process.directory.join(path),
-            None => entry::STANDARD_OUTPUT.into(),
+            None => STANDARD_OUTPUT.into(),
         };
         // The command that submitted the task may have failed to record it.
         let accepted = Step::Accepted(task.clone());
@@ -164,4 +170,203 @@ fn unusable(directory: &Path, error: &Error) -> Failure {
     failure.advise(format!(
         "nothing was sent; set {STATE_DIR_VARIABLE} to another directory, or pass --no-history"
     ))
+}
+
+/// The part of the command line that the history keeps for a picture.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Kept {
+    /// The request; see [`request::kept`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+    /// The prompt, if the request could not be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    pub destination: Destination,
+    /// The index of the picture among those of the command.
+    #[serde(default)]
+    pub index: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub number: u64,
+    pub record: Record,
+    pub kept: Kept,
+    /// Whether a process works on it.
+    pub is_in_use: bool,
+}
+
+impl From<Listed> for Entry {
+    fn from(listed: Listed) -> Self {
+        Self::new(listed.number, listed.record, listed.is_in_use)
+    }
+}
+
+impl Entry {
+    pub fn new(number: u64, record: Record, is_in_use: bool) -> Self {
+        let kept = record.intent().context().unwrap_or_default();
+        Self { number, record, kept, is_in_use }
+    }
+
+    pub fn submission(&self) -> &str {
+        self.record.intent().id()
+    }
+
+    /// The value of a field of the request, if the history has it.
+    fn field(&self, name: &str) -> Option<&Value> {
+        request::field(self.kept.request.as_ref()?, name)
+    }
+
+    pub fn prompt(&self) -> Option<&str> {
+        self.field(PROMPT).and_then(Value::as_str).or(self.kept.prompt.as_deref())
+    }
+
+    pub fn seed(&self) -> Option<i64> {
+        self.field(SEED)?.as_i64()
+    }
+
+    pub fn model(&self) -> String {
+        let model = self.kept.request.as_ref().and_then(request::model);
+        model.unwrap_or_else(|| self.record.intent().operation().to_owned())
+    }
+
+    pub fn is_finished(&self) -> bool {
+        self.record.state().is_closed()
+    }
+
+    /// The path of the picture, if it was saved to a file.
+    pub fn saved_path(&self) -> Option<&Path> {
+        match self.record.state() {
+            State::Saved { path, .. } if path != Path::new(STANDARD_OUTPUT) => Some(path),
+            _ => None,
+        }
+    }
+
+    pub fn state(&self) -> &'static str {
+        use TaskStatus::{ContentModerated, RequestModerated};
+        match (self.record.state(), self.is_in_use) {
+            (State::Unknown, true) => "submitting",
+            (State::Unknown, false) => "unknown",
+            (State::Accepted | State::Ready, true) => "waiting",
+            (State::Accepted | State::Ready, false) => "unfinished",
+            (State::Saved { .. }, _) => "saved",
+            (State::Failed(RequestModerated | ContentModerated), _) => "moderated",
+            (State::Failed(_), _) => "failed",
+            (State::Expired, _) => "expired",
+            (State::Settled, _) => "dismissed",
+            _ => "ended",
+        }
+    }
+}
+
+/// A path. Not every path is valid Unicode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StoredPath {
+    Text(String),
+    Raw(OsString),
+}
+
+impl From<&Path> for StoredPath {
+    fn from(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Raw(path.as_os_str().to_owned()),
+        }
+    }
+}
+
+impl Default for StoredPath {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl StoredPath {
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Text(text) => Path::new(text),
+            Self::Raw(raw) => Path::new(raw),
+        }
+    }
+}
+
+/// The options of a command that decide the target of its picture, in a form that works in another
+/// working directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The working directory of the command.
+    directory: StoredPath,
+    /// The absolute path of `--output`. `None` without one, and for standard output, devices and
+    /// pipes, which a later command can't write to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<StoredPath>,
+    /// The name below `output`, if it has fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    template: Option<String>,
+    #[serde(default)]
+    overwrite: bool,
+    #[serde(default)]
+    mkdir: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    describe: bool,
+}
+
+impl Destination {
+    /// The destination of a command in a working directory. Without one, relative paths stay
+    /// relative.
+    pub fn of(target: &Target, directory: &Path) -> Self {
+        let (path, template) = match &target.place {
+            Place::File(path) => (Some(path.clone()), None),
+            Place::Named(path) if path.as_os_str().is_empty() => (None, None),
+            // The separator at the end marks a directory, even if it disappears.
+            Place::Named(path) => (Some(path.join("")), None),
+            Place::Pattern(pattern) => (Some(pattern.directory.clone()), Some(&pattern.template)),
+            Place::Special(_) | Place::Stdout => (None, None),
+        };
+        Self {
+            output: path.map(|path| directory.join(path).as_path().into()),
+            directory: directory.into(),
+            template: template.map(Template::to_string),
+            overwrite: target.overwrite,
+            mkdir: target.mkdir,
+            describe: target.describe,
+        }
+    }
+
+    /// Whether a later command saves the picture where this target does.
+    pub fn is_for(&self, target: &Target, directory: &Path) -> bool {
+        let other = Self::of(target, directory);
+        let options = |one: &Self| (one.overwrite, one.mkdir, one.describe);
+        // Paths are the same with and without a separator at the end.
+        self.output().is_some_and(|output| Some(output) == other.output())
+            && options(self) == options(&other)
+    }
+
+    /// The absolute path of `--output`, if a later command can save the picture there. It may have
+    /// fields.
+    pub fn output(&self) -> Option<PathBuf> {
+        let path = self.output.as_ref()?.path();
+        Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
+    }
+
+    /// The target of the picture for a command in the directory `here`.
+    pub fn target(&self, here: &Path) -> Target {
+        let path = self.output.as_ref().unwrap_or(&self.directory).path();
+        let is_directory = ends_with_separator(path.as_os_str());
+        let path = relative(path, here);
+        let template = self.template.as_deref().and_then(|text| Template::parse(text).ok());
+        let place = match (&self.output, template) {
+            (Some(_), Some(template)) => Place::Pattern(Pattern { directory: path, template }),
+            (Some(_), None) if !is_directory && !path.as_os_str().is_empty() => Place::at(&path),
+            _ => Place::Named(path),
+        };
+        let Self { overwrite, mkdir, describe, .. } = *self;
+        Target { place, overwrite, mkdir, describe }
+    }
+}
+
+/// The path as people in the directory `here` would type it: relative, if it is below that.
+pub fn relative(path: &Path, here: &Path) -> PathBuf {
+    path.strip_prefix(here).unwrap_or(path).to_owned()
 }

@@ -62,14 +62,12 @@ pub fn field<'a>(kept: &'a Value, name: &str) -> Option<&'a Value> {
     in_part(FIELDS).or_else(|| in_part(EXTRA)).or_else(|| in_part(EXTRA_IMAGES))
 }
 
-/// All fields, for people and programs.
 pub fn fields(kept: &Value) -> Map<String, Value> {
     let parts = [FIELDS, EXTRA, EXTRA_IMAGES].into_iter();
     let fields = parts.filter_map(|part| kept.get(part)?.as_object()).flatten();
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The name of the operation.
 pub fn operation(kept: &Value) -> Option<&str> {
     kept.get("operation")?.as_str()
 }
@@ -165,74 +163,5 @@ impl Place<'_> {
     fn refused(&self, problem: String) -> Failure {
         let advice = format!("nothing was sent; pass it, or another value, with {}", self.flag);
         Failure::request(problem).advise(advice)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use imagekiln::{ImageInput, find_operation};
-
-    fn request() -> Request {
-        Request::new(find_operation("gen-2-pro").unwrap()).field("prompt", "a fox")
-    }
-
-    fn kept_in(directory: &Path, request: &Request) -> Value {
-        kept(request, directory, &RefCell::default()).unwrap()
-    }
-
-    #[test]
-    fn a_kept_request_is_the_same_again() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("cat.png"), "a cat").unwrap();
-        let given = request().field("seed", 7).field("new", json!({ "a": [1] }));
-        let kept =
-            kept_in(folder.path(), &given.clone().image("input_image", Path::new("cat.png")));
-        assert_eq!(
-            (field(&kept, "seed"), field(&kept, "prompt")),
-            (Some(&json!(7)), Some(&json!("a fox")))
-        );
-        let absolute = folder.path().join("cat.png");
-        let expected = given.image("input_image", absolute.as_path());
-        assert_eq!(again(&kept, |_| false).unwrap(), expected);
-
-        std::fs::write(&absolute, "a dog").unwrap();
-        let failure = again(&kept, |_| false).unwrap_err();
-        assert!(failure.message.contains("cat.png has changed"), "{}", failure.message);
-        assert!(again(&kept, |name| name == "input_image").is_ok(), "it is replaced");
-        std::fs::remove_file(&absolute).unwrap();
-        let failure = again(&kept, |_| false).unwrap_err();
-        assert!(failure.message.starts_with("could not read the image"), "{}", failure.message);
-    }
-
-    #[test]
-    fn secrets_and_images_in_memory_are_not_kept() {
-        let given = request()
-            .field("webhook_secret", "HUSH")
-            .field("webhook_url", "https://example.com/?token=HUSH")
-            .field("api_key", "HUSH")
-            .image("input_image", ImageInput::bytes(b"GIF89a".as_slice()))
-            .image("input_image_2", ImageInput::url("https://example.com/cat.png?sig=HUSH"));
-        let kept = kept_in(Path::new(""), &given);
-        assert!(!kept.to_string().contains("HUSH"), "{kept}");
-        assert_eq!(field(&kept, "webhook_url"), None);
-        let names = ["api_key", "input_image", "input_image_2"];
-        for name in names {
-            let failure =
-                again(&kept, |other| other != name && names.contains(&other)).unwrap_err();
-            assert!(
-                failure.message.ends_with(&format!("in `{name}` was not kept")),
-                "{}",
-                failure.message
-            );
-        }
-    }
-
-    #[test]
-    fn a_model_has_its_path_parameters() {
-        let operation = find_operation("{base_model}-finetuned").unwrap();
-        let request = Request::new(operation).parameter("base_model", "gen-2-klein-9b-kv");
-        let model = model(&kept_in(Path::new(""), &request));
-        assert_eq!(model.as_deref(), Some("gen-2-klein-9b-kv-finetuned"));
     }
 }

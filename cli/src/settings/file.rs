@@ -19,13 +19,11 @@ use super::{
 use crate::{failure::Failure, files::directory, text::sanitize::one_line};
 use imagekiln::text::hint;
 
-/// The table that contains the profiles.
 const PROFILES: &str = "profile";
 
 /// The advice about a setting that is unknown or invalid.
 const HELP: &str = "`kiln config --help` lists the settings";
 
-/// A setting of the file.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub name: &'static str,
@@ -38,7 +36,6 @@ pub struct Entry {
     value: Range<usize>,
 }
 
-/// The settings of a file, and its profiles.
 #[derive(Debug, Clone, Default)]
 pub struct File {
     entries: Vec<Entry>,
@@ -73,7 +70,6 @@ fn text(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Reads the text of the file at `path`.
 pub fn of_text(path: &Path, text: &str) -> Result<File, Failure> {
     parse(text).map_err(|Problem { at, mut failure }| {
         let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;

@@ -14,7 +14,6 @@ use crate::{
 };
 use imagekiln::API_KEY_VARIABLE;
 
-/// The variable for a file that contains the API key.
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
 /// The directory of the stored keys, and the ending of its files.

@@ -4,7 +4,6 @@
 mod file;
 pub mod key;
 pub mod names;
-pub mod service;
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +19,10 @@ pub use self::file::named;
 pub use self::file::of_text;
 use self::{
     file::File,
-    names::{DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, Name, OUTPUT, SIZE},
+    names::{
+        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
+        REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
+    },
 };
 use crate::{
     failure::Failure,
@@ -29,7 +31,10 @@ use crate::{
     process::Process,
     text::parse,
 };
-use imagekiln::{Operation, text::hint};
+use imagekiln::{
+    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
+    WEBHOOK_SECRET_VARIABLE, text::hint,
+};
 
 const CONFIG_FILE: &str = "config.toml";
 
@@ -41,6 +46,16 @@ pub const DEFAULT_PROFILE: &str = "default";
 
 /// The rule for names of profiles. They are also file names, on file systems that ignore case too.
 const PROFILE_RULE: &str = "a name has 1 to 64 lowercase letters, digits, `-` and `_`";
+
+type Set = fn(ClientBuilder, String) -> ClientBuilder;
+
+/// The settings that the environment has, too.
+const SETTERS: [(Name, Set); 4] = [
+    (BASE_URL, |builder, text| builder.base_url(text)),
+    (REGIONAL_BASE_URL, |builder, text| builder.regional_base_url(text)),
+    (MODEL_PREFIX, |builder, text| builder.model_prefix(text)),
+    (WEBHOOK_URL, |builder, text| builder.webhook_url(text)),
+];
 
 /// The settings from the environment and from `config.toml`.
 #[derive(Clone)]
@@ -84,14 +99,12 @@ impl Profile {
     }
 }
 
-/// Whether a text may be the name of a profile.
 fn is_profile(name: &str) -> bool {
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// The source of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Flag(&'static str),
@@ -103,7 +116,6 @@ pub enum Source {
     Default,
 }
 
-/// A setting with its source.
 #[derive(Debug)]
 pub struct Found {
     pub texts: Vec<String>,
@@ -129,7 +141,6 @@ impl Settings {
         Ok(Self { file, ..self.clone() })
     }
 
-    /// The settings of another profile.
     pub fn of_profile(&self, name: &str) -> Self {
         let profile = Profile { name: name.to_owned(), source: Source::Default };
         Self { profile, ..self.clone() }
@@ -207,7 +218,6 @@ impl Settings {
         self.find(name)?.texts.pop()
     }
 
-    /// The texts of a list.
     pub fn list(&self, name: &Name) -> Vec<String> {
         self.find(name).map(|found| found.texts).unwrap_or_default()
     }
@@ -225,7 +235,6 @@ impl Settings {
         Some(in_home.map_or(text.into(), PathBuf::into_os_string))
     }
 
-    /// The default of `--deadline`.
     pub fn deadline(&self) -> Option<Duration> {
         parse::duration(&self.text(&DEADLINE)?).ok()
     }
@@ -240,10 +249,100 @@ impl Settings {
         self.text(&DESCRIBE).is_some_and(|text| text == "true")
     }
 
-    /// The default of `--size`.
     pub fn size(&self) -> Option<[u32; 2]> {
         parse::size(&self.text(&SIZE)?).ok()
     }
+
+    /// The client without its key, for requests that are not sent.
+    pub fn unsent(&self) -> Result<ClientBuilder, Failure> {
+        let about = |name| move |failure: Failure| failure.about_variable(name);
+        let mut builder = Client::builder();
+        for (name, set) in &SETTERS {
+            if let Some(variable) = name.variable {
+                text(&self.process, variable).map_err(about(variable))?;
+            }
+            if let Some(value) = self.text(name) {
+                builder = set(builder, value);
+            }
+        }
+        let secret = text(&self.process, WEBHOOK_SECRET_VARIABLE);
+        if let Some(secret) = secret.map_err(about(WEBHOOK_SECRET_VARIABLE))? {
+            builder = builder.webhook_secret(secret);
+        }
+        let allowed = flag(&self.process, ALLOW_HTTP_VARIABLE);
+        Ok(builder.allow_http(allowed.map_err(about(ALLOW_HTTP_VARIABLE))?))
+    }
+
+    /// The client with its key.
+    pub fn service(&self) -> Result<ClientBuilder, Failure> {
+        let (what, variables) = match (key::find(self)?, self.find(&BASE_URL)) {
+            (None, None) => (
+                "the API key and the base URL are not set",
+                format!("{API_KEY_VARIABLE} and {BASE_URL_VARIABLE}"),
+            ),
+            (None, Some(_)) => ("the API key is not set", API_KEY_VARIABLE.to_owned()),
+            (Some(_), None) => ("the base URL is not set", BASE_URL_VARIABLE.to_owned()),
+            (Some(key), Some(_)) => {
+                for name in [&BASE_URL, &REGIONAL_BASE_URL] {
+                    check_end(name, &self.text(name).unwrap_or_default())?;
+                }
+                return Ok(self.unsent()?.api_key(key));
+            }
+        };
+        Err(Failure::settings(what).advise(format!(
+            "run `{}` or set {variables}; or add --simulate to use an in-process simulator",
+            self.setup_command()
+        )))
+    }
+
+    /// The command that asks for what is missing.
+    pub fn setup_command(&self) -> String {
+        let profile = self.profile.section().map(|profile| format!(" --profile {profile}"));
+        format!("kiln setup{}", profile.unwrap_or_default())
+    }
+
+    /// A client with only this setting, whose construction checks the text. `None` if a client does
+    /// not have the setting.
+    pub fn trial(&self, name: &Name, text: &str) -> Result<Option<ClientBuilder>, Failure> {
+        let Some((_, set)) = SETTERS.iter().find(|(known, _)| known.name == name.name) else {
+            return Ok(None);
+        };
+        check_end(name, text)?;
+        let any = Client::builder().api_key("any").base_url("http://localhost");
+        let any = any.allow_http(flag(&self.process, ALLOW_HTTP_VARIABLE)?);
+        Ok(Some(set(any, text.to_owned())))
+    }
+
+    /// Adds the source of the setting that a failure is about.
+    pub fn explain(&self, mut failure: Failure) -> Failure {
+        let Some(variable) = failure.setting.take() else { return failure };
+        let is_in_file = |name: &&Name| {
+            let found = self.find(name);
+            found.is_some_and(|found| !matches!(found.source, Source::Variable(_)))
+        };
+        let mut names = SETTERS.iter().map(|(name, _)| name);
+        let in_file = names.find(|name| name.variable == Some(variable)).filter(is_in_file);
+        let place = match (in_file, self.path()) {
+            (Some(name), Ok(path)) => format!("`{}` in {}", name.name, path.display()),
+            _ => variable.to_owned(),
+        };
+        let advice = failure.advice.take().unwrap_or_else(|| "correct it".to_owned());
+        failure.advise(format!("{advice} ({place})"))
+    }
+}
+
+/// Refuses a base URL that ends with the first part of every path, because no path would exist
+/// there.
+fn check_end(name: &Name, url: &str) -> Result<(), Failure> {
+    let is_base = name.name.ends_with("base_url");
+    if is_base && url.trim().trim_end_matches('/').ends_with("/v1") {
+        let problem = "the base URL ends with /v1, which every request adds itself";
+        let mut failure =
+            Failure::settings(problem).advise("nothing was sent; remove /v1 from its end");
+        failure.setting = name.variable;
+        return Err(failure);
+    }
+    Ok(())
 }
 
 /// A variable that is not blank. The error does not quote it, because it may be a secret.
@@ -253,7 +352,6 @@ pub fn text(process: &Process, name: &str) -> Result<Option<String>, Failure> {
     Ok(text.filter(|text| !text.trim().is_empty()))
 }
 
-/// Whether a variable turns something on.
 pub fn flag(process: &Process, name: &str) -> Result<bool, Failure> {
     match text(process, name)?.as_deref().map(str::trim) {
         None | Some("0" | "false") => Ok(false),

@@ -178,7 +178,6 @@ pub fn find(name: &str) -> Option<&'static Name> {
     NAMES.into_iter().find(|known| known.name == name)
 }
 
-/// The settings of `config.toml`.
 pub fn in_file() -> impl Iterator<Item = &'static Name> {
     NAMES.into_iter().filter(|name| name.is_in_file)
 }

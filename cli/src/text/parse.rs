@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use time::{Date, Month, Time, UtcDateTime};
 
-/// The maximum number of seeds.
 pub const MOST_SEEDS: usize = 1_000_000;
 
 /// A duration in seconds, minutes, hours or days, such as `90`, `0.5`, `90s`, `2m`, `1h` or `30d`.
@@ -47,7 +46,6 @@ pub fn credits(text: &str) -> Result<f64, String> {
     credits.ok_or_else(|| "give a number of credits, such as 4 or 0.5".to_owned())
 }
 
-/// Reads a width and a height.
 pub fn size(text: &str) -> Result<[u32; 2], String> {
     let sides = text.split_once(['x', 'X', '\u{d7}']);
     let sides = sides.and_then(|(width, height)| {

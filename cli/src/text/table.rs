@@ -2,7 +2,6 @@
 
 use console::{measure_text_width, truncate_str};
 
-/// The spaces between two columns.
 const GAP: usize = 2;
 
 /// Columns are left out before a column with long texts becomes narrower than this.

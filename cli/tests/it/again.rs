@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     bench::{Bench, fox, png},
-    history::history,
+    history::{history, log},
 };
 
 /// The last accepted request, without the fields that `again` was to change.
@@ -72,6 +72,28 @@ fn an_image_must_be_the_same_file() {
     assert_eq!(piped.text(), "x.png\n");
     let piped = bench.run(&["again", "@last"]).fails(2);
     assert!(piped.stderr.contains("the image in `input_image` was not kept"), "{}", piped.stderr);
+}
+
+#[test]
+fn secrets_are_not_kept_and_must_be_passed_again() {
+    let bench = Bench::new();
+    let cat = "https://example.com/cat.png?sig=HUSH";
+    let webhook = ["--webhook-url", "https://example.com/?token=HUSH", "--webhook-secret", "HUSH"];
+    let words = ["edit", "a hat", cat, "--extra", "api_key=HUSH", "--extra", "new={\"a\":[1]}"];
+    bench.run(&[&words[..], &webhook, &["-o", "hat.png"]].concat()).ok();
+    let first = request_without(&bench, &["webhook_url", "webhook_secret"]);
+    assert!(!log(&bench).contains("HUSH"), "{}", log(&bench));
+
+    let passed = ["--input-image", cat, "--extra", "api_key=HUSH"];
+    for (problem, others) in [
+        ("the query of the URL in `input_image` was not kept", &passed[2..]),
+        ("the secret in `api_key` was not kept", &passed[..2]),
+    ] {
+        let refused = bench.run(&[&["again", "@1"], others].concat()).fails(2);
+        assert!(refused.stderr.contains(problem), "{}", refused.stderr);
+    }
+    bench.run(&[&["again", "@1", "-o", "other.png"], &passed[..]].concat()).ok();
+    assert_eq!(bench.last_request(), first);
 }
 
 #[test]

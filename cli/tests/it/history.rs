@@ -22,7 +22,7 @@ fn lines(outcome: &Outcome) -> Vec<Value> {
 }
 
 /// The lines of all logs.
-fn log(bench: &Bench) -> String {
+pub fn log(bench: &Bench) -> String {
     let files = fs::read_dir(bench.place.history()).unwrap().map(|file| file.unwrap().path());
     let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     let text: String = logs.map(|path| fs::read_to_string(path).unwrap()).collect();

@@ -23,19 +23,15 @@ use crate::{
 };
 use imagekiln::{DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef};
 
-/// The target of a picture, and its options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub place: Place,
-    /// Whether an existing file is replaced.
     pub overwrite: bool,
-    /// Whether missing directories are created.
     pub mkdir: bool,
     /// Whether a file beside the picture describes it.
     pub describe: bool,
 }
 
-/// A saved picture.
 #[derive(Debug)]
 pub struct Saved {
     /// `None` for standard output.
@@ -97,40 +93,37 @@ impl Target {
     /// Checks that a picture can be saved there. Creates missing directories, if the user wants
     /// that.
     pub fn check(&self, json: bool, stdout: &Stream) -> Result<(), Failure> {
+        let elsewhere = |problem| Failure::usage(problem).remedied_by(Remedy::Elsewhere);
         let directory = match &self.place {
             Place::Named(directory) => here_if_empty(directory),
             Place::Pattern(pattern) => here_if_empty(&pattern.directory),
             Place::File(path) if path.file_name().is_none() => {
-                return Err(Failure::usage(format!("{} is not a file name", path.display()))
-                    .remedied_by(Remedy::Elsewhere));
+                return Err(elsewhere(format!("{} is not a file name", path.display())));
             }
             Place::File(path) => directory_of(path),
             Place::Stdout if json => {
-                return Err(Failure::usage("--json and --output - both use standard output")
-                    .remedied_by(Remedy::Elsewhere));
+                return Err(elsewhere("--json and --output - both use standard output".to_owned()));
             }
             Place::Stdout if stdout.is_terminal => {
-                return Err(Failure::usage(
-                    "could not write a picture to standard output: it is a terminal",
-                )
-                .advise("redirect it to a file, or pass a file to --output")
-                .remedied_by(Remedy::Elsewhere));
+                let problem = "could not write a picture to standard output: it is a terminal";
+                return Err(elsewhere(problem.to_owned())
+                    .advise("redirect it to a file, or pass a file to --output"));
             }
             Place::Special(_) | Place::Stdout => return Ok(()),
         };
-        self.check_directory(directory)
-    }
-
-    fn check_directory(&self, directory: &Path) -> Result<(), Failure> {
-        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
         // The picture is written to a temporary file next to its target, so try that.
-        let tried = created.and_then(|()| probe(directory));
+        let tried = self.create(directory).and_then(|()| probe(directory));
         tried.map_err(|error| {
             // An error of the directory itself is clearer than that of the temporary file.
             let error = fs::metadata(directory).err().unwrap_or_else(|| error.kind().into());
             let remedy = directory::remedy(error.kind(), directory);
             not_a_target(directory, error).remedied_by(remedy)
         })
+    }
+
+    /// Creates the directory, if the user wants that.
+    fn create(&self, directory: &Path) -> io::Result<()> {
+        if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) }
     }
 
     /// Checks the name of the picture as far as it is known, in a directory that exists. After the
@@ -228,7 +221,7 @@ impl Target {
         target: &Path,
     ) -> Result<DownloadedPicture, Failure> {
         let directory = here_if_empty(directory);
-        let created = if self.mkdir { fs::create_dir_all(directory) } else { Ok(()) };
+        let created = self.create(directory);
         created.map_err(|error| unwritable(picture, target, directory, error))?;
         // The record stays open until the file has its own name.
         let options = SaveOptions::default().closes_record(false).sha256(true);
@@ -298,7 +291,6 @@ fn not_a_target(path: &Path, error: io::Error) -> Failure {
     Failure::file(format!("could not write a picture to {}", path.display()), error)
 }
 
-/// The kind of the error of the file, if it is one.
 fn kind_of(error: &Error) -> Option<ErrorKind> {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     source.filter(|_| error.kind() == imagekiln::ErrorKind::File).map(io::Error::kind)

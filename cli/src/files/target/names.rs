@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 
 use imagekiln::{FileKind, TaskRef};
 
-/// The formats that models produce.
 const PRODUCED: [FileKind; 5] =
     [FileKind::Jpeg, FileKind::Png, FileKind::Webp, FileKind::Webm, FileKind::Mp4];
 
