@@ -10,7 +10,8 @@ use std::{
 
 use clap::Args;
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use time::UtcDateTime;
 use tokio::{
     net::{TcpStream, lookup_host},
@@ -66,62 +67,52 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
     } else {
         checks.extend(skipped(0, "the settings could not be read"));
     }
-    let exit = checks.iter().find_map(|check| check.failure.as_ref()).map(|failure| failure.exit);
+    let exit = checks.iter().find_map(|check| check.exit);
     context.output.result(
         || {
-            let table = Table::new(checks.iter().flat_map(Check::to_people)).wrapped(&[2]);
+            let table = Table::new(checks.iter().flat_map(Check::rows)).wrapped(&[2]);
             table.text((process.stdout.columns)())
         },
-        || {
-            let list: Vec<_> = checks.iter().map(Check::to_programs).collect();
-            json!({ "ok": exit.is_none(), "checks": list })
-        },
+        || json!({ "ok": exit.is_none(), "checks": checks }),
     )?;
     Ok(exit.unwrap_or(Exit::Success).code())
 }
 
-/// The outcome of a check.
+#[derive(Serialize)]
 struct Check {
     name: &'static str,
     state: &'static str,
-    /// A failure with its causes on one line.
-    text: String,
-    failure: Option<Failure>,
+    message: String,
+    advice: Option<String>,
+    /// The exit code of a problem.
+    #[serde(skip)]
+    exit: Option<Exit>,
 }
 
 impl Check {
     fn of(name: &'static str, outcome: Result<String, Failure>) -> Self {
         match outcome {
-            Ok(text) => Self { name, state: "ok", text, failure: None },
-            Err(failure) => {
+            Ok(message) => Self { name, state: "ok", message, advice: None, exit: None },
+            Err(mut failure) => {
                 let causes = failure.causes.iter().map(|cause| format!(": {cause}"));
-                let text = failure.message.clone() + &causes.collect::<String>();
-                Self { name, state: "problem", text, failure: Some(failure) }
+                let message = failure.message.clone() + &causes.collect::<String>();
+                let (advice, exit) = (failure.advice.take(), Some(failure.exit));
+                Self { name, state: "problem", message, advice, exit }
             }
         }
     }
 
     /// Not checked, because something else is missing.
     fn skipped(name: &'static str, why: &str) -> Self {
-        Self { name, state: "skipped", text: why.to_owned(), failure: None }
+        Self { name, state: "skipped", message: why.to_owned(), advice: None, exit: None }
     }
 
-    fn advice(&self) -> Option<&str> {
-        self.failure.as_ref()?.advice.as_deref()
-    }
-
-    /// The rows of the table: the check, and its advice.
-    fn to_people(&self) -> impl Iterator<Item = [String; 3]> {
-        let row = [self.state.to_owned(), self.name.to_owned(), printable(&self.text)];
-        let advice = self.advice().filter(|advice| !advice.is_empty());
+    /// The check, and its advice.
+    fn rows(&self) -> impl Iterator<Item = [String; 3]> {
+        let row = [self.state.to_owned(), self.name.to_owned(), printable(&self.message)];
+        let advice = self.advice.as_deref().filter(|advice| !advice.is_empty());
         let advice = advice.map(|advice| [String::new(), String::new(), printable(advice)]);
         [row].into_iter().chain(advice)
-    }
-
-    fn to_programs(&self) -> Value {
-        json!({
-            "name": self.name, "state": self.state, "message": self.text, "advice": self.advice(),
-        })
     }
 }
 
@@ -196,8 +187,9 @@ fn terminal(process: &Process) -> String {
 /// Checks the service. A check without which the next ones can't succeed skips them.
 async fn service(context: &Context) -> Vec<Check> {
     let mut checks = Vec::new();
-    // What failed is among the checks.
-    let _ = reach(context, &mut checks).await;
+    if let Err((name, failure)) = reach(context, &mut checks).await {
+        checks.push(Check::of(name, Err(failure)));
+    }
     checks.extend(skipped(checks.len(), "the service was not reached"));
     checks
 }
@@ -207,27 +199,15 @@ fn skipped(after: usize, why: &'static str) -> impl Iterator<Item = Check> {
     CHECKS.into_iter().skip(after).map(move |name| Check::skipped(name, why))
 }
 
-/// Makes one check after the other. `None` if one failed, and the others were not made.
-async fn reach(context: &Context, checks: &mut Vec<Check>) -> Option<()> {
-    let base = add(checks, "address", connect(context).await)?;
-    let response = add(checks, "tls", request(&base).await)?;
+/// Makes one check after the other until one fails. Returns its name and its failure.
+async fn reach(context: &Context, checks: &mut Vec<Check>) -> Result<(), (&'static str, Failure)> {
+    let (base, found) = connect(context).await.map_err(|failure| ("address", failure))?;
+    checks.push(Check::of("address", Ok(found)));
+    let (response, found) = request(&base).await.map_err(|failure| ("tls", failure))?;
+    checks.push(Check::of("tls", Ok(found)));
     checks.push(clock(&response));
     checks.push(Check::of("key", accepted(context).await));
-    Some(())
-}
-
-/// Adds a check with its description. Returns what it has found for the next ones.
-fn add<T>(
-    checks: &mut Vec<Check>,
-    name: &'static str,
-    found: Result<(T, String), Failure>,
-) -> Option<T> {
-    let (found, outcome) = match found {
-        Ok((found, text)) => (Some(found), Ok(text)),
-        Err(failure) => (None, Err(failure)),
-    };
-    checks.push(Check::of(name, outcome));
-    found
+    Ok(())
 }
 
 /// The base URL. The client checks more of it.
@@ -320,7 +300,6 @@ fn last_cause(error: &(dyn Error + 'static)) -> String {
     format!("no HTTP response: {cause}")
 }
 
-/// Compares the clocks.
 fn clock(response: &Response) -> Check {
     let date = response.headers().get(DATE).and_then(|date| date.to_str().ok());
     let Some(theirs) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {

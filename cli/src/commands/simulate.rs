@@ -220,7 +220,6 @@ fn variables(simulator: &Simulator, prefix: &str) -> Vec<(&'static str, String)>
     ]
 }
 
-/// The URL that opens the page.
 fn page_url(simulator: &Simulator, token: Option<&Secret<String>>) -> String {
     let base = simulator.control_url();
     match token {

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::{Semaphore, mpsc},
     task::spawn_blocking,
@@ -145,10 +145,10 @@ impl Server {
     fn read(&self, headers: &HeaderMap, body: &[u8]) -> Outcome {
         let line = match &self.reading {
             Reading::Verified(verifier) => {
-                verifier.verify(headers, body).map(|event| self.verified(&event))
+                verifier.verify(headers, body).map(|event| self.received(&event, None))
             }
             Reading::Unverified(verifier) => {
-                verifier.read_unverified(body).map(|event| self.unverified(&event, headers))
+                verifier.read_unverified(body).map(|event| self.received(&event, Some(headers)))
             }
         };
         line.map_or_else(
@@ -179,24 +179,13 @@ impl Server {
         (status, self.rejected(why, None, headers))
     }
 
-    fn verified(&self, event: &Event) -> String {
-        if self.output.json {
-            let object = json!({ "event": "received", "verified": true });
-            json_line(&json::with(object, members(event)))
-        } else {
-            format!("verified: {}", to_people(event))
-        }
-    }
-
-    fn unverified(&self, event: &Event, headers: &HeaderMap) -> String {
-        let headers = names(headers);
-        if self.output.json {
-            let object = json!({ "event": "received", "verified": false });
-            let object = json::with(object, members(event));
-            json_line(&json::with(object, [("headers", json!(headers))]))
-        } else {
-            format!("unverified: {}; headers: {}", to_people(event), headers.join(", "))
-        }
+    /// The headers are `None` if the event is verified.
+    fn received(&self, event: &Event, headers: Option<&HeaderMap>) -> String {
+        let is_verified = headers.is_none();
+        let object = json!({ "event": "received", "verified": is_verified });
+        let state = if is_verified { "verified" } else { "unverified" };
+        let people = format!("{state}: {}", to_people(event));
+        self.line(people, json::with(object, members(event)), headers)
     }
 
     fn rejected(
@@ -205,19 +194,25 @@ impl Server {
         bytes: Option<usize>,
         headers: &HeaderMap,
     ) -> String {
-        let headers = names(headers);
-        if self.output.json {
-            return json_line(&json!({
-                "event": "refused",
-                "verified": false,
-                "reason": reason,
-                "message": message,
-                "bytes": bytes,
-                "headers": headers,
-            }));
+        let shown = bytes.map_or(String::new(), |bytes| format!("; {bytes} bytes"));
+        let people = format!("rejected: {message}{shown}");
+        let object = json!({
+            "event": "refused",
+            "verified": false,
+            "reason": reason,
+            "message": message,
+            "bytes": bytes,
+        });
+        self.line(people, object, Some(headers))
+    }
+
+    fn line(&self, people: String, object: Value, headers: Option<&HeaderMap>) -> String {
+        match (headers.map(names), self.output.json) {
+            (Some(names), true) => json_line(&json::with(object, [("headers", json!(names))])),
+            (None, true) => json_line(&object),
+            (Some(names), false) => format!("{people}; headers: {}", names.join(", ")),
+            (None, false) => people,
         }
-        let bytes = bytes.map_or(String::new(), |bytes| format!("; {bytes} bytes"));
-        format!("rejected: {message}{bytes}; headers: {}", headers.join(", "))
     }
 }
 

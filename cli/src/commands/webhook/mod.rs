@@ -79,7 +79,6 @@ fn members(event: &Event) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// The code of the reason.
 fn reason(rejection: &Rejection) -> &'static str {
     match rejection {
         Rejection::Missing { .. } => "missing",

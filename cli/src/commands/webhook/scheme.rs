@@ -49,7 +49,6 @@ pub struct SchemeOptions {
     secret_files: Vec<PathBuf>,
 }
 
-/// The processing of deliveries.
 pub enum Reading {
     Verified(Verifier),
     /// No secret is set.
@@ -128,7 +127,6 @@ impl SchemeOptions {
     }
 }
 
-/// The encodings of a signature.
 fn encoding() -> impl TypedValueParser<Value = Encoding> {
     PossibleValuesParser::new(["hex", "base64"]).map(|name| match &*name {
         "hex" => Encoding::Hex,
