@@ -20,6 +20,7 @@ mod kill_test;
 mod mutations;
 mod names;
 mod outline;
+mod plan;
 mod process;
 mod public_api;
 mod quick;

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::sources::Source;
 
 /// A module, as the names on the way from the root of its crate.
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// For each module, its parts that import each other, with the file of each import.
 type Arrows = BTreeMap<Module, BTreeMap<(String, String), String>>;
@@ -21,8 +21,28 @@ pub struct Circle {
     pub imports: Vec<String>,
 }
 
+/// Returns which parts of the root of a crate import each other, without their unit tests.
+pub fn imports(folder: &str, sources: &[&Source]) -> Result<BTreeSet<(String, String)>> {
+    let tested = sources.iter().filter(|source| !source.is_test);
+    let tested: Vec<_> = tested.map(|source| source.without_tests()).collect();
+    let mut arrows = arrows(folder, &tested.iter().collect::<Vec<_>>())?;
+    Ok(arrows.remove(&Module::new()).unwrap_or_default().into_keys().collect())
+}
+
 /// Returns the circles of a crate, whose files are in a folder.
 pub fn of_crate(folder: &str, sources: &[&Source]) -> Result<Vec<Circle>> {
+    let circles = arrows(folder, sources)?.into_iter().filter_map(|(module, arrows)| {
+        let is_in_circle = |(from, to): &(String, String)| reaches(to, from, &arrows);
+        let circle = arrows.iter().filter(|(arrow, _)| is_in_circle(arrow));
+        let imports: Vec<_> =
+            circle.map(|((from, to), file)| format!("{from} -> {to} ({file})")).collect();
+        let folder = [folder.to_owned()].into_iter().chain(module).collect::<Vec<_>>().join("/");
+        (!imports.is_empty()).then_some(Circle { folder, imports })
+    });
+    Ok(circles.collect())
+}
+
+fn arrows(folder: &str, sources: &[&Source]) -> Result<Arrows> {
     let mut files = Vec::new();
     for source in sources {
         let below = source.path.strip_prefix(folder).unwrap_or(&source.path);
@@ -47,19 +67,11 @@ pub fn of_crate(folder: &str, sources: &[&Source]) -> Result<Vec<Circle>> {
             }
         }
     }
-    let circles = arrows.into_iter().filter_map(|(module, arrows)| {
-        let is_in_circle = |(from, to): &(String, String)| reaches(to, from, &arrows);
-        let circle = arrows.iter().filter(|(arrow, _)| is_in_circle(arrow));
-        let imports: Vec<_> =
-            circle.map(|((from, to), file)| format!("{from} -> {to} ({file})")).collect();
-        let folder = [folder.to_owned()].into_iter().chain(module).collect::<Vec<_>>().join("/");
-        (!imports.is_empty()).then_some(Circle { folder, imports })
-    });
-    Ok(circles.collect())
+    Ok(arrows)
 }
 
 /// Returns the module of a file: `a::b` of `a/b.rs` and `a/b/mod.rs`.
-fn module_of(path: &str) -> Module {
+pub fn module_of(path: &str) -> Module {
     let names = path.trim_start_matches('/').trim_end_matches(".rs").split('/');
     let mut names: Module = names.map(str::to_owned).collect();
     let is_root = |name: &String| ["mod", "lib", "main"].contains(&name.as_str());

@@ -3,7 +3,7 @@
 //! `xtask/exceptions.tsv` has how often each rule may be broken at each place. A number may only
 //! fall: the check also fails if the file allows more than there is.
 
-mod circles;
+pub mod circles;
 mod commits;
 mod files;
 mod phrases;
