@@ -17,11 +17,11 @@ pub fn page(document: &Value) -> String {
     found.page()
 }
 
-/// The corrections and gaps that the document records, with their locations. A correction can have
-/// many.
+/// The corrections and gaps that the document records, with their locations, of which each can have
+/// many. A correction is what it is about, and what was chosen.
 #[derive(Default)]
 struct Found {
-    corrections: BTreeMap<[String; 4], Vec<String>>,
+    corrections: BTreeMap<[String; 2], Vec<String>>,
     not_shown: BTreeMap<String, Vec<String>>,
 }
 
@@ -32,14 +32,8 @@ impl Found {
                 for correction in
                     members.get("x-correction").and_then(Value::as_array).into_iter().flatten()
                 {
-                    let text = |key: &str| correction[key].as_str().unwrap_or_default().to_owned();
-                    let listings: Vec<&str> = correction["listings"]
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .filter_map(Value::as_str)
-                        .collect();
-                    let entry = [text("about"), listings.join("; "), text("chosen"), text("why")];
+                    let entry = ["about", "chosen"]
+                        .map(|key| correction[key].as_str().unwrap_or_default().to_owned());
                     self.corrections.entry(entry).or_default().push(place(path));
                 }
                 for gap in
@@ -63,29 +57,31 @@ impl Found {
         let mut page = String::from(
             "# Corrections and gaps\n\n\
              `cargo xtask regenerate` writes this page from `openapi.json`; do not edit it.\n\n\
-             The service's listings conflict in places, and leave much open. The contract chooses \
-             one side of\neach conflict and records it (`x-correction`). What the listings do not \
-             show stays open\n(`x-not-shown`).\n\n\
-             ## Conflicts between listings\n",
+             The service's listings conflict in places, and leave much open. `x-correction` at \
+             each place in\n`openapi.json` has what the listings say, what the contract says, and \
+             why. `x-not-shown` has what\nstays open.\n\n\
+             ## Conflicts between listings\n\n\
+             | about | the contract says | where |\n|---|---|---|\n",
         );
-        for ([about, listings, chosen, why], places) in &self.corrections {
-            page += &format!(
-                concat!(
-                    "\n### {}\n\n- The listings: {}.\n- The contract: {}.\n- Why: {}\n",
-                    "- At: {}\n",
-                ),
-                capitalized(about),
-                listings,
-                chosen,
-                why,
-                places.join(", ")
-            );
+        let mut last = "";
+        for ([about, chosen], places) in &self.corrections {
+            let shown = if about == last { String::new() } else { capitalized(about) };
+            page += &format!("| {shown} | {chosen} | {} |\n", shortened(places));
+            last = about;
         }
         page += "\n## Gaps\n\n| what | where |\n|---|---|\n";
         for (gap, places) in &self.not_shown {
-            page += &format!("| {gap} | {} |\n", places.join(", "));
+            page += &format!("| {gap} | {} |\n", shortened(places));
         }
         page
+    }
+}
+
+/// The first places, and how many others there are.
+fn shortened(places: &[String]) -> String {
+    match places {
+        [first, second, _, _, ..] => format!("{first}, {second} and {} more", places.len() - 2),
+        _ => places.join(", "),
     }
 }
 

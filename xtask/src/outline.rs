@@ -51,8 +51,19 @@ pub fn texts(document: &Value) -> String {
 }
 
 /// The keywords of texts, and of what neither the types nor the lists have.
-const TEXTS: [&str; 9] =
-    ["description", "example", "name", "schema", "summary", "tags", "title", "url", "x-needs"];
+const TEXTS: [&str; 11] = [
+    "description",
+    "example",
+    "name",
+    "schema",
+    "summary",
+    "tags",
+    "title",
+    "url",
+    "x-correction",
+    "x-needs",
+    "x-not-shown",
+];
 
 /// Collects the places of each text, as JSON pointers. Callbacks are all equal.
 fn collect_texts(
