@@ -1,6 +1,10 @@
 //! What a client reports about its work: spans around submissions, waits, polls and downloads, and
 //! counters and histograms of the `metrics` facade. The guide `observe` has the tables of both.
 //!
+//! Numbers are not fields of events (`monotonic_counter.`), which work with one layer of
+//! tracing-opentelemetry only, and OpenTelemetry's own API would tie programs to its version. Spans
+//! have the fields that reqwest-tracing writes and tracing-opentelemetry reads.
+//!
 //! Without the feature `metrics`, there are only spans. No label of a metric has a value that the
 //! service or a stored reference can invent, because each value is a series that an exporter keeps.
 

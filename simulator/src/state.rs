@@ -1,4 +1,7 @@
 //! The state that all requests share: the contract, the keys, the tasks, the clock.
+//!
+//! The mutable state is behind one lock, which is never held across an await. The locks of faults
+//! and webhooks may be taken while it is held, but not the other way round.
 
 use std::{
     collections::BTreeMap,

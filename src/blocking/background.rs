@@ -1,4 +1,5 @@
-//! The thread that runs the futures of a blocking client and its clones.
+//! The thread that runs the futures of a blocking client and its clones. It ends after the last
+//! submission and is never joined, so a client can be dropped anywhere.
 
 use std::{
     sync::{Arc, mpsc},

@@ -1,5 +1,6 @@
 //! Redacted copies of the exchanges with the service, for example to compare them with the
-//! contract.
+//! contract. Every text that is not known to be a name is replaced. The recorded request is built
+//! from its fields and not from the sent bytes, so images need not be kept.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

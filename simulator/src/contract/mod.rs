@@ -1,4 +1,5 @@
-//! The contract: reads the operations from `openapi.json`.
+//! The contract: reads the operations from `openapi.json`. It is not a part of `request`, because
+//! pictures use its defaults, and requests the sizes of pictures.
 
 mod check;
 mod fields;
