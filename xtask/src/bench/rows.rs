@@ -60,10 +60,9 @@ const SUBMISSION: &[Row] = &[
         .cpu("submission.imagekiln.cpu", "submission.reqwest.cpu")
         .aim(AtLeast(0.8))
         .reason(
-            "The additional time goes into the promises. The submission runs in its own task, so \
-             that it\noutlives its caller. The request is checked against the contract. Two timers \
-             watch for silence, and\nover HTTP/1.1 the first of them wakes the runtime once. The \
-             response is read leniently, and is\nchecked for secrets.",
+            "The additional time goes into the promises. The submission runs in its own task. The \
+             request is\nchecked against the contract. Two timers watch for silence. The response \
+             is read leniently, and\nchecked for secrets.",
         ),
     Row::new("64 at once with a journal / without one", "submission.64.against_without")
         .cpu("submission.64.journal.cpu", "submission.64.without.cpu")
@@ -77,9 +76,8 @@ const SUBMISSION: &[Row] = &[
 
 /// Why polls cost more than those of reqwest with the same checks.
 const POLL_REASON: &str = "\
-The additional time goes into work that few programs do. The response is read field by field, so
-that a damaged field hides no other. Members that the contract does not define are reported. A
-stalled connection is replaced.";
+The additional time goes into reading each field by itself, reporting unknown ones, and replacing
+stalled connections.";
 
 const POLL: &[Row] = &[
     Row::new("one at a time / reqwest, same checks", "poll.1.against_reqwest_with_checks")
@@ -119,18 +117,13 @@ const UPLOAD: &[Row] = &[
         .cpu("upload.memory.imagekiln.cpu", "upload.memory.ready_body.cpu")
         .aim(AtLeast(0.8))
         .reason(
-            "The client encodes 64 MB as base64, and the ready body is encoded already. Most of \
-             the additional time\nis the encoder's own, which has AVX2 instructions for this and \
-             has to read the images from memory. A\nclient that did nothing else would reach \
-             about 0.7, so the aim can't be reached on one core.",
+            "The ready body is encoded already. A client that only encoded 64 MB as base64 would \
+             reach about\n0.7, so the aim can't be reached on one core.",
         ),
     Row::new("from files / ready body", "upload.files.against_ready_body")
         .cpu("upload.files.imagekiln.cpu", "upload.files.ready_body.cpu")
         .aim(AtLeast(0.6))
-        .reason(
-            "The client reads and encodes the files on another thread, which here has the same \
-             core.",
-        ),
+        .reason("Files are read and encoded on another thread, which here has the same core."),
     Row::new("from memory / `serde_json::to_vec`", "upload.memory.against_to_vec")
         .cpu("upload.memory.imagekiln.cpu", "upload.memory.to_vec.cpu"),
     Row::new("time of the base64 encoder alone", "upload.encoder.cpu"),
@@ -155,11 +148,9 @@ const DOWNLOAD: &[Row] = &[
 /// Why a waiting task needs more memory than it did, from the sizes of types that the compiler
 /// prints (`-Zprint-type-sizes`).
 const WAITING_REASON: &str = "\
-Of these bytes, 896 are the runtime's cell for the benchmark's future, of which `wait` has 608; 152
-are the task's reference, besides its texts; 157 the polling URL in parsed form, which no poll
-parses again; 142 the task's place in the list that a webhook looks up. The rest are texts and the
-task's part of the buffers of 64 connections. Without the parsed URL, every poll would need more
-time. Resident memory adds what the allocator keeps between and after the blocks that are in use.";
+Of these bytes, 896 are the benchmark's future, of which `wait` has 608; 152 the task's reference;
+157 the parsed polling URL, which saves time in each poll; 142 the task's place in the list for
+webhooks. The rest are texts and buffers. Resident memory adds what the allocator keeps.";
 
 const WAITING: &[Row] = &[
     Row::new("heap of each task", "waiting.heap_per_task").aim(AtMost(1.2)).reason(WAITING_REASON),
@@ -190,14 +181,11 @@ const WEBHOOK: &[Row] = &[
 
 const CAP_REASON: &str = "\
 Over the link, one process runs 195 jobs per second and four run 239, of the 267 that the cap
-allows: 400 tasks that take 1.5 s each with their polls. Four could be 2.5 times as fast as one only
-if one were slower. In an earlier version, one ran 58 and four ran 123.";
+allows. Four could be 2.5 times as fast only if one were slower.";
 
 const COMMITS_REASON: &str = "\
-What waits at the same time in one process shares a transaction, and in four processes less waits at
-the same time: a transaction of theirs has a third as many steps. The simulator, four processes and
-eight connections also take turns on two cores, with colder caches: a job needs as many context
-switches (66 and 62), but every function needs 1.6 times as long.";
+Jobs that wait at the same time in one process share a transaction. Those of four processes have a
+third as many steps. On two cores with colder caches, every function also needs 1.6 times as long.";
 
 const BATCH: &[Row] = &[
     Row::new("flushes of the disk per second", "batch.disk"),
