@@ -33,8 +33,7 @@ use crate::{
     context::Context,
     failure::{
         Failure,
-        exit::{self, Exit},
-        exit::KINDS,
+        exit::{self, Exit, KINDS},
     },
 };
 use imagekiln::Operation;
