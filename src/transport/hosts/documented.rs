@@ -6,8 +6,18 @@ fn page() -> &'static str {
     imagekiln_testbed::page("docs/key-hosts.md")
 }
 
+/// Tests that every row of the tables with this header is one of the cases.
+pub(super) fn is_part_of(header: &str, cases: &[(&str, &str, bool)]) {
+    for [base, url, verdict] in rows(header) {
+        let is_row = |case: &&(&str, &str, bool)| case.0 == base && case.1 == url;
+        let found = cases.iter().find(is_row);
+        let (.., expected) = found.unwrap_or_else(|| panic!("{base} {url} is not a case"));
+        assert_eq!(verdict, if *expected { "yes" } else { "no" }, "{base} {url}");
+    }
+}
+
 /// Returns the first three cells of every row in the tables with this header, without backticks.
-pub(super) fn rows(header: &str) -> Vec<[String; 3]> {
+fn rows(header: &str) -> Vec<[String; 3]> {
     let tables = page().split(header).skip(1);
     let rows: Vec<[String; 3]> = tables.flat_map(table_rows).collect();
     assert!(!rows.is_empty(), "the page has a table with the header {header}");
@@ -30,14 +40,6 @@ pub(super) fn list(start: &str) -> Vec<&'static str> {
         page().split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
     let (paragraph, _) = paragraph.split_once("\n\n").unwrap_or((paragraph, ""));
     paragraph.split('`').skip(1).step_by(2).collect()
-}
-
-pub(super) fn verdict(cell: &str) -> bool {
-    match cell {
-        "yes" => true,
-        "no" => false,
-        other => panic!("`{other}` is neither yes nor no"),
-    }
 }
 
 pub(super) fn same_host(one: &str, other: &str) -> bool {

@@ -2,6 +2,8 @@
 //! deliver pictures. Parses the hosts that the user allowed in the settings.
 
 mod address;
+#[cfg(test)]
+mod cases;
 mod delivery;
 #[cfg(test)]
 mod documented;
