@@ -1,4 +1,10 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    feature = "ledger",
+    doc = "# Where to start",
+    doc = "",
+    doc = "[`Batch`] runs the [`Job`]s of a [`Ledger`]. [`Scope`] says what a limit is for."
+)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 
@@ -58,6 +64,19 @@ pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
 pub use self::state::JobState;
 pub use self::template::{Template, TemplateFields};
+
+/// The programs of the book, which are tested with this package.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/unknown.md")]
+    mod unknown {}
+
+    #[doc = include_str!("../../docs/users.md")]
+    mod users {}
+
+    #[doc = include_str!("../../docs/web-app.md")]
+    mod web_app {}
+}
 
 /// Returns the SHA-256 digest in lower-case hexadecimal.
 fn sha256(bytes: &[u8]) -> String {

@@ -171,4 +171,20 @@ mod tests {
                     # TYPE imagekiln_batch_jobs gauge\n";
         assert!(text.starts_with(head), "{text}");
     }
+
+    #[test]
+    fn the_alerts_of_the_book_name_metrics() {
+        let page = imagekiln_testbed::page("docs/night.md");
+        let guide = imagekiln_testbed::page("src/guide/observe.md");
+        let text = metrics(&Report::new(Vec::new()), &[], &[], 0);
+        let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+        let words = page.split(|letter| !is_part(letter));
+        let names: Vec<_> = words.filter_map(|word| word.strip_prefix("imagekiln_")).collect();
+        assert!(names.len() > 5, "{names:?}");
+        for name in names {
+            let client = format!("`imagekiln_{}`", name.strip_suffix("_count").unwrap_or(name));
+            let is_metric = text.contains(&format!("# HELP imagekiln_{name} "));
+            assert!(is_metric || guide.contains(&client), "imagekiln_{name}");
+        }
+    }
 }

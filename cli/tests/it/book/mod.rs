@@ -14,7 +14,7 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-pub const RUN: [&str; 7] = [
+pub const RUN: [&str; 8] = [
     "docs/daily.md",
     "docs/first-program.md",
     "docs/fleet.md",
@@ -22,6 +22,7 @@ pub const RUN: [&str; 7] = [
     "docs/json.md",
     "docs/making.md",
     "docs/testing.md",
+    "docs/users.md",
 ];
 
 /// Their commands are run by the module `readme`.
@@ -142,6 +143,11 @@ fn daily() {
 #[test]
 fn fleet() {
     runs("docs/fleet.md");
+}
+
+#[test]
+fn users() {
+    runs("docs/users.md");
 }
 
 #[test]
