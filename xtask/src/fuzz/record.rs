@@ -1,12 +1,6 @@
 //! The record of all runs, `fuzz/runs.tsv`, and its sums in `docs/reliability.md`.
 
-use std::{
-    collections::BTreeMap,
-    fmt::{self, Write as _},
-    fs,
-    path::Path,
-    thread,
-};
+use std::{collections::BTreeMap, fmt, fs, path::Path, thread};
 
 use anyhow::{Context, Result};
 
@@ -108,45 +102,31 @@ fn with_sums(page: &str, record: &str) -> Result<String> {
     Ok(format!("{before}{START}{}{END}{after}", sums(record)?))
 }
 
-/// The sums of the runs of a target.
-#[derive(Default)]
-struct Sum {
-    seconds: u64,
-    executions: u64,
-    /// Those of all runs so far.
-    features: u64,
-    findings: u64,
-    /// The time of the runs after the last one with a finding.
-    seconds_without: u64,
-}
-
+/// The sums of all runs, as a sentence.
 fn sums(record: &str) -> Result<String> {
-    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
+    let (mut seconds, mut executions, mut findings) = (0, 0, 0);
+    // The time of the runs of each target after its last one with a finding.
+    let mut seconds_without: BTreeMap<&str, u64> = BTreeMap::new();
     for line in record.lines().skip(1) {
         let mut cells = line.split('\t');
-        let sum = sums.entry(cells.next().unwrap_or_default()).or_default();
+        let without = seconds_without.entry(cells.next().unwrap_or_default()).or_default();
         let mut number = || {
             let number = cells.next().and_then(|cell| cell.parse::<u64>().ok());
             number.with_context(|| format!("could not parse this line of {RECORD}: {line}"))
         };
-        let (seconds, executions, features, findings) =
+        let (run_seconds, run_executions, _features, run_findings) =
             (number()?, number()?, number()?, number()?);
-        sum.seconds += seconds;
-        sum.executions += executions;
-        sum.features = sum.features.max(features);
-        sum.findings += findings;
-        sum.seconds_without = if findings > 0 { 0 } else { sum.seconds_without + seconds };
+        seconds += run_seconds;
+        executions += run_executions;
+        findings += run_findings;
+        *without = if run_findings > 0 { 0 } else { *without + run_seconds };
     }
-    let mut table = "\n| target | seconds | executions | features | findings | seconds since |\n\
-                     |---|---|---|---|---|---|\n"
-        .to_owned();
-    for (target, sum) in sums {
-        let Sum { seconds, executions, features, findings, seconds_without } = sum;
-        let _ = write!(table, "| `{target}` | {seconds} | {executions} | {features} ");
-        let _ = writeln!(table, "| {findings} | {seconds_without} |");
-    }
-    table.push('\n');
-    Ok(table)
+    let least = seconds_without.values().min().copied().unwrap_or_default();
+    let (targets, minutes) = (seconds_without.len(), seconds / 60);
+    Ok(format!(
+        "\n{targets} targets, {executions} executions in {minutes} minutes, {findings} findings. \
+         Each target has run\nfor at least {least} seconds since its last finding.\n\n"
+    ))
 }
 
 #[cfg(test)]
@@ -180,11 +160,13 @@ mod tests {
     #[test]
     fn seconds_executions_and_findings_are_added() {
         let head = "target\tseconds\texecutions\tfeatures\tfindings\tdate\tmachine\tcommit\n";
-        let record =
-            format!("{head}b\t1\t10\t5\t1\t\t\t\na\t2\t20\t7\t1\t\t\t\nb\t3\t30\t4\t0\t\t\t\n");
-        let table = sums(&record).unwrap();
-        let rows = "| `a` | 2 | 20 | 7 | 1 | 0 |\n| `b` | 4 | 40 | 5 | 1 | 3 |\n";
-        assert!(table.contains(rows), "{table}");
+        let record = format!(
+            "{head}b\t50\t10\t5\t1\t\t\t\na\t90\t20\t7\t1\t\t\t\nb\t30\t30\t4\t0\t\t\t\n\
+             a\t20\t5\t7\t0\t\t\t\n"
+        );
+        let text = sums(&record).unwrap();
+        assert!(text.contains("2 targets, 65 executions in 3 minutes, 2 findings."), "{text}");
+        assert!(text.contains("at least 20 seconds since"), "{text}");
         assert!(sums(&format!("{head}b\tone\n")).is_err());
     }
 }
