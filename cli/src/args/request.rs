@@ -1,6 +1,6 @@
 //! From the parsed command line to a request, and to the seeds of several pictures.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 use clap::{ArgMatches, FromArgMatches as _};
 use serde_json::Value;
@@ -32,18 +32,9 @@ pub fn from_flags(
         if field.name == SEED && has_seeds(matches) {
             continue;
         }
-        let id = field_id(field.name);
-        request = match field.kind {
-            FieldKind::Image { .. } => match get::<OsString>(matches, &id) {
-                Some(given) => request.image(field.name, inputs.image(given)?),
-                None => request,
-            },
-            FieldKind::List { items, .. } => list(request, field, items, matches, inputs)?,
-            _ => match get::<String>(matches, &id) {
-                Some(text) => request.field(field.name, field.kind.value_of(text)),
-                None => request,
-            },
-        };
+        if let Some(values) = given(matches, field.name) {
+            request = with_values(request, field, &values, inputs)?;
+        }
     }
     request = with_size(request, matches)?;
     for (name, value) in settings(matches, "extra") {
@@ -80,26 +71,33 @@ pub fn with_defaults(
     })
 }
 
-/// Sets a list, whose flag is given once for each item.
-fn list(
+/// The values of the flag of a field, if it is given.
+pub fn given<'a>(matches: &'a ArgMatches, field: &str) -> Option<Vec<&'a OsStr>> {
+    Some(matches.try_get_raw(&field_id(field)).ok()??.collect())
+}
+
+/// Sets a field to the values of its flag. That of a list is given once for each item.
+fn with_values(
     request: Request,
     field: &'static Field,
-    items: &Field,
-    matches: &ArgMatches,
+    given: &[&OsStr],
     inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
-    let id = field_id(field.name);
-    if !matches.try_contains_id(&id).unwrap_or_default() {
-        return Ok(request);
-    }
-    if matches!(items.kind, FieldKind::Image { .. }) {
-        let given = matches.get_many::<OsString>(&id).into_iter().flatten();
-        let images = given.map(|given| inputs.image(given)).collect::<Result<Vec<_>, _>>()?;
-        return Ok(request.images(field.name, images));
-    }
-    let given = matches.get_many::<String>(&id).into_iter().flatten();
-    let values: Vec<Value> = given.map(|text| items.kind.value_of(text)).collect();
-    Ok(request.field(field.name, values))
+    let name = field.name;
+    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { .. });
+    Ok(match (&field.kind, given) {
+        (FieldKind::List { items, .. }, _) if is_image(&items.kind) => {
+            let images = given.iter().map(|given| inputs.image(given));
+            request.images(name, images.collect::<Result<Vec<_>, _>>()?)
+        }
+        (FieldKind::List { items, .. }, _) => {
+            let values = given.iter().map(|text| Ok(items.kind.value_of(text_of(name, text)?)));
+            request.field(name, values.collect::<Result<Value, Failure>>()?)
+        }
+        (kind, [image, ..]) if is_image(kind) => request.image(name, inputs.image(image)?),
+        (kind, [text, ..]) => request.field(name, kind.value_of(text_of(name, text)?)),
+        (_, []) => request,
+    })
 }
 
 /// Sets the width and the height, if `--size` is given.
@@ -207,7 +205,7 @@ pub fn text<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a str> {
     get::<String>(matches, &field_id(field)).map(String::as_str).or_else(|| extra?.1.to_str())
 }
 
-fn text_of<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
+pub fn text_of<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
     value
         .to_str()
         .ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
@@ -220,26 +218,4 @@ fn settings<'a>(matches: &'a ArgMatches, id: &str) -> impl Iterator<Item = &'a S
 /// The value of an argument, if the command has it and it was given.
 fn get<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, id: &str) -> Option<&'a T> {
     matches.try_get_one::<T>(id).ok().flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seed_of(request: Request, given: Option<i64>) -> Option<i64> {
-        let process = Process { seed: Box::new(|range| *range.end()), ..Process::current() };
-        with_seed(&process, request, given).integer(SEED)
-    }
-
-    #[test]
-    fn a_seed_is_drawn_only_if_nobody_chose_one() {
-        let model = imagekiln::find_operation("gen-2-pro").unwrap();
-        assert_eq!(seed_of(Request::new(model), None), Some(i32::MAX.into()));
-        assert_eq!(seed_of(Request::new(model), Some(-5)), Some(-5));
-        assert_eq!(seed_of(Request::new(model).field(SEED, 7), None), Some(7));
-        let null = Request::new(model).field(SEED, serde_json::Value::Null);
-        assert_eq!(seed_of(null, None), None);
-        let training = imagekiln::find_operation("finetune").unwrap();
-        assert_eq!(seed_of(Request::new(training), None), None);
-    }
 }

@@ -78,6 +78,14 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// A new file that other users may read, as far as the user's file mode creation mask allows.
+pub fn temporary_file(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.prefix(".kiln-").tempfile_in(directory)
+}
+
 /// The remedy for this error of a picture in the directory.
 pub fn remedy(error: ErrorKind, directory: &Path) -> Remedy {
     match error {
@@ -100,6 +108,11 @@ pub fn probe(directory: &Path) -> io::Result<()> {
 /// An empty path is the working directory.
 pub fn here_if_empty(directory: &Path) -> &Path {
     if directory.as_os_str().is_empty() { Path::new(".") } else { directory }
+}
+
+/// The directory of a file.
+pub fn parent(path: &Path) -> &Path {
+    here_if_empty(path.parent().unwrap_or(path))
 }
 
 /// Whether the nearest parent that exists can be written to. A dangling link is not a directory.

@@ -3,10 +3,9 @@
 use std::{fs, io, io::Write as _, path::Path};
 
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use crate::{
-    files::{directory::here_if_empty, target::Saved},
+    files::{directory, target::Saved},
     history::{find::DESCRIPTION, list, request},
     models::SEED,
     output::Output,
@@ -72,11 +71,7 @@ fn write(picture: &Path, description: &Description) -> io::Result<()> {
         let problem = format!("{} is another file", path.display());
         return Err(io::Error::other(problem));
     }
-    let directory = here_if_empty(picture.parent().unwrap_or(picture));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file: NamedTempFile = builder.prefix(".kiln-").tempfile_in(directory)?;
+    let mut file = directory::temporary_file(directory::parent(picture))?;
     file.write_all(&description.to_json())?;
     file.persist(path)?;
     Ok(())

@@ -1,12 +1,9 @@
 //! `kiln batch pause`, `resume`, `budget`, `cap`, `rate` and `limits`: what a run may submit.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{
-    place::{Access, LedgerOption},
-    select,
-};
+use super::jobs::model;
 use crate::{
     context::Context,
     failure::Failure,
@@ -15,71 +12,89 @@ use crate::{
 use imagekiln::text::counted;
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
-pub const AT_ONCE: &str = "A run that is open notices the change within a second.";
-pub const STAYS_OPEN: &str =
-    "A run that is open submits nothing more, and stays open until `resume`.";
+const AT_ONCE: &str = "A run that is open notices the change within a second.";
 
 /// A limit, or `none`.
 type Limit<T> = Option<T>;
+
+/// A change of a limit.
+#[derive(Subcommand)]
+pub enum Change {
+    /// Stop submitting; what is submitted continues
+    #[command(
+        after_help = "A run that is open submits nothing more, and stays open until `resume`."
+    )]
+    Pause(ScopeOptions),
+    /// Submit again after `pause`
+    #[command(after_help = AT_ONCE)]
+    Resume(ScopeOptions),
+    /// Limit what submissions may cost
+    #[command(after_help = AT_ONCE)]
+    Budget {
+        /// The maximum cost of all submissions, including earlier ones
+        #[arg(value_name = "CREDITS|none")]
+        #[arg(value_parser = |text: &str| or_none(text, parse::credits))]
+        credits: Limit<f64>,
+        #[command(flatten)]
+        options: EachScope,
+    },
+    /// Limit the number of active tasks
+    #[command(after_help = AT_ONCE)]
+    Cap {
+        /// The maximum number of tasks between submission and saved picture
+        #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, number))]
+        tasks: Limit<u64>,
+        #[command(flatten)]
+        options: EachScope,
+    },
+    /// Limit the number of submissions per minute
+    #[command(after_help = AT_ONCE)]
+    Rate {
+        /// The maximum number of submissions in any minute, 1 to 6000
+        #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, rate))]
+        per_minute: Limit<u64>,
+        #[command(flatten)]
+        options: ScopeOptions,
+    },
+}
 
 /// What a limit is for. Without an option, the whole ledger.
 #[derive(Args)]
 pub struct ScopeOptions {
     /// Only the submissions of this model
-    #[arg(long, hide_possible_values = true, value_parser = select::model())]
-    #[arg(conflicts_with = "group")]
+    #[arg(long, hide_possible_values = true, value_parser = model(), conflicts_with = "group")]
     model: Option<String>,
     /// Only the submissions of this group
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    #[command(flatten)]
-    ledger: LedgerOption,
 }
 
-/// Limit what submissions may cost
 #[derive(Args)]
-#[command(after_help = AT_ONCE)]
-pub struct Budget {
-    /// The maximum cost of all submissions, including earlier ones
-    #[arg(value_name = "CREDITS|none", value_parser = |text: &str| or_none(text, parse::credits))]
-    credits: Limit<f64>,
+pub struct EachScope {
     #[command(flatten)]
-    scope: ScopeOptions,
+    one: ScopeOptions,
     /// For each group that has no limit of its own
     #[arg(long, conflicts_with_all = ["model", "group"])]
     each_group: bool,
 }
 
-/// Limit the number of active tasks
-#[derive(Args)]
-#[command(after_help = AT_ONCE)]
-pub struct Cap {
-    /// The maximum number of tasks between submission and saved picture
-    #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, number))]
-    tasks: Limit<u64>,
-    #[command(flatten)]
-    scope: ScopeOptions,
-    /// For each group that has no limit of its own
-    #[arg(long, conflicts_with_all = ["model", "group"])]
-    each_group: bool,
+impl ScopeOptions {
+    /// The scope, and its name for people.
+    fn scope(self) -> (Scope, String) {
+        let model = self.model.map(Scope::Operation);
+        named(model.or_else(|| self.group.map(Scope::Group)).unwrap_or(Scope::Ledger))
+    }
 }
 
-/// Limit the number of submissions per minute
-#[derive(Args)]
-#[command(after_help = AT_ONCE)]
-pub struct Rate {
-    /// The maximum number of submissions in any minute, 1 to 6000
-    #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, rate_of))]
-    per_minute: Limit<u64>,
-    #[command(flatten)]
-    scope: ScopeOptions,
+impl EachScope {
+    fn scope(self) -> (Scope, String) {
+        if self.each_group { named(Scope::EachGroup) } else { self.one.scope() }
+    }
 }
 
-/// List the limits of a ledger, and what counts for them
-#[derive(Args)]
-pub struct Options {
-    #[command(flatten)]
-    ledger: LedgerOption,
+fn named(scope: Scope) -> (Scope, String) {
+    let name = shown(&scope);
+    (scope, name)
 }
 
 fn or_none<T>(
@@ -93,96 +108,68 @@ fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a number of tasks, or `none`".to_owned())
 }
 
-fn rate_of(text: &str) -> Result<u64, String> {
+fn rate(text: &str) -> Result<u64, String> {
     let rate = text.parse().ok().filter(|rate| (1..=6000).contains(rate));
     rate.ok_or_else(|| "give 1 to 6000 submissions per minute, or `none`".to_owned())
 }
 
-/// A ledger, and the scope whose limit changes.
-struct Change {
-    ledger: Ledger,
-    scope: Scope,
-}
-
-impl Change {
-    async fn of(context: &Context, options: ScopeOptions, each: bool) -> Result<Self, Failure> {
-        let ledger = options.ledger.open(context, Access::Manage).await?;
-        let scope = match (options.model, options.group) {
-            (Some(model), _) => Scope::Operation(model),
-            (_, Some(group)) => Scope::Group(group),
-            _ if each => Scope::EachGroup,
-            _ => Scope::Ledger,
-        };
-        Ok(Self { ledger, scope })
-    }
-
-    /// Prints what `done` says about the scope.
-    async fn print(
-        self,
-        context: &Context,
-        done: impl FnOnce(&str) -> String,
-    ) -> Result<(), Failure> {
-        let what = shown(&self.scope);
-        // A limit of a group that does not exist limits nothing.
-        if let Scope::Group(name) = &self.scope
-            && self.ledger.list(&Filter::all().group(name), 0, 1).await?.is_empty()
-        {
-            context.output.note(&format!("the ledger has no jobs of {what}"));
+pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
+    let (scope, done) = match change {
+        Change::Pause(options) => {
+            let (scope, what) = options.scope();
+            ledger.pause(scope.clone()).await?;
+            (scope, format!("{what} is paused"))
         }
-        let limits = self.ledger.limits().await?;
-        let limit = limits.iter().find(|limit| limit.scope == self.scope);
-        let event = || json::with(for_programs(&self.scope, limit), [("event", "limit".into())]);
-        context.output.result(|| done(&what), event)
+        Change::Resume(options) => {
+            let (scope, what) = options.scope();
+            ledger.resume(scope.clone()).await?;
+            for limit in ledger.limits().await?.iter().filter(|limit| limit.is_paused) {
+                context.output.note(&format!("still paused: {}", shown(&limit.scope)));
+            }
+            (scope, format!("{what} is not paused"))
+        }
+        Change::Budget { credits, options } => {
+            let (scope, what) = options.scope();
+            ledger.set_budget(scope.clone(), credits).await?;
+            let done = match credits {
+                Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
+                None => format!("{what} has no budget"),
+            };
+            (scope, done)
+        }
+        Change::Cap { tasks, options } => {
+            let (scope, what) = options.scope();
+            ledger.set_max_active(scope.clone(), tasks).await?;
+            let done = match tasks {
+                Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
+                None => format!("{what} has no cap"),
+            };
+            (scope, done)
+        }
+        Change::Rate { per_minute, options } => {
+            let (scope, what) = options.scope();
+            ledger.set_rate(scope.clone(), per_minute).await?;
+            let done = match per_minute {
+                Some(rate) => format!("{what} may have {}", a_minute(rate)),
+                None => format!("{what} has no rate"),
+            };
+            (scope, done)
+        }
+    };
+    // A limit of a group that does not exist limits nothing.
+    if let Scope::Group(name) = &scope
+        && ledger.list(&Filter::all().group(name), 0, 1).await?.is_empty()
+    {
+        context.output.note(&format!("the ledger has no jobs of {}", shown(&scope)));
     }
+    let limits = ledger.limits().await?;
+    let limit = limits.iter().find(|limit| limit.scope == scope);
+    let event = || json::with(for_programs(&scope, limit), [("event", "limit".into())]);
+    context.output.result(|| done, event)
 }
 
-pub async fn pause(context: &Context, options: ScopeOptions) -> Result<(), Failure> {
-    let change = Change::of(context, options, false).await?;
-    change.ledger.pause(change.scope.clone()).await?;
-    change.print(context, |what| format!("{what} is paused")).await
-}
-
-pub async fn resume(context: &Context, options: ScopeOptions) -> Result<(), Failure> {
-    let change = Change::of(context, options, false).await?;
-    change.ledger.resume(change.scope.clone()).await?;
-    for limit in change.ledger.limits().await?.iter().filter(|limit| limit.is_paused) {
-        context.output.note(&format!("still paused: {}", shown(&limit.scope)));
-    }
-    change.print(context, |what| format!("{what} is not paused")).await
-}
-
-pub async fn budget(context: &Context, options: Budget) -> Result<(), Failure> {
-    let change = Change::of(context, options.scope, options.each_group).await?;
-    change.ledger.set_budget(change.scope.clone(), options.credits).await?;
-    let done = |what: &str| match options.credits {
-        Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
-        None => format!("{what} has no budget"),
-    };
-    change.print(context, done).await
-}
-
-pub async fn cap(context: &Context, options: Cap) -> Result<(), Failure> {
-    let change = Change::of(context, options.scope, options.each_group).await?;
-    change.ledger.set_max_active(change.scope.clone(), options.tasks).await?;
-    let done = |what: &str| match options.tasks {
-        Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
-        None => format!("{what} has no cap"),
-    };
-    change.print(context, done).await
-}
-
-pub async fn rate(context: &Context, options: Rate) -> Result<(), Failure> {
-    let change = Change::of(context, options.scope, false).await?;
-    change.ledger.set_rate(change.scope.clone(), options.per_minute).await?;
-    let done = |what: &str| match options.per_minute {
-        Some(rate) => format!("{what} may have {}", a_minute(rate)),
-        None => format!("{what} has no rate"),
-    };
-    change.print(context, done).await
-}
-
-pub async fn list(context: &Context, options: Options) -> Result<(), Failure> {
-    let limits = options.ledger.open(context, Access::Read).await?.limits().await?;
+pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
+    let limits = ledger.limits().await?;
     let people = || {
         if limits.is_empty() {
             return "the ledger has no limits".to_owned();

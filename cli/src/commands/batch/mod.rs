@@ -1,19 +1,16 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
-mod ended;
+mod jobs;
 mod limits;
-mod paid;
 mod place;
+mod print;
 mod progress;
-mod queued;
 mod report;
 mod run;
-mod select;
-mod spending;
-mod status;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 
+use self::place::{Access, Place};
 use crate::{context::Context, failure::Failure};
 use imagekiln::Operation;
 
@@ -22,30 +19,24 @@ pub const NAME: &str = "batch";
 /// The commands besides `run`, whose options depend on the model.
 #[derive(Subcommand)]
 enum Action {
-    Status(status::Options),
-    Report(report::Options),
-    Spending(spending::Options),
-    /// Stop submitting; what is submitted continues
-    #[command(after_help = limits::STAYS_OPEN)]
-    Pause(limits::ScopeOptions),
-    /// Submit again after `pause`
-    #[command(after_help = limits::AT_ONCE)]
-    Resume(limits::ScopeOptions),
-    Budget(limits::Budget),
-    Cap(limits::Cap),
-    Rate(limits::Rate),
-    Limits(limits::Options),
-    Cancel(queued::Cancel),
-    Priority(queued::Priority),
-    Retry(ended::Retry),
-    Resolve(paid::Resolve),
-    Adopt(paid::Adopt),
-    Forget(ended::Forget),
-    Archive(ended::Archive),
+    Status(report::StatusOptions),
+    Report(report::ReportOptions),
+    /// Show what the submissions cost, by day, group and model
+    #[command(after_help = "Costs are in credits, and days in UTC. A submission without a known \
+                            cost is estimated at the highest known cost of its model. Jobs that \
+                            left the ledger count, too.")]
+    Spending,
+    #[command(flatten)]
+    Limit(limits::Change),
+    /// List the limits of a ledger, and what counts for them
+    Limits,
+    #[command(flatten)]
+    Job(jobs::Change),
 }
 
 pub fn command(chosen: &'static Operation) -> Command {
     Action::augment_subcommands(Command::new(NAME).subcommand(run::command(chosen)))
+        .mut_subcommands(place::with_ledger)
         .about("Run many jobs from a file or a matrix, and resume them")
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -53,26 +44,27 @@ pub fn command(chosen: &'static Operation) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    if let Some((run::NAME, matches)) = matches.subcommand() {
-        return run::execute(context, matches).await;
+    let Some((name, options)) = matches.subcommand() else {
+        return Err(Failure::usage("no command given"));
+    };
+    if name == run::NAME {
+        return run::execute(context, options).await;
     }
-    let action = Action::from_arg_matches(matches);
-    match action.map_err(|error| Failure::usage(error.to_string()))? {
-        Action::Status(options) => status::run(context, options).await,
-        Action::Report(options) => report::run(context, options).await,
-        Action::Spending(options) => spending::run(context, options).await,
-        Action::Pause(options) => limits::pause(context, options).await,
-        Action::Resume(options) => limits::resume(context, options).await,
-        Action::Budget(options) => limits::budget(context, options).await,
-        Action::Cap(options) => limits::cap(context, options).await,
-        Action::Rate(options) => limits::rate(context, options).await,
-        Action::Limits(options) => limits::list(context, options).await,
-        Action::Cancel(options) => queued::cancel(context, options).await,
-        Action::Priority(options) => queued::priority(context, options).await,
-        Action::Retry(options) => ended::retry(context, options).await,
-        Action::Resolve(options) => paid::resolve(context, options).await,
-        Action::Adopt(options) => paid::adopt(context, options).await,
-        Action::Forget(options) => ended::forget(context, options).await,
-        Action::Archive(options) => ended::archive(context, options).await,
+    let action = Action::from_arg_matches(matches)?;
+    let given = options.get_one::<String>(place::LEDGER).map(String::as_str);
+    let (place, access) = match &action {
+        Action::Job(jobs::Change::Adopt { output, .. }) => {
+            (place::given_or_in(given, output)?.ok_or_else(place::missing)?, Access::Run)
+        }
+        _ => (Place::given(given)?, Access::Manage),
+    };
+    let ledger = place.open(context.process(), access).await?;
+    match action {
+        Action::Status(options) => report::status(context, &place, &ledger, options).await,
+        Action::Report(options) => report::write(context, &place, &ledger, options).await,
+        Action::Spending => report::spending(context, &ledger).await,
+        Action::Limit(change) => limits::change(context, &ledger, change).await,
+        Action::Limits => limits::list(context, &ledger).await,
+        Action::Job(change) => jobs::change(context, &ledger, change).await,
     }
 }

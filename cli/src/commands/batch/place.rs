@@ -5,27 +5,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, ValueHint};
+use clap::{Arg, Command, ValueHint};
 use reqwest::Url;
 
+use crate::{failure::Failure, files::directory, process::Process};
 #[cfg(feature = "postgres")]
-use crate::files::directory;
-use crate::{context::Context, failure::Failure, process::Process};
+use imagekiln_batch::ErrorKind;
 use imagekiln_batch::Ledger;
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
 
 /// The place of a ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Place {
     File(PathBuf),
-    Server(ServerUrl),
+    /// A URL that may contain a password, which is not printed.
+    Server(String),
 }
-
-/// A URL that may contain a password, which is not printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerUrl(String);
 
 /// What a command does with a ledger.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,21 +31,15 @@ pub enum Access {
     Create,
     /// Changes its jobs while no run has opened it.
     Run,
-    /// Changes it, even while a run has opened it.
-    Manage,
-    /// Reads it, even while a run has opened it.
+    /// Reads or changes it, even while a run has opened it.
     ///
     /// If no process has opened the file, this opens it to write: jobs that an earlier process was
     /// submitting when it ended become unknown.
-    Read,
+    Manage,
 }
 
-#[derive(Args)]
-pub struct LedgerOption {
-    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath, help = help(HERE))]
-    #[arg(help_heading = "Ledger")]
-    ledger: Option<String>,
-}
+/// The id of `--ledger`.
+pub const LEDGER: &str = "ledger";
 
 /// The default of `--ledger`, and that of commands with `--output`.
 const HERE: &str = "the working directory";
@@ -61,17 +52,18 @@ pub fn help(default: &str) -> String {
     )
 }
 
-impl LedgerOption {
-    /// The given place, or the one in the working directory.
-    pub fn place(&self) -> Result<Place, Failure> {
-        let given = self.ledger.as_deref().map(Place::parse).transpose()?;
-        Ok(given.unwrap_or_else(|| Place::in_directory(Path::new(""))))
+/// Adds `--ledger` to a command that does not have it. Its default is the working directory.
+pub fn with_ledger(command: Command) -> Command {
+    if command.get_arguments().any(|arg| arg.get_id() == LEDGER) {
+        return command;
     }
-
-    /// Opens the ledger at this place. It must exist.
-    pub async fn open(&self, context: &Context, access: Access) -> Result<Ledger, Failure> {
-        self.place()?.open(context.process(), access).await
-    }
+    let option = Arg::new(LEDGER)
+        .long(LEDGER)
+        .value_name("PLACE")
+        .value_hint(ValueHint::AnyPath)
+        .help_heading("Ledger")
+        .help(help(HERE));
+    command.arg(option)
 }
 
 /// The given place, or the one in the directory of the output, if that is not a bucket.
@@ -86,9 +78,14 @@ pub fn missing() -> Failure {
 }
 
 impl Place {
+    /// The given place, or the one in the working directory.
+    pub fn given(ledger: Option<&str>) -> Result<Self, Failure> {
+        ledger.map_or_else(|| Ok(Self::in_directory(Path::new(""))), Self::parse)
+    }
+
     fn parse(text: &str) -> Result<Self, Failure> {
         match text.split_once("://").map(|(scheme, _)| scheme) {
-            Some("postgres" | "postgresql") => Ok(Self::Server(ServerUrl(text.to_owned()))),
+            Some("postgres" | "postgresql") => Ok(Self::Server(text.to_owned())),
             // The URL is not printed, because it may contain a password.
             Some(_) => Err(Failure::usage("the URL of the ledger is not a postgres:// URL")
                 .advise("pass a file, a directory, or a postgres:// URL to --ledger")),
@@ -104,10 +101,9 @@ impl Place {
     /// The directory of the ledger, or the working directory.
     pub fn directory(&self) -> &Path {
         match self {
-            Self::File(path) => path.parent().filter(|parent| *parent != Path::new("")),
-            Self::Server(_) => None,
+            Self::File(path) => directory::parent(path),
+            Self::Server(_) => Path::new("."),
         }
-        .unwrap_or(Path::new("."))
     }
 
     /// Whether the ledger exists, as far as the name tells.
@@ -130,11 +126,11 @@ impl Place {
         let path = match self {
             Self::File(path) if access == Access::Create || path.exists() => path,
             Self::File(_) => return Ok(None),
-            Self::Server(url) => return connect(process, &url.0, access).await,
+            Self::Server(url) => return connect(process, url, access).await,
         };
         let opened = match access {
             Access::Create | Access::Run => Ledger::open(path).await,
-            Access::Manage | Access::Read => Ledger::open_to_manage(path).await,
+            Access::Manage => Ledger::open_to_manage(path).await,
         };
         Ok(Some(opened?))
     }
@@ -145,32 +141,24 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
-            Self::Server(url) => url.fmt(f),
+            Self::Server(url) => f.write_str(&without_password(url)),
         }
     }
 }
 
-impl fmt::Display for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ok(mut url) = Url::parse(&self.0) else { return f.write_str("postgres://...") };
-        let query: Vec<_> =
-            url.query_pairs().into_owned().filter(|(name, _)| name != "password").collect();
-        if query.is_empty() {
-            url.set_query(None);
-        } else {
-            url.query_pairs_mut().clear().extend_pairs(query);
-        }
-        url.set_fragment(None);
-        // Fails only for URLs without a host, which have no password either.
-        let _ = url.set_password(None);
-        f.write_str(url.as_str())
+fn without_password(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return "postgres://...".to_owned() };
+    let query: Vec<_> =
+        url.query_pairs().into_owned().filter(|(name, _)| name != "password").collect();
+    if query.is_empty() {
+        url.set_query(None);
+    } else {
+        url.query_pairs_mut().clear().extend_pairs(query);
     }
-}
-
-impl fmt::Debug for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
+    url.set_fragment(None);
+    // Fails only for URLs without a host, which have no password either.
+    let _ = url.set_password(None);
+    url.into()
 }
 
 #[cfg(feature = "postgres")]
@@ -211,20 +199,9 @@ mod tests {
             ("postgres://ann:SECRET@ho st/foxes", "postgres://..."),
             ("postgres://ann:SECRET@h/foxes?password=SECRET#SECRET", "postgres://ann@h/foxes"),
         ] {
-            let place = Place::parse(url).unwrap();
-            assert_eq!(place.to_string(), shown);
-            assert!(!format!("{place:?}").contains("SECRET"));
+            assert_eq!(Place::parse(url).map(|place| place.to_string()).unwrap(), shown);
         }
-        let failure = Place::parse("mysql://ann:SECRET@host").unwrap_err();
+        let failure = Place::parse("mysql://ann:SECRET@host").err().unwrap();
         assert!(!format!("{failure:?}").contains("SECRET"));
-    }
-
-    #[test]
-    fn a_directory_contains_its_ledger() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().to_str().unwrap();
-        let ledger = directory.path().join(FILE_NAME);
-        assert_eq!(Place::parse(path).unwrap(), Place::File(ledger));
-        assert_eq!(Place::parse("a.db").unwrap(), Place::File("a.db".into()));
     }
 }

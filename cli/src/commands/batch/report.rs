@@ -1,4 +1,4 @@
-//! `kiln batch report`: writes the contact sheet of a ledger.
+//! `kiln batch status`, `report` and `spending`: what a ledger contains, and what it cost.
 
 use std::{
     fs, io,
@@ -6,12 +6,99 @@ use std::{
 };
 
 use clap::Args;
-use serde_json::json;
-use tempfile::NamedTempFile;
+use serde_json::{Value, json};
 use time::UtcDateTime;
 
-use super::place::{Access, LedgerOption, Place};
-use crate::{context::Context, failure::Failure, seeing};
+use super::{
+    jobs::state,
+    place::Place,
+    print::{directory, job_event, job_line, report_event, report_table},
+};
+use crate::{
+    context::Context,
+    failure::Failure,
+    files,
+    history::list,
+    seeing,
+    text::{
+        json,
+        sanitize::{one_line, quoted},
+        table::{Table, wrapped},
+    },
+};
+use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, Report, SpendingRow};
+
+/// The states in which a person decides what happens next.
+const NEEDS_ATTENTION: [JobState; 4] =
+    [JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Unknown];
+
+/// Show the jobs of a ledger by state, and list those that need attention
+#[derive(Args)]
+pub struct StatusOptions {
+    /// List the jobs in this state instead; repeat it for several
+    #[arg(long, value_delimiter = ',', value_parser = state(&JobState::ALL))]
+    state: Vec<JobState>,
+    /// List all jobs
+    #[arg(long, conflicts_with = "state")]
+    all: bool,
+}
+
+pub async fn status(
+    context: &Context,
+    place: &Place,
+    ledger: &Ledger,
+    options: StatusOptions,
+) -> Result<(), Failure> {
+    let states = match options.state {
+        _ if options.all => JobState::ALL.to_vec(),
+        states if states.is_empty() => NEEDS_ATTENTION.to_vec(),
+        states => states,
+    };
+    let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await?;
+    let report = ledger.report().await?;
+    let people = || {
+        let width = (context.process().stdout.columns)();
+        let directory = directory(context.process());
+        let lines: Vec<_> = jobs.iter().map(|job| job_line(job, &directory)).collect();
+        let lines = wrapped(&lines.join("\n"), width);
+        let table = report_table(&report).text(width);
+        let parts = [vec![table, lines], hints(place, &jobs)].concat();
+        if report.rows().is_empty() {
+            return "the ledger contains no jobs".to_owned();
+        }
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    };
+    context.output.result(people, || status_event(place, &report, &jobs))
+}
+
+/// The advice for the listed jobs.
+fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
+    let with_state = |states: &[JobState]| jobs.iter().any(|job| states.contains(&job.state));
+    let ledger = quoted(&place.to_string());
+    let mut hints = Vec::new();
+    if with_state(&[JobState::Unknown]) {
+        hints.push(format!(
+            "unknown jobs may have been billed: check your usage with the service, then run\n  \
+             kiln batch resolve NAME --task ID --ledger {ledger}\n  \
+             kiln batch resolve NAME --paid --ledger {ledger}\n  \
+             kiln batch resolve NAME --not-paid --ledger {ledger}"
+        ));
+    }
+    if with_state(&[JobState::Failed, JobState::Moderated, JobState::Expired]) {
+        hints.push(format!(
+            "to queue jobs again that ended without a picture, and pay for them again, run\n  \
+             kiln batch retry NAME --ledger {ledger}"
+        ));
+    }
+    hints
+}
+
+fn status_event(place: &Place, report: &Report, jobs: &[JobStatus]) -> Value {
+    let listed = jobs.iter().map(job_event).collect();
+    let ledger = place.to_string().into();
+    let members = [("event", "status".into()), ("ledger", ledger), ("listed", listed)];
+    json::with(report_event(report), members)
+}
 
 const FILE_NAME: &str = "report.html";
 
@@ -19,9 +106,7 @@ const FILE_NAME: &str = "report.html";
 #[derive(Args)]
 #[command(after_help = "The page contains prompts and thumbnails, and loads nothing from the \
                         network. Pictures below its directory are linked.")]
-pub struct Options {
-    #[command(flatten)]
-    ledger: LedgerOption,
+pub struct ReportOptions {
     /// Where to write the page; an existing file is replaced [default: report.html next to the
     /// ledger]
     #[arg(long, short, value_name = "FILE")]
@@ -31,20 +116,23 @@ pub struct Options {
     open: bool,
 }
 
-pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let place = options.ledger.place()?;
-    let ledger = place.open(context.process(), Access::Read).await?;
+pub async fn write(
+    context: &Context,
+    place: &Place,
+    ledger: &Ledger,
+    options: ReportOptions,
+) -> Result<(), Failure> {
     let path = options.output.unwrap_or_else(|| place.directory().join(FILE_NAME));
     let failed = |error: io::Error| {
         Failure::file(format!("could not write {}", path.display()), error)
             .advise("pass another file to --output")
     };
     // Locations in the ledger have no symbolic links.
-    let directory = fs::canonicalize(directory_of(&path)).map_err(failed)?;
-    let file = temporary_file(&directory).map_err(failed)?;
+    let directory = fs::canonicalize(files::directory::parent(&path)).map_err(failed)?;
+    let file = files::directory::temporary_file(&directory).map_err(failed)?;
     let spinner = context.output.spin("writing the report");
-    let title = title(&place);
-    let file = ledger.write_sheet(file, &title, &now(), &directory).await?;
+    let now = format!("{} UTC", list::time_of(list::seconds(UtcDateTime::now().into())));
+    let file = ledger.write_sheet(file, &title(place), &now, &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
     context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;
@@ -54,22 +142,6 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// A file that other users may read, as far as the user's file mode creation mask allows.
-fn temporary_file(directory: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".report-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
-}
-
 /// The name of the directory that contains the ledger.
 fn title(place: &Place) -> String {
     let directory = fs::canonicalize(place.directory()).ok();
@@ -77,10 +149,64 @@ fn title(place: &Place) -> String {
     name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// For example `2026-11-22 15:00 UTC`.
-fn now() -> String {
-    let now = UtcDateTime::now();
-    let (year, month, day) = now.to_calendar_date();
-    let (hour, minute, _) = now.as_hms();
-    format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02} UTC", u8::from(month))
+const HEADER: [&str; 8] =
+    ["day", "group", "model", "submissions", "without cost", "known", "estimated", "total"];
+
+pub async fn spending(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
+    let rows = ledger.spending().await?;
+    let people = || match &rows[..] {
+        [] => "the ledger contains no submissions".to_owned(),
+        rows => context.process().stdout.table(&spending_table(rows)),
+    };
+    context.output.result(people, || spending_event(&rows))
+}
+
+/// The sums of all rows.
+fn total(rows: &[SpendingRow]) -> Option<SpendingRow> {
+    let mut total = rows.first()?.clone();
+    (total.day, total.group, total.operation) = ("total".to_owned(), None, String::new());
+    for row in rows.iter().skip(1) {
+        total.submissions += row.submissions;
+        total.without_cost += row.without_cost;
+        total.credits += row.credits;
+        total.estimated += row.estimated;
+    }
+    Some(total)
+}
+
+fn spending_table(rows: &[SpendingRow]) -> Table<8> {
+    let cells = rows.iter().cloned().chain(total(rows)).map(|row| {
+        let group = row.group.as_deref().map(one_line).unwrap_or_default();
+        let [submissions, unknown] = [row.submissions, row.without_cost].map(|n| n.to_string());
+        let costs = [row.credits, row.estimated, row.credits + row.estimated];
+        let [known, estimated, total] = costs.map(|credits| format!("{credits:.2}"));
+        [row.day, group, row.operation, submissions, unknown, known, estimated, total]
+    });
+    Table::with_heading(HEADER, cells)
+        .numbers(&[3, 4, 5, 6, 7])
+        .long(&[1, 2])
+        .optional(&[4, 5, 6, 3])
+}
+
+fn spending_event(rows: &[SpendingRow]) -> Value {
+    let row = |row: &SpendingRow| {
+        json!({
+            "day": row.day,
+            "group": row.group,
+            "model": row.operation,
+            "submissions": row.submissions,
+            "without_cost": row.without_cost,
+            "credits": row.credits,
+            "estimated": row.estimated,
+        })
+    };
+    let total = total(rows);
+    json!({
+        "event": "spending",
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+        "submissions": total.as_ref().map_or(0, |total| total.submissions),
+        "without_cost": total.as_ref().map_or(0, |total| total.without_cost),
+        "credits": total.as_ref().map_or(0.0, |total| total.credits),
+        "estimated": total.as_ref().map_or(0.0, |total| total.estimated),
+    })
 }

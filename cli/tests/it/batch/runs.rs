@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ledgers::named;
 use crate::{
     assert_shown,
     bench::{Bench, Outcome, kind_of},
@@ -165,6 +166,17 @@ fn a_simulated_batch() {
     run(&bench, &prompts, &[]).fails(10);
     let words = ["batch", "run", "--output", "pictures", "--simulate"];
     assert_shown!("simulated_again", bench.run(&words).fails(2).stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_fails_at_the_end() {
+    let bench = Bench::new();
+    let words = RUN.join(" ").replace("{index}", "'{index}'");
+    let said = bench.shell(&format!("kiln {words} --prompt fox --prompt owl > /dev/full"));
+    let said = said.fails(1).stderr;
+    assert!(said.contains("could not write to standard output"), "{said}");
+    assert_eq!(named(&bench, "saved").len(), 2);
 }
 
 #[cfg(not(any(feature = "postgres", feature = "s3")))]

@@ -1,29 +1,29 @@
 //! The arguments of a run: its jobs, and how it runs them.
 
 use std::{
-    ffi::{OsStr, OsString},
-    fmt,
-    io::BufReader,
-    net::SocketAddr,
-    path::PathBuf,
+    collections::HashSet, ffi::OsString, fmt, io::BufReader, net::SocketAddr, path::PathBuf,
     time::Duration,
 };
 
 use clap::{
-    Arg, ArgMatches, Args, Command, Id, ValueHint, builder::PossibleValuesParser,
-    parser::ValueSource, value_parser,
+    ArgMatches, Args, Id, ValueHint, builder::PossibleValuesParser, parser::ValueSource,
+    value_parser,
 };
 use serde_json::Value;
 
-use super::{super::place, webhooks};
+use super::{super::place, servers};
 use crate::{
-    args::model::{self, Setting, chosen, model_names},
+    args::{
+        model::{self, Setting, chosen, model_names},
+        options,
+        request::{given, text_of},
+    },
     failure::Failure,
-    models,
+    models::{self, SEED},
     output::Output,
     text::parse,
 };
-use imagekiln::{Field, FieldKind};
+use imagekiln::FieldKind;
 use imagekiln_batch::{
     Template,
     files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, Matrix},
@@ -32,8 +32,6 @@ use imagekiln_batch::{
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
 pub const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
-
-const SEED: &str = "seed";
 
 /// The name of standard input in messages.
 const STDIN: &str = "stdin";
@@ -122,12 +120,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
-    pub webhooks: webhooks::Options,
-}
-
-/// The arguments of a struct of options.
-pub fn of<T: Args>() -> Vec<Arg> {
-    T::augment_args(Command::new("options")).get_arguments().cloned().collect()
+    pub webhooks: servers::WebhookOptions,
 }
 
 pub fn is_given(matches: &ArgMatches, id: &str) -> bool {
@@ -136,7 +129,7 @@ pub fn is_given(matches: &ArgMatches, id: &str) -> bool {
 
 /// Whether arguments are given that only apply to new jobs.
 pub fn describe_jobs(matches: &ArgMatches) -> bool {
-    let options = of::<JobOptions>();
+    let options = options::of::<JobOptions>();
     let describes = |id: &str| {
         let is_extra = ["extra", "extra-image"].contains(&id);
         is_extra || model::is_of_request(id) || options.iter().any(|option| option.get_id() == id)
@@ -148,12 +141,9 @@ impl JobOptions {
     /// The jobs that the arguments name. `None` if they name none.
     pub fn source(&self) -> Result<Option<Source>, Failure> {
         let seeds = self.seed.clone().unwrap_or_default();
-        let mut models: Vec<String> = Vec::new();
-        for model in &self.model {
-            if !models.contains(model) {
-                models.push(model.clone());
-            }
-        }
+        let mut models = self.model.clone();
+        let mut seen = HashSet::new();
+        models.retain(|model| seen.insert(model.clone()));
         if let Some(jobs) = &self.jobs {
             if seeds.len() > 1 || models.len() > 1 {
                 let problem = "several seeds or models are given with a job file";
@@ -192,7 +182,18 @@ impl JobOptions {
             }
         }
         for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
-            defaults = with_flag(defaults, matches, field)?;
+            let Some(values) = given(matches, field.name) else { continue };
+            // A ledger stores paths as text.
+            let texts = values.into_iter().map(|value| text_of(field.name, value));
+            let texts = texts.collect::<Result<Vec<_>, _>>()?;
+            defaults = match (&field.kind, &texts[..]) {
+                (FieldKind::List { items, .. }, _) => {
+                    let values = texts.iter().map(|text| items.kind.value_of(text));
+                    defaults.field(field.name, values.collect::<Value>())
+                }
+                (_, [text, ..]) => defaults.field_text(field.name, *text),
+                (_, []) => defaults,
+            };
         }
         // The seeds of a matrix are combined with its prompts.
         if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
@@ -203,7 +204,7 @@ impl JobOptions {
         for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
             let settings = matches.get_many::<Setting>(id).into_iter().flatten();
             for (name, value) in settings {
-                defaults = defaults.field_text(&format!("{part}.{name}"), text(name, value)?);
+                defaults = defaults.field_text(&format!("{part}.{name}"), text_of(name, value)?);
             }
         }
         Ok(defaults)
@@ -244,38 +245,4 @@ impl fmt::Display for Source {
             Self::Matrix(_) => f.write_str("--prompt"),
         }
     }
-}
-
-/// Sets a field from its flag, if that is given.
-fn with_flag(defaults: Defaults, matches: &ArgMatches, field: &Field) -> Result<Defaults, Failure> {
-    let (name, id) = (field.name, model::field_id(field.name));
-    if !matches.try_contains_id(&id).unwrap_or_default() {
-        return Ok(defaults);
-    }
-    Ok(match &field.kind {
-        FieldKind::Image { .. } => match matches.get_one::<OsString>(&id) {
-            Some(image) => defaults.field_text(name, text(name, image)?),
-            None => defaults,
-        },
-        FieldKind::List { items, .. } if matches!(items.kind, FieldKind::Image { .. }) => {
-            let images = matches.get_many::<OsString>(&id).into_iter().flatten();
-            let images = images.map(|image| Ok(Value::from(text(name, image)?)));
-            defaults.field(name, images.collect::<Result<Value, Failure>>()?)
-        }
-        FieldKind::List { items, .. } => {
-            let values = matches.get_many::<String>(&id).into_iter().flatten();
-            defaults.field(name, values.map(|text| items.kind.value_of(text)).collect::<Value>())
-        }
-        _ => match matches.get_one::<String>(&id) {
-            Some(text) => defaults.field_text(name, text),
-            None => defaults,
-        },
-    })
-}
-
-/// A ledger stores paths as text.
-fn text<'a>(name: &str, value: &'a OsStr) -> Result<&'a str, Failure> {
-    value
-        .to_str()
-        .ok_or_else(|| Failure::usage(format!("the value of `{name}` is not valid Unicode")))
 }

@@ -1,4 +1,5 @@
-//! Runs a batch, shows its progress, and stops it at Ctrl-C.
+//! Runs a batch, shows its progress, and stops it at Ctrl-C. Then its outcome: the exit code, and
+//! how to continue with jobs that are not saved.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -6,14 +7,24 @@ use std::{
     time::Duration,
 };
 
+use clap::ArgMatches;
 use tokio::{
     sync::mpsc,
     time::{self, Instant},
 };
 
-use super::{super::progress::Progress, resume::Resume};
-use crate::{failure::Failure, process::interrupt::Interrupts, text::sanitize::one_line};
-use imagekiln::TaskRef;
+use super::{
+    super::{place::Place, progress::Progress},
+    arguments::{RunOptions, is_given},
+};
+use crate::{
+    args::options,
+    context::Context,
+    failure::{FOREIGN, Failure, exit::Exit},
+    process::interrupt::Interrupts,
+    text::sanitize::{one_line, printable, quoted},
+};
+use imagekiln::{TaskRef, text::counted};
 use imagekiln_batch::{Batch, Error, ErrorKind, Filter, JobState, Ledger, Report, Scope};
 
 /// The time for which a stopped run waits for responses to submissions in flight.
@@ -67,7 +78,7 @@ pub async fn drive(
                 Some(job) = changes.recv() => progress.changed(&job),
                 Some(look) = looks.recv() => {
                     if let Some(report) = look.report {
-                        progress.update(report.rows());
+                        progress.update(&report);
                     }
                     note_pauses(resume, &paused, &look.paused);
                     paused = look.paused;
@@ -176,4 +187,141 @@ async fn budget(ledger: &Ledger) -> Option<String> {
         }
     }
     None
+}
+
+/// The states that the next run continues.
+const LEFT: [JobState; 4] =
+    [JobState::Queued, JobState::Submitting, JobState::Submitted, JobState::Ready];
+
+/// Succeeds if every job is saved that nobody cancelled.
+pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
+    let failure = match ended.error.take() {
+        Some(error) => Failure::from(error),
+        None => match unsaved(&ended.report) {
+            Some(message) => reason(&ended, message, resume),
+            None => return Ok(()),
+        },
+    };
+    let (report, mut failure) = (&ended.report, failure.with_unrecorded(ended.unrecorded));
+    failure.billing_unknown |=
+        report.count(JobState::Unknown) + report.count(JobState::Submitting) > 0;
+    // The same command cannot continue jobs that the budget does not allow.
+    let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(JobState::Queued) };
+    let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
+    if failure.kind == FOREIGN {
+        return Err(resume.decide(failure));
+    }
+    if queued + active > 0 {
+        failure.resume_command = Some(resume.command());
+    }
+    Err(failure)
+}
+
+/// Describes the jobs that are not saved, for example `3 of 9 jobs are not saved: 2 failed, 1
+/// unknown`.
+fn unsaved(report: &Report) -> Option<String> {
+    let done = [JobState::Saved, JobState::Cancelled];
+    let states = JobState::ALL.into_iter().filter(|state| !done.contains(state));
+    let counts: Vec<_> =
+        states.map(|state| (state, report.count(state))).filter(|(_, jobs)| *jobs > 0).collect();
+    let unsaved: u64 = counts.iter().map(|(_, jobs)| jobs).sum();
+    let all = unsaved + report.count(JobState::Saved);
+    let verb = if unsaved == 1 { "is" } else { "are" };
+    let counts: Vec<_> = counts.iter().map(|(state, jobs)| format!("{jobs} {state}")).collect();
+    let all = counted(all, "job");
+    (unsaved > 0).then(|| format!("{unsaved} of {all} {verb} not saved: {}", counts.join(", ")))
+}
+
+/// The failure of a run without an error.
+fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
+    let has = |state| ended.report.count(state) > 0;
+    let ledger = quoted(&resume.place.to_string());
+    let status = format!("kiln batch status --ledger {ledger}");
+    let unknown = format!(
+        "check your usage with the service before you resolve unknown jobs; `{status}` lists them"
+    );
+    // Submissions that a second Ctrl-C abandoned become unknown when the ledger is opened again.
+    if has(JobState::Submitting) {
+        let failure = Failure::billing_unknown("jobs_unknown", message);
+        return failure.advise(format!(
+            "these submissions have no response; `{status}` lists those that become unknown"
+        ));
+    }
+    if ended.was_interrupted {
+        return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
+    }
+    if has(JobState::Unknown) {
+        return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
+    }
+    if LEFT.into_iter().any(has) {
+        let advice = match &ended.budget {
+            Some(reason) => format!("{}; `kiln batch budget` raises it", printable(reason)),
+            None if has(JobState::Queued) && resume.options.budget.is_some() => {
+                "the budget does not allow the queued jobs; raise --budget to continue".to_owned()
+            }
+            None => "their tasks continue; run the batch again later".to_owned(),
+        };
+        return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
+    }
+    Failure::jobs("jobs_failed", Exit::TaskFailed, message)
+        .advise(format!("`{status}` says why; `kiln batch retry` queues jobs again"))
+}
+
+/// The commands that continue a run, and what they are made from.
+pub struct Resume<'a> {
+    pub context: &'a Context,
+    pub matches: &'a ArgMatches,
+    pub options: &'a RunOptions,
+    pub place: &'a Place,
+}
+
+impl Resume<'_> {
+    /// Adds the two ways to continue with a ledger that may not have everything that was paid for.
+    pub fn decide(&self, failure: Failure) -> Failure {
+        let adopt = self.command_line("adopt", &[]);
+        failure.advise(format!(
+            "`{adopt}` accepts the pictures of the output, and then the next run continues; \
+             `--pay-again` pays for all queued jobs"
+        ))
+    }
+
+    /// The command that ends a pause.
+    pub fn after_pause(&self, scope: &Scope) -> String {
+        let option = match scope {
+            Scope::Operation(name) => format!(" --model {}", quoted(name)),
+            Scope::Group(name) => format!(" --group {}", quoted(name)),
+            _ => String::new(),
+        };
+        format!("kiln batch resume{option} --ledger {}", quoted(&self.place.to_string()))
+    }
+
+    /// The command without the jobs, which are in the ledger.
+    pub fn command(&self) -> String {
+        // --pay-again has no value: a person decides it for one run.
+        let elsewhere = ["output", "ledger"];
+        let options = options::of::<RunOptions>().into_iter().filter(|option| {
+            let id = option.get_id().as_str();
+            option.get_action().takes_values()
+                && !elsewhere.contains(&id)
+                && is_given(self.matches, id)
+        });
+        let words = options.flat_map(|option| {
+            let values = self.matches.get_raw(option.get_id().as_str()).into_iter().flatten();
+            let values = values.map(|value| value.to_string_lossy().into_owned());
+            let flag = format!("--{}", option.get_long().unwrap_or_default());
+            values.flat_map(|value| [flag.clone(), value]).collect::<Vec<_>>()
+        });
+        self.command_line("run", &words.collect::<Vec<_>>())
+    }
+
+    /// A command about the same ledger and output.
+    fn command_line(&self, command: &str, more: &[String]) -> String {
+        let place = self.place.to_string();
+        let mut words = vec!["batch", command, "--output", &self.options.output];
+        if self.options.ledger.is_some() {
+            words.extend(["--ledger", &place]);
+        }
+        words.extend(more.iter().map(String::as_str));
+        self.context.command_line(words)
+    }
 }

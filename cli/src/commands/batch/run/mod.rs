@@ -2,11 +2,8 @@
 
 mod arguments;
 mod drive;
-mod metrics;
-mod outcome;
 mod plan;
-mod resume;
-mod webhooks;
+mod servers;
 
 use std::{fs, path::Path};
 
@@ -14,9 +11,8 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
 use self::{
     arguments::{JobOptions, RunOptions},
-    drive::drive,
-    resume::Resume,
-    webhooks::Webhooks,
+    drive::{Resume, check, drive},
+    servers::Webhooks,
 };
 use super::place::{self, Access, Place};
 use crate::{
@@ -47,8 +43,8 @@ pub fn command(chosen: &'static Operation) -> Command {
             model::notes(chosen, IMAGE)
         ));
     let own: [Vec<Arg>; 3] = [
-        arguments::of::<JobOptions>(),
-        arguments::of::<RunOptions>(),
+        options::of::<JobOptions>(),
+        options::of::<RunOptions>(),
         options::shared(options::RUNNING),
     ];
     let command = model::with_fields(command, chosen, &arguments::ELSEWHERE, &own.concat());
@@ -56,9 +52,8 @@ pub fn command(chosen: &'static Operation) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let invalid = |error: clap::Error| Failure::usage(error.to_string());
-    let jobs = JobOptions::from_arg_matches(matches).map_err(invalid)?;
-    let options = RunOptions::from_arg_matches(matches).map_err(invalid)?;
+    let jobs = JobOptions::from_arg_matches(matches)?;
+    let options = RunOptions::from_arg_matches(matches)?;
     check_path(Path::new(&options.output))?;
     let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
     let Some(source) = jobs.source()? else {
@@ -92,7 +87,7 @@ async fn run(
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
     }
-    let metrics = metrics::listen(context, options.metrics).await?;
+    let metrics = servers::listen_for_metrics(context, options.metrics).await?;
     let ledger = open(context, &place, options).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
     ledger.add(jobs.into_iter().map(Into::into)).await?;
@@ -101,14 +96,14 @@ async fn run(
         batch = webhooks.serve(batch);
     }
     if let Some(listener) = metrics {
-        metrics::serve(listener, ledger.clone());
+        servers::serve_metrics(listener, ledger.clone());
     }
     let interrupts = Interrupts::listen(context.process())?;
     let signal = interrupts.clone();
     let batch =
         with_options(batch, context, options).stop_when(async move { signal.first().await });
     let resume = Resume { context, matches, options, place: &place };
-    outcome::check(drive(batch, &interrupts, &resume).await?, &resume)
+    check(drive(batch, &interrupts, &resume).await?, &resume)
 }
 
 /// Checks that this program can save to the output, before the ledger is created.

@@ -1,8 +1,15 @@
-//! `--listen`: the webhooks of the jobs, which also find tasks whose responses were lost.
+//! The servers of a run. `--listen`: the webhooks of the jobs, which also find tasks whose
+//! responses were lost. `--metrics`: the state of the ledger for Prometheus.
 
 use std::net::SocketAddr;
 
-use axum::Router;
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use clap::Args;
 use reqwest::Url;
 use tokio::net::TcpListener;
@@ -12,15 +19,19 @@ use crate::{
         bind,
         scheme::{Reading, SchemeOptions},
     },
+    context::Context,
     failure::Failure,
     process::Process,
 };
 use imagekiln::{ClientBuilder, WEBHOOK_SECRET_VARIABLE, WebhookSecret, webhook::Verifier};
-use imagekiln_batch::Batch;
+use imagekiln_batch::{Batch, Ledger};
+
+/// The text format of Prometheus.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 #[derive(Args)]
 #[command(next_help_heading = "Webhooks")]
-pub struct Options {
+pub struct WebhookOptions {
     /// Receives webhooks at this address; port 0 picks a free port. A webhook ends the wait for its
     /// task, and finds the task of a submission whose response was lost
     #[arg(long, value_name = "ADDRESS")]
@@ -43,7 +54,10 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Listens, if the arguments ask for it.
-    pub async fn listen(process: &Process, options: &Options) -> Result<Option<Self>, Failure> {
+    pub async fn listen(
+        process: &Process,
+        options: &WebhookOptions,
+    ) -> Result<Option<Self>, Failure> {
         let Some(address) = options.listen else { return Ok(None) };
         let (Reading::Verified(verifier), Some(secret)) =
             (options.scheme.reading(process)?, options.scheme.signing_secret(process)?)
@@ -96,4 +110,28 @@ fn callback_url(text: &str) -> Result<Url, String> {
     };
     let wrong = "use an http or https URL with a plain path and without a query";
     Url::parse(text).ok().filter(is_usable).ok_or_else(|| wrong.to_owned())
+}
+
+/// Listens, if an address is given.
+pub async fn listen_for_metrics(
+    context: &Context,
+    address: Option<SocketAddr>,
+) -> Result<Option<TcpListener>, Failure> {
+    let Some(address) = address else { return Ok(None) };
+    let (listener, address) = bind("--metrics", address).await?;
+    context.output.note(&format!("metrics: http://{address}/metrics"));
+    Ok(Some(listener))
+}
+
+/// Serves the metrics of the ledger until the process ends.
+pub fn serve_metrics(listener: TcpListener, ledger: Ledger) {
+    let app = Router::new().route("/metrics", get(metrics)).with_state(ledger);
+    tokio::spawn(axum::serve(listener, app).into_future());
+}
+
+async fn metrics(State(ledger): State<Ledger>) -> Response {
+    match ledger.metrics().await {
+        Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    }
 }

@@ -1,18 +1,37 @@
-//! The progress without a terminal: a line for people, or a JSON object for programs.
+//! Jobs and reports: lines and tables for people, JSON for programs.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
-use crate::text::{
-    sanitize::{one_line, printable},
-    table::Table,
+use crate::{
+    failure::Failure,
+    output::Output,
+    process::Process,
+    text::{
+        sanitize::{one_line, printable},
+        table::Table,
+    },
 };
 use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
 
+/// Prints a job that has changed.
+pub fn print_job(output: &Output, job: &JobStatus) -> Result<(), Failure> {
+    output.result(|| job_line(job, &directory(&output.process)), || job_event(job))
+}
+
+/// The working directory as it is in the locations of a ledger, which have no symbolic links.
+pub fn directory(process: &Process) -> PathBuf {
+    fs::canonicalize(&process.directory).unwrap_or_default()
+}
+
 /// A job, for example `fox: saved pictures/0001-a-red-fox.png (3.00 credits)`. Paths are relative
 /// to `directory`, if they are below it.
-pub fn line(job: &JobStatus, directory: &Path) -> String {
+pub fn job_line(job: &JobStatus, directory: &Path) -> String {
     let mut line = format!("{}: {}", one_line(&job.name), job.state);
     match (&job.reason, &job.location) {
         (Some(reason), _) => line += &format!(": {}", printable(reason)),
@@ -28,8 +47,7 @@ pub fn line(job: &JobStatus, directory: &Path) -> String {
     line
 }
 
-/// A job changed.
-pub fn job(job: &JobStatus) -> Value {
+pub fn job_event(job: &JobStatus) -> Value {
     json!({
         "event": "job",
         "name": job.name,
@@ -37,7 +55,7 @@ pub fn job(job: &JobStatus) -> Value {
         "group": job.group,
         "metadata": job.metadata,
         "priority": job.priority,
-        "state": job.state.as_str(),
+        "state": job.state,
         "reason": job.reason,
         "task_id": job.task_id,
         "credits": job.credits,
@@ -46,7 +64,7 @@ pub fn job(job: &JobStatus) -> Value {
 }
 
 /// The jobs by state and model.
-pub fn table(report: &Report) -> Table<5> {
+pub fn report_table(report: &Report) -> Table<5> {
     let row = |row: &ReportRow| {
         let note = match row.without_cost {
             0 => String::new(),
@@ -63,17 +81,15 @@ pub fn table(report: &Report) -> Table<5> {
         .wrapped(&[3, 4])
 }
 
-/// The batch ended.
-pub fn report(rows: &[ReportRow]) -> Value {
+pub fn report_event(report: &Report) -> Value {
+    let rows = report.rows();
     let mut states: BTreeMap<JobState, u64> = BTreeMap::new();
     for row in rows {
         *states.entry(row.state).or_default() += row.jobs;
     }
-    let states: serde_json::Map<String, Value> =
-        states.into_iter().map(|(state, jobs)| (state.to_string(), jobs.into())).collect();
     let row = |row: &ReportRow| {
         json!({
-            "state": row.state.as_str(),
+            "state": row.state,
             "model": row.operation,
             "jobs": row.jobs,
             "credits": row.credits,
@@ -83,7 +99,7 @@ pub fn report(rows: &[ReportRow]) -> Value {
     json!({
         "event": "report",
         "jobs": rows.iter().map(|row| row.jobs).sum::<u64>(),
-        "credits": rows.iter().map(|row| row.credits).sum::<f64>(),
+        "credits": report.credits(),
         "states": states,
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
     })
