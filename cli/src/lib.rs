@@ -100,17 +100,15 @@ async fn command(
 ) -> Result<u8, Failure> {
     let globals = Globals::from_arg_matches(matches)?;
     service::log(&process.stderr, globals.verbose, globals.json);
-    let (command, matches) =
-        matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
     let settings = match settings {
-        Err(_) if !commands::needs_settings(command) => {
+        Err(_) if !commands::needs_settings(matches.subcommand_name().unwrap_or_default()) => {
             Settings::without_file(process, globals.profile.as_deref())?
         }
         settings => settings?,
     };
     let shared = Shared::from_arg_matches(matches)?;
     let context = Context::new(Arc::clone(process), (globals, shared), settings, program);
-    let outcome = commands::execute(&context, command, matches).await;
+    let outcome = commands::execute(&context, matches).await;
     outcome.map_err(|failure| context.settings.explain(failure))
 }
 

@@ -52,7 +52,8 @@ pub fn parse(
         grammar = grammar.mut_subcommand(again::NAME, |_| again::command(Some(model)));
     }
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
-        let command = command_words(arguments).next().unwrap_or_default();
+        let mut words = command_words(arguments).map(|(_, word)| word);
+        let command = words.next().unwrap_or_default();
         let has_models = command == run::NAME || command == submit::NAME;
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
@@ -63,7 +64,7 @@ pub fn parse(
             ErrorKind::InvalidSubcommand => Stop::Wrong(with_tip_on_command(error).render()),
             ErrorKind::UnknownArgument => {
                 let model = match tools::find(command) {
-                    _ if has_models => command_words(arguments).nth(1).and_then(models::find),
+                    _ if has_models => words.next().and_then(models::find),
                     _ if command == again::NAME => made_with,
                     Some(tool) => Some(tool.model(model)),
                     None => Some(model).filter(|_| takes_prompts(command)),
@@ -89,21 +90,21 @@ pub fn model(
 
 /// `kiln batch` accepts several models; its flags are the fields of the first one.
 fn named_model(arguments: &[OsString]) -> Option<&str> {
-    value(arguments, &MODEL_FLAGS)?.split(',').next()
+    value(arguments, &MODEL_FLAGS)?.1.split(',').next()
 }
 
 /// The words that are not flags, without the name of the command whose subcommands may also stand
 /// alone: `kiln inpaint` is `kiln tool inpaint`.
-fn command_words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
+fn command_words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
     let mut words = words(arguments).peekable();
-    words.next_if(|word| [tools::NAME, task::NAME].contains(word));
+    words.next_if(|(_, word)| [tools::NAME, task::NAME].contains(word));
     words
 }
 
 /// The picture of `kiln again`: its first argument, or the first one that can only be a number.
 fn picture(arguments: &[OsString]) -> Option<&str> {
-    let words: Vec<&str> =
-        words(arguments).skip_while(|word| *word != again::NAME).skip(1).collect();
+    let words = words(arguments).map(|(_, word)| word);
+    let words: Vec<&str> = words.skip_while(|word| *word != again::NAME).skip(1).collect();
     words.iter().find(|word| word.starts_with('@')).or(words.first()).copied()
 }
 
@@ -206,7 +207,7 @@ const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 
 /// The value of `--profile`, which decides the default model.
 pub fn profile(arguments: &[OsString]) -> Option<&str> {
-    value(arguments, &["--profile"])
+    value(arguments, &["--profile"]).map(|(_, name)| name)
 }
 
 /// Whether `--json` is set. Parse errors are printed as JSON too.
@@ -219,20 +220,21 @@ fn before_end(arguments: &[OsString]) -> &[OsString] {
     arguments.split(|argument| argument == "--").next().unwrap_or_default()
 }
 
-/// The words that are not flags: the command and, for `run` and `submit`, the model.
-fn words(arguments: &[OsString]) -> impl Iterator<Item = &str> {
-    let words = before_end(arguments).iter().skip(1).filter(|word| !is_flag(word));
-    words.filter_map(|word| word.to_str())
+/// The words that are not flags, with their positions: the command and, for `run` and `submit`, the
+/// model.
+fn words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
+    let words = before_end(arguments).iter().enumerate().skip(1);
+    words.filter(|(_, word)| !is_flag(word)).filter_map(|(at, word)| Some((at, word.to_str()?)))
 }
 
-/// The value of the first of these flags.
-fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<&'a str> {
+/// The value of the first of these flags, and its position.
+fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<(usize, &'a str)> {
     let flags = before_end(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| {
         let argument = argument.to_str()?;
         match argument.split_once('=') {
-            None if names.contains(&argument) => flags.get(at + 1)?.to_str(),
-            Some((flag, value)) if names.contains(&flag) => Some(value),
+            None if names.contains(&argument) => Some((at + 1, flags.get(at + 1)?.to_str()?)),
+            Some((flag, value)) if names.contains(&flag) => Some((at, value)),
             _ => None,
         }
     })
@@ -266,35 +268,24 @@ fn spell_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Rewrites names such as `gen-2-klein-9b-kv-finetuned`: the model becomes
 /// `{base_model}-finetuned`, and `--base-model` its parameter.
-fn fill_models(arguments: Vec<OsString>) -> Vec<OsString> {
+fn fill_models(mut arguments: Vec<OsString>) -> Vec<OsString> {
     // It lists submissions to a model by its complete name.
-    if words(&arguments).next() == Some(history::NAME) {
+    if words(&arguments).next().is_some_and(|(_, word)| word == history::NAME) {
         return arguments;
     }
-    let end = before_end(&arguments).len();
-    let mut filled = Vec::with_capacity(arguments.len() + 1);
-    let (mut follows_flag, mut follows_command) = (false, false);
-    for (at, word) in arguments.into_iter().enumerate() {
-        let text = word.to_str().filter(|_| at < end).unwrap_or_default();
-        let (head, name) = match text.split_once('=') {
-            Some((flag, name)) if MODEL_FLAGS.contains(&flag) => (format!("{flag}="), name),
-            _ if follows_flag || follows_command && !is_flag(&word) => (String::new(), text),
-            _ => Default::default(),
-        };
-        let model =
-            complete_model(name).map(|CompleteModel { model, parameter, value, .. }| {
-                let flag = parameter.name.replace('_', "-");
-                [format!("{head}{}", model.name), format!("--{flag}={value}")]
-            });
-        follows_flag = MODEL_FLAGS.contains(&text);
-        follows_command =
-            [run::NAME, submit::NAME].contains(&text) || follows_command && is_flag(&word);
-        match model {
-            Some(words) => filled.extend(words.map(OsString::from)),
-            None => filled.push(word),
-        }
-    }
-    filled
+    let of_command = || {
+        let takes_model = |word: &str| [run::NAME, submit::NAME].contains(&word);
+        words(&arguments).skip_while(|(_, word)| !takes_model(word)).nth(1)
+    };
+    let named = value(&arguments, &MODEL_FLAGS).or_else(of_command);
+    let complete = named.and_then(|(at, name)| Some((at, name, complete_model(name)?)));
+    let Some((at, name, CompleteModel { model, parameter, value, .. })) = complete else {
+        return arguments;
+    };
+    let flag = format!("--{}={value}", parameter.name.replace('_', "-"));
+    let word = arguments.get(at).map(|word| word.to_string_lossy().replace(name, model.name));
+    arguments.splice(at..=at, word.into_iter().chain([flag]).map(OsString::from));
+    arguments
 }
 
 /// Rewrites `--raw false` as `--raw=false` and leaves `--raw "a fox"` alone: a boolean flag

@@ -83,7 +83,6 @@ fn describe(entry: &Entry) -> String {
     printable(&format!("{}, {}{separator}{prompt}", entry.state(), entry.model()))
 }
 
-/// The names of all models.
 pub fn models() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let described = |model: &Operation| {

@@ -157,14 +157,12 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
     fs::read(path).map(ImageInput::bytes).map_err(unreadable)
 }
 
-/// Reads at most `length` bytes from the start of a file.
 fn head(path: &Path, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The failure for swapped arguments.
 fn is_an_image(given: &str, command: &str) -> Failure {
     let given = one_line(given);
     Failure::usage(format!("the prompt `{given}` is the name of an image")).advise(format!(

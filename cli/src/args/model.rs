@@ -24,7 +24,6 @@ use crate::{
 };
 use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
-/// The id of `--model`.
 const MODEL: &str = "model";
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
@@ -68,7 +67,6 @@ fn complete(command: Command, model: &'static Operation, options: &[Arg]) -> Com
         .after_long_help(notes(model, IMAGE))
 }
 
-/// The name and description of a model.
 pub fn description(model: &Operation) -> String {
     format!("{}: {}", model.name, model.description)
 }
@@ -100,7 +98,6 @@ pub fn model_names(models: impl Iterator<Item = &'static Operation>) -> Possible
     }))
 }
 
-/// The value of `--model`.
 pub fn chosen(matches: &ArgMatches) -> Result<&'static Operation, Failure> {
     let name = matches.get_one::<String>(MODEL).map(String::as_str).unwrap_or_default();
     models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))
@@ -142,7 +139,6 @@ pub fn field_id(name: &str) -> String {
     format!("field {name}")
 }
 
-/// The id of a path parameter among the matches.
 pub fn parameter_id(name: &str) -> String {
     format!("parameter {name}")
 }
@@ -152,7 +148,6 @@ pub fn is_of_request(id: &str) -> bool {
     id.starts_with("field ") || id.starts_with("parameter ")
 }
 
-/// The description of images on the command line.
 pub const IMAGE: &str = "An IMAGE is a path, an http(s) URL, or `-` for standard input.";
 
 /// Notes below the flags of a model, mainly on fields that the contract does not list. `image`
@@ -297,7 +292,6 @@ fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, Stri
 /// The name of a field that the contract does not list, and the text it is set to.
 pub type Setting = (String, OsString);
 
-/// `--extra` and `--extra-image`.
 fn extra_args() -> [Arg; 2] {
     let option = |name: &'static str| {
         Arg::new(name)

@@ -13,7 +13,6 @@ use super::completers;
 use crate::text::parse::{deadline, size};
 use imagekiln::Operation;
 
-/// The options of every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
@@ -93,10 +92,8 @@ pub fn may_have(model: &Operation, fields: &[&str]) -> bool {
     !model.all_fields_shown || fields.iter().all(|name| model.field(name).is_some())
 }
 
-/// The id of `-n`.
 pub const COUNT: &str = "count";
 
-/// The maximum number of pictures of one command.
 pub const MOST: usize = 1000;
 
 /// `-n`, for commands that save pictures of new tasks.
@@ -140,7 +137,6 @@ pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];
 /// The place of the options that commands share in help, after those of the command.
 pub const AFTER_OWN: usize = 500;
 
-/// The options of a struct.
 pub fn of<O: Args>() -> Vec<Arg> {
     O::augment_args(Command::new("options")).get_arguments().cloned().collect()
 }

@@ -14,10 +14,8 @@ use crate::{
 };
 use imagekiln::{FieldKind, Request};
 
-/// The id of `--output`.
 pub const OUTPUT: &str = "output";
 
-/// The options that decide where the picture is saved.
 #[derive(Debug, Clone, Args)]
 struct Saving {
     /// Save the picture to a file, a directory, or `-` for standard output
@@ -57,7 +55,6 @@ pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failu
     Ok(Target { place, overwrite, mkdir, describe: describe || settings.describe() })
 }
 
-/// Whether `--overwrite`, `--mkdir` and `--describe` are given.
 pub fn flags(matches: &ArgMatches) -> [bool; 3] {
     ["overwrite", "mkdir", "describe"].map(|name| matches.get_flag(name))
 }

@@ -1,25 +1,24 @@
 //! `kiln config`: shows the settings in effect with the source of each, and changes `config.toml`.
 
-use std::io;
+use std::{io, path::PathBuf};
 
-use clap::{Args, Subcommand, builder::PossibleValuesParser};
+use clap::{Args, Subcommand, ValueHint, builder::PossibleValuesParser};
+use clap_complete::Shell;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{completions, login, man, profiles};
+use super::{install, login};
 use crate::{
     context::Context,
     failure::Failure,
     files::directory::write_private,
     service::session,
     settings::{
-        Found, Settings, Source, key, named,
-        names::{self, API_KEY, NAMES, Name, PROFILE, SET},
+        DEFAULT_PROFILE, Found, Settings, Source, key, named,
+        names::{self, API_KEY, BASE_URL, NAMES, Name, PROFILE, SET},
     },
     text::{sanitize::printable, table::Table},
 };
-
-pub const NAME: &str = "config";
 
 const NOT_SET: &str = "-";
 
@@ -59,11 +58,38 @@ enum Action {
     Edit,
     /// Print the path of config.toml
     Path,
-    Login(login::Login),
-    Logout(login::Logout),
-    Profiles(profiles::Options),
-    Completions(completions::Options),
-    Man(man::Options),
+    #[command(flatten)]
+    Stored(Stored),
+}
+
+// The subcommands that are also commands of their own, such as `kiln login`. A documentation
+// comment would be the description of `kiln config`.
+#[derive(Subcommand)]
+pub enum Stored {
+    /// Store the API key where only you can read it
+    #[command(after_help = login::WHERE)]
+    Login,
+    /// Delete the API key that `kiln login` stored
+    #[command(after_help = "The service still accepts the key.")]
+    Logout,
+    /// List the profiles, and which of them is in effect
+    #[command(after_help = "\
+A profile is a part [profile.NAME] of config.toml, a stored key, or both. The profile in
+effect is that of --profile, or else of KILN_PROFILE, or else `default`.")]
+    Profiles,
+    /// Print a shell completion script
+    #[command(after_help = install::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages, one per command
+    #[command(after_help = install::PAGES)]
+    Man {
+        /// Where to write them; it is created if it does not exist
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        directory: PathBuf,
+    },
 }
 
 fn help() -> String {
@@ -101,11 +127,17 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
             let path = context.settings.path()?;
             context.output.result(|| path.display().to_string(), || json!({ "path": path }))
         }
-        Action::Login(options) => login::login(context, options).await,
-        Action::Logout(options) => login::logout(context, options),
-        Action::Profiles(options) => profiles::run(context, options),
-        Action::Completions(options) => completions::run(context, options),
-        Action::Man(options) => man::run(context, options),
+        Action::Stored(command) => run_stored(context, command).await,
+    }
+}
+
+pub async fn run_stored(context: &Context, command: Stored) -> Result<(), Failure> {
+    match command {
+        Stored::Login => login::login(context).await,
+        Stored::Logout => login::logout(context),
+        Stored::Profiles => profiles(context),
+        Stored::Completions { shell } => install::completions(context, shell),
+        Stored::Man { directory } => install::pages(context, &directory),
     }
 }
 
@@ -187,6 +219,36 @@ fn change(context: &Context, name: &Name, texts: &[String]) -> Result<(), Failur
     )
 }
 
+fn profiles(context: &Context) -> Result<(), Failure> {
+    let settings = context.settings.reload()?;
+    let mut names = settings.profiles();
+    names.insert(DEFAULT_PROFILE.to_owned());
+    let (mut rows, mut list) = (Vec::new(), Vec::new());
+    for name in names {
+        let of_profile = settings.of_profile(&name);
+        let texts = of_profile.find(&BASE_URL).map(|found| found.texts).unwrap_or_default();
+        let base = BASE_URL.without_secrets(texts).pop();
+        let has_key = of_profile.key_file()?.exists();
+        let source = (name == settings.profile.name).then(|| settings.profile.source.to_string());
+        list.push(json!({
+            "name": name, "base_url": base, "key_stored": has_key, "in_effect": source.is_some(),
+        }));
+        let base = base.map_or("-".to_owned(), |text| printable(&text));
+        let key = if has_key { "stored" } else { "-" };
+        rows.push([name, base, key.to_owned(), source.unwrap_or_default()]);
+    }
+    let profile = &settings.profile;
+    let heading = ["PROFILE", "BASE URL", "KEY", "IN EFFECT"];
+    let table = Table::with_heading(heading, rows).wrapped(&[0, 1, 3]);
+    context.output.result(
+        || context.process().stdout.table(&table),
+        || {
+            let source = profile.source.to_string();
+            json!({ "profile": profile.name, "source": source, "profiles": list })
+        },
+    )
+}
+
 async fn edit(context: &Context) -> Result<(), Failure> {
     let (process, path) = (context.process(), context.settings.path()?);
     if !process.stdin.is_terminal {
@@ -238,7 +300,6 @@ fn in_effect(settings: &Settings, name: &'static Name) -> (Value, String) {
     (value, source.to_string())
 }
 
-/// A value on one line.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => NOT_SET.to_owned(),

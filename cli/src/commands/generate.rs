@@ -10,7 +10,10 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    making::{self, plan::Variant, preview},
+    making::{
+        self,
+        plan::{Variant, dry_run_arg},
+    },
     models::{self, PROMPT},
     seeing,
 };
@@ -67,7 +70,7 @@ pub fn of_model(
 /// The options of commands that make pictures, besides the fields of the model.
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
-    let own = own.chain(options::of::<options::FieldOptions>()).chain([preview::arg()]);
+    let own = own.chain(options::of::<options::FieldOptions>()).chain([dry_run_arg()]);
     own.chain(options::shared(options::MAKING)).collect()
 }
 

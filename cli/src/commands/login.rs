@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use serde_json::json;
 
 use crate::{
@@ -14,26 +13,13 @@ use crate::{
 };
 use imagekiln::API_KEY_VARIABLE;
 
-pub const LOGIN: &str = "login";
-pub const LOGOUT: &str = "logout";
-
-const WHERE: &str = "\
+pub const WHERE: &str = "\
 Asks for the key without showing it, or reads it from standard input if that is not
 a terminal, and says in which file it stored it. Each --profile has a key of its
 own. `kiln config` shows which key is in effect, and `kiln doctor` whether the
 service accepts it.";
 
-/// Store the API key where only you can read it
-#[derive(Args)]
-#[command(after_help = WHERE)]
-pub struct Login {}
-
-/// Delete the API key that `kiln login` stored
-#[derive(Args)]
-#[command(after_help = "The service still accepts the key.")]
-pub struct Logout {}
-
-pub async fn login(context: &Context, _: Login) -> Result<(), Failure> {
+pub async fn login(context: &Context) -> Result<(), Failure> {
     let process = context.process();
     let profile = &context.settings.profile.name;
     let text = if !process.stdin.is_terminal {
@@ -75,7 +61,7 @@ pub fn store(context: &Context, key: &str) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-pub fn logout(context: &Context, _: Logout) -> Result<(), Failure> {
+pub fn logout(context: &Context) -> Result<(), Failure> {
     let profile = &context.settings.profile.name;
     let note = if key::delete(&context.settings.key_file()?)? {
         format!("deleted the API key of profile `{profile}`")

@@ -7,16 +7,14 @@ pub mod batch;
 #[cfg(not(feature = "batch"))]
 #[path = "without_batch.rs"]
 pub mod batch;
-pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod edit;
 pub mod generate;
 pub mod history;
+pub mod install;
 pub mod login;
-pub mod man;
 pub mod models;
-pub mod profiles;
 pub mod resume;
 pub mod run;
 pub mod setup;
@@ -26,7 +24,7 @@ pub mod task;
 pub mod tools;
 pub mod webhook;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, builder::StyledStr};
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand, builder::StyledStr};
 
 use crate::{
     args::{model, options},
@@ -41,16 +39,14 @@ use imagekiln::Operation;
 /// The commands that are spelled as flags, too.
 pub const HELP: &str = "help";
 pub const VERSION: &str = "version";
-/// Prints the table of exit codes.
-const EXIT_CODES: &str = "exit-codes";
 
 /// The commands that the help of the program lists. The others are short names of subcommands, such
 /// as `kiln login` for `kiln config login`, and need no place in it.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
-    ("Follow up", &[history::NAME, show::NAME, again::NAME, resume::NAME, task::NAME]),
+    ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME]),
     ("Many", &[batch::NAME]),
-    ("Set up", &[setup::NAME, config::NAME, doctor::NAME]),
+    ("Set up", &["setup", "config", doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
 
@@ -64,15 +60,34 @@ Examples:
 `kiln help COMMAND` says everything about a command, `kiln help config` lists the
 settings and their variables, and `kiln exit-codes` what each exit code means.";
 
+/// The commands whose options do not depend on a model. They work even if `config.toml` is damaged.
+#[derive(Subcommand)]
+enum Plain {
+    Models(models::Options),
+    History(history::Options),
+    Show(show::Options),
+    /// Open a saved picture with the desktop's program for it
+    #[command(hide = true)]
+    Open(show::Options),
+    Setup(setup::Options),
+    Config(config::Options),
+    Doctor(doctor::Options),
+    Simulate(Box<simulate::Options>),
+    Webhook(webhook::Options),
+    /// Print the exit codes and what they mean
+    #[command(hide = true, after_help = kinds())]
+    ExitCodes,
+    /// Short names of subcommands of `kiln config`.
+    #[command(flatten)]
+    Short(config::Stored),
+}
+
 /// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used` says which
 /// models and tools need their flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     let short = |command: Command| command.hide(true);
     let program = options::of_program(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
-        // Adding the options has set a description.
-        .about("Generate and edit pictures with an asynchronous image generation service")
-        .long_about(None)
         .max_term_width(120)
         .arg_required_else_help(true)
         .subcommand_required(true)
@@ -82,47 +97,29 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             edit::command(chosen),
             tools::command(chosen, used),
             run::command(used),
-            described::<models::Options>(models::NAME),
-            described::<history::Options>(history::NAME),
-            described::<show::Options>(show::NAME),
             again::command(None),
             resume::command(),
             task::command(used),
             batch::command(chosen),
-            described::<setup::Options>(setup::NAME),
-            described::<config::Options>(config::NAME),
-            described::<doctor::Options>(doctor::NAME),
-            described::<simulate::Options>(simulate::NAME),
-            described::<webhook::Options>(webhook::NAME),
         ])
         .subcommands(tools::commands(chosen, used).map(short))
         .subcommand(short(task::submit::command(used)))
-        .subcommands(
-            [
-                described::<show::Options>(show::OPEN)
-                    .about("Open a saved picture with the desktop's program for it"),
-                described::<login::Login>(login::LOGIN),
-                described::<login::Logout>(login::LOGOUT),
-                described::<profiles::Options>(profiles::NAME),
-                described::<completions::Options>(completions::NAME),
-                described::<man::Options>(man::NAME),
-            ]
-            .map(short),
+        .subcommand(
+            short(Command::new(HELP))
+                .about("Print this help, or everything about a command")
+                .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
         )
-        .subcommands(
-            [
-                Command::new(EXIT_CODES)
-                    .about("Print the exit codes and what they mean")
-                    .after_help(kinds()),
-                Command::new(HELP)
-                    .about("Print this help, or everything about a command")
-                    .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
-                Command::new(VERSION).about("Print the version"),
-            ]
-            .map(short),
-        );
+        .subcommand(short(Command::new(VERSION)).about("Print the version"));
+    let program = Plain::augment_subcommands(program).mut_subcommands(|command| {
+        if config::Stored::has_subcommand(command.get_name()) { short(command) } else { command }
+    });
     let text = listed(&program);
-    program.after_help(text).help_template(TEMPLATE)
+    program
+        // Adding the options has set a description.
+        .about("Generate and edit pictures with an asynchronous image generation service")
+        .long_about(None)
+        .after_help(text)
+        .help_template(TEMPLATE)
 }
 
 /// The commands in their groups, and the global options, on one screen.
@@ -157,48 +154,19 @@ fn kinds() -> String {
     )
 }
 
-/// A command with the options of a struct.
-fn described<O: Args>(name: &'static str) -> Command {
-    O::augment_args(Command::new(name))
-}
-
-/// The options of a command.
-fn parsed<O: FromArgMatches>(matches: &ArgMatches) -> Result<O, Failure> {
-    Ok(O::from_arg_matches(matches)?)
-}
-
 /// Whether a command can't work if `config.toml` is damaged.
 pub fn needs_settings(command: &str) -> bool {
-    const WITHOUT: [&str; 15] = [
-        EXIT_CODES,
-        login::LOGIN,
-        login::LOGOUT,
-        setup::NAME,
-        config::NAME,
-        profiles::NAME,
-        doctor::NAME,
-        history::NAME,
-        show::NAME,
-        show::OPEN,
-        webhook::NAME,
-        models::NAME,
-        simulate::NAME,
-        completions::NAME,
-        man::NAME,
-    ];
-    !WITHOUT.contains(&command)
+    !Plain::has_subcommand(command)
 }
 
-/// Executes a command, and returns its exit code.
-pub async fn execute(
-    context: &Context,
-    command: &str,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
+/// Executes a command, and returns its exit code. `program` are the matches of the whole grammar.
+pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Failure> {
+    let (command, matches) =
+        program.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
     let done = match command {
-        simulate::NAME => return simulate::run(context, parsed(matches)?).await,
-        doctor::NAME => return doctor::run(context, doctor::Options {}).await,
-        setup::NAME => return setup::run(context, setup::Options {}).await,
+        plain if Plain::has_subcommand(plain) => {
+            return execute_plain(context, Plain::from_arg_matches(program)?).await;
+        }
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
@@ -207,19 +175,24 @@ pub async fn execute(
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
         again::NAME => again::execute(context, matches).await,
-        show::NAME => show::run(context, parsed(matches)?).await,
-        show::OPEN => show::open(context, parsed(matches)?).await,
-        history::NAME => history::run(context, &parsed(matches)?),
-        webhook::NAME => webhook::run(context, parsed(matches)?).await,
-        models::NAME => models::run(context, &parsed(matches)?),
-        login::LOGIN => login::login(context, login::Login {}).await,
-        login::LOGOUT => login::logout(context, login::Logout {}),
-        profiles::NAME => profiles::run(context, profiles::Options {}),
-        config::NAME => config::run(context, parsed(matches)?).await,
-        completions::NAME => completions::run(context, parsed(matches)?),
-        man::NAME => man::run(context, parsed(matches)?),
-        EXIT_CODES => exit_codes(context),
         tool => tools::execute(context, tool, matches).await,
+    };
+    done.map(|()| Exit::Success.code())
+}
+
+async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure> {
+    let done = match command {
+        Plain::Simulate(options) => return simulate::run(context, *options).await,
+        Plain::Doctor(options) => return doctor::run(context, options).await,
+        Plain::Setup(options) => return setup::run(context, options).await,
+        Plain::Models(options) => models::run(context, &options),
+        Plain::History(options) => history::run(context, &options),
+        Plain::Show(options) => show::run(context, options),
+        Plain::Open(options) => show::open(context, options).await,
+        Plain::Config(options) => config::run(context, options).await,
+        Plain::Webhook(options) => webhook::run(context, options).await,
+        Plain::ExitCodes => exit_codes(context),
+        Plain::Short(command) => config::run_stored(context, command).await,
     };
     done.map(|()| Exit::Success.code())
 }

@@ -43,34 +43,23 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let all = unfinished.len();
     let (tasks, unknown): (Vec<_>, Vec<_>) =
         unfinished.into_iter().partition(|entry: &Entry| entry.record.task().is_some());
-    let mut outcome = Outcome::default();
+    let mut left = Left::default();
+    let mut problem = None;
     if !tasks.is_empty() {
-        finish_all(context, history, &seeing, tasks, &mut outcome).await?;
+        problem = finish_all(context, history, &seeing, tasks, &mut left).await?;
     }
     for entry in &unknown {
-        outcome.fail(context, entry.number, &lost(entry));
+        fail(context, &mut left, entry.number, &lost(entry));
     }
-    let Outcome { left, problem } = outcome;
     let Some(exit) = left.exits.first() else { return problem.map_or(Ok(()), Err) };
     let message = format!("{} of {all} submissions have no picture", left.exits.len());
     Err(left.failure("resume", *exit, message, 0))
 }
 
-/// The outcomes of the unfinished submissions.
-#[derive(Default)]
-struct Outcome {
-    /// Those without a picture.
-    left: Left,
-    /// The first problem that is not that of a submission.
-    problem: Option<Failure>,
-}
-
-impl Outcome {
-    /// Reports a submission without a picture.
-    fn fail(&mut self, context: &Context, number: u64, failure: &Failure) {
-        context.output.not_saved(number, failure);
-        self.left.add(failure);
-    }
+/// Reports a submission without a picture.
+fn fail(context: &Context, left: &mut Left, number: u64, failure: &Failure) {
+    context.output.not_saved(number, failure);
+    left.add(failure);
 }
 
 /// The unfinished submissions that no other process works on, oldest first.
@@ -92,18 +81,19 @@ async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), 
     Ok((Some(history), entries))
 }
 
-/// Waits for all tasks at once.
+/// Waits for all tasks at once. Returns the first problem that is not that of a submission.
 async fn finish_all(
     context: &Context,
     history: Option<History>,
     seeing: &Seeing,
     entries: Vec<Entry>,
-    outcome: &mut Outcome,
-) -> Result<(), Failure> {
+    left: &mut Left,
+) -> Result<Option<Failure>, Failure> {
     let session = Arc::new(Session::recorded(context, history).await?);
     let interrupts = Interrupts::listen(context.process())?;
     let spinner = context.output.spin(format!("tasks to wait for: {}", entries.len()));
     let mut waits = JoinSet::new();
+    let mut first = None;
     for entry in entries {
         let Some(task) = session.client.task_of_record(&entry.record) else { continue };
         let (context, session) = (context.without_spinner(), Arc::clone(&session));
@@ -117,15 +107,15 @@ async fn finish_all(
                 seeing.present(context, &saved, &task, about).await.err()
             }
             Ok((_, number, Err(failure))) => {
-                outcome.fail(context, number, &failure);
+                fail(context, left, number, &failure);
                 None
             }
             Err(error) => Some(Failure::other("could not wait for a task", &error)),
         };
-        outcome.problem = outcome.problem.take().or(problem);
+        first = first.or(problem);
     }
     drop(spinner);
-    Ok(())
+    Ok(first)
 }
 
 async fn finish(

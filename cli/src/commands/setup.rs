@@ -21,8 +21,6 @@ use crate::{
     text::sanitize::printable,
 };
 
-pub const NAME: &str = "setup";
-
 const STEPS: &str = "\
 Asks for the base URL of the service and the API key, and stores them as
 `kiln config set base_url` and `kiln login` do: for --profile NAME, those of this

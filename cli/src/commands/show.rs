@@ -22,9 +22,6 @@ use crate::{
 use imagekiln::{TaskRef, journal::State};
 use imagekiln_batch::Description;
 
-pub const NAME: &str = "show";
-pub const OPEN: &str = "open";
-
 /// Show everything that is known about a picture
 #[derive(Args)]
 pub struct Options {
@@ -33,7 +30,7 @@ pub struct Options {
     picture: String,
 }
 
-pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+pub fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let made = Made::find(context.process(), &options.picture)?;
     let fields = made.request().map(request::fields);
     let facts = match &made {

@@ -2,7 +2,6 @@
 
 mod describe;
 pub mod plan;
-pub mod preview;
 mod series;
 
 use std::{
@@ -69,8 +68,8 @@ pub fn checked(
     matches: &ArgMatches,
 ) -> Result<Option<Vec<Planned>>, Failure> {
     let planned = plan(context, request, variants, matches)?;
-    if preview::is_wanted(matches) {
-        return preview::print(context, &planned).map(|()| None);
+    if plan::is_dry_run(matches) {
+        return plan::print_requests(context, &planned).map(|()| None);
     }
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;

@@ -7,11 +7,10 @@ mod unfinished;
 
 use std::time::UNIX_EPOCH;
 
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use self::reference::Found;
-use super::{described, parsed};
 use crate::{
     args::{
         completers::{self, Submissions},
@@ -34,24 +33,29 @@ const REFERENCE: &str = "@last, @ and a number of `kiln history`, an id or its b
                          with the output of `kiln task submit`, `-` for standard input, or the \
                          JSON itself";
 
-/// Poll once and print the status; the exit code is 0 for every status
-#[derive(Args)]
-struct Status {
-    #[arg(value_name = "REF", help = REFERENCE, add = completers::submissions(Submissions::Any))]
-    task: String,
+/// The commands besides `submit`.
+#[derive(Subcommand)]
+enum Action {
+    /// Poll once and print the status; the exit code is 0 for every status
+    #[command(args(options::shared(options::POLLING)))]
+    #[command(mut_arg("task", |arg| arg.add(completers::submissions(Submissions::Any))))]
+    Status(Reference),
+    /// Wait for the final status
+    #[command(args(options::shared(options::POLLING)))]
+    Wait(Reference),
+    /// Wait and save the picture, to the target of its submission or to --output
+    #[command(args(output::args()), args(seeing::args()))]
+    #[command(args(options::shared(options::RESUMING)))]
+    Save(Reference),
+    /// List the unfinished submissions, newest first
+    List,
+    Dismiss(unfinished::Dismiss),
+    #[command(args(options::shared(options::RESOLVING)))]
+    Resolve(unfinished::Resolve),
 }
 
-/// Wait for the final status
 #[derive(Args)]
-struct Wait {
-    #[arg(value_name = "REF", help = REFERENCE)]
-    #[arg(add = completers::submissions(Submissions::UnfinishedFirst))]
-    task: String,
-}
-
-/// Wait and save the picture, to the target of its submission or to --output
-#[derive(Args)]
-struct Save {
+struct Reference {
     #[arg(value_name = "REF", help = REFERENCE)]
     #[arg(add = completers::submissions(Submissions::UnfinishedFirst))]
     task: String,
@@ -59,43 +63,31 @@ struct Save {
 
 /// `used` are the models of `submit` that need flags.
 pub fn command(used: model::Used<'_>) -> Command {
-    Command::new(NAME)
+    Action::augment_subcommands(Command::new(NAME).subcommand(submit::command(used)))
         .about("Submit without waiting; poll a task, wait for it, save its picture")
         .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommands([
-            submit::command(used),
-            described::<Status>("status").args(options::shared(options::POLLING)),
-            described::<Wait>("wait").args(options::shared(options::POLLING)),
-            described::<Save>("save")
-                .args(output::args())
-                .args(seeing::args())
-                .args(options::shared(options::RESUMING)),
-            described::<unfinished::List>("list"),
-            described::<unfinished::Dismiss>("dismiss"),
-            described::<unfinished::Resolve>("resolve").args(options::shared(options::RESOLVING)),
-        ])
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let (action, matches) = matches
-        .subcommand()
-        .ok_or_else(|| Failure::usage("use `kiln task status`, `wait` or `save`"))?;
-    match action {
-        submit::NAME => submit::execute(context, matches).await,
-        "status" => status(context, parsed(matches)?).await,
-        "wait" => wait_for(context, parsed(matches)?).await,
-        "save" => save(context, parsed(matches)?, matches).await,
-        "list" => unfinished::list(context),
-        "dismiss" => unfinished::dismiss(context, &parsed(matches)?).await,
-        _ => unfinished::resolve(context, parsed(matches)?).await,
+    let (name, options) = matches.subcommand().ok_or_else(|| Failure::usage("no command given"))?;
+    if name == submit::NAME {
+        return submit::execute(context, options).await;
+    }
+    match Action::from_arg_matches(matches)? {
+        Action::Status(Reference { task }) => status(context, &task).await,
+        Action::Wait(Reference { task }) => wait_for(context, &task).await,
+        Action::Save(Reference { task }) => save(context, &task, options).await,
+        Action::List => unfinished::list(context),
+        Action::Dismiss(options) => unfinished::dismiss(context, &options).await,
+        Action::Resolve(options) => unfinished::resolve(context, options).await,
     }
 }
 
-async fn status(context: &Context, options: Status) -> Result<(), Failure> {
-    let (found, _session, task) = Found::open(context, &options.task).await?;
+async fn status(context: &Context, given: &str) -> Result<(), Failure> {
+    let (found, _session, task) = Found::open(context, given).await?;
     let polled = context.within(task.reference(), task.poll()).await;
     let update = polled.map_err(|failure| {
         if found.is_certain() { failure } else { found.explain(context, failure, None) }
@@ -107,8 +99,8 @@ async fn status(context: &Context, options: Status) -> Result<(), Failure> {
     )
 }
 
-async fn wait_for(context: &Context, options: Wait) -> Result<(), Failure> {
-    let (found, _session, task) = Found::open(context, &options.task).await?;
+async fn wait_for(context: &Context, given: &str) -> Result<(), Failure> {
+    let (found, _session, task) = Found::open(context, given).await?;
     let interrupts = Interrupts::listen(context.process())?;
     let picture = wait(context, &task, &interrupts).await;
     let picture = picture.map_err(|failure| found.explain(context, failure, None))?;
@@ -126,8 +118,8 @@ async fn wait_for(context: &Context, options: Wait) -> Result<(), Failure> {
     )
 }
 
-async fn save(context: &Context, options: Save, matches: &ArgMatches) -> Result<(), Failure> {
-    let (found, session, task) = Found::open(context, &options.task).await?;
+async fn save(context: &Context, given: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    let (found, session, task) = Found::open(context, given).await?;
     let entry = found.entry.as_ref();
     let has_output = matches.contains_id(output::OUTPUT);
     let is_saved = |entry: &Entry| matches!(entry.record.state(), State::Saved { .. });

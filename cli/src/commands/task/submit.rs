@@ -8,7 +8,10 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::Place,
-    making::{self, plan::Planned, preview},
+    making::{
+        self,
+        plan::{Planned, dry_run_arg},
+    },
     output::task_json,
     process::interrupt::Interrupts,
     text::json,
@@ -30,7 +33,7 @@ pub fn command(used: model::Used<'_>) -> Command {
             &[
                 output::args(),
                 options::of::<options::FieldOptions>(),
-                vec![preview::arg()],
+                vec![dry_run_arg()],
                 options::shared(options::SUBMITTING),
             ]
             .concat(),

@@ -13,10 +13,6 @@ use crate::{
 };
 use imagekiln::{ErrorKind, Operation, Region, find_operation};
 
-/// List the unfinished submissions, newest first
-#[derive(Args)]
-pub struct List {}
-
 /// Remove submissions from the unfinished ones; sends nothing
 #[derive(Args)]
 pub struct Dismiss {

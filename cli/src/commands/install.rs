@@ -1,37 +1,50 @@
-//! `kiln man DIR`: writes the manual pages.
+//! `kiln config completions` and `man`: what is installed beside the program.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
-use clap::{Args, Command, ValueHint};
+use clap::Command;
+use clap_complete::Shell;
 use serde_json::json;
 
 use super::{
     grammar, run,
     task::{self, submit},
 };
-use crate::{context::Context, failure::Failure, models};
+use crate::{context::Context, failure::Failure, models, output::write_failed};
 
-pub const NAME: &str = "man";
+/// How to install the script of each shell.
+pub const COMPLETIONS: &str = "\
+To install it:
+  bash        kiln completions bash > ~/.local/share/bash-completion/completions/kiln
+  zsh         kiln completions zsh > ~/.zfunc/_kiln   (with ~/.zfunc in fpath, before compinit)
+  fish        kiln completions fish > ~/.config/fish/completions/kiln.fish
+  elvish      kiln completions elvish >> ~/.config/elvish/rc.elv
+  powershell  kiln completions powershell >> $PROFILE";
 
-/// Write the manual pages, one per command
-#[derive(Args)]
-#[command(after_help = INSTALL)]
-pub struct Options {
-    /// Where to write them; it is created if it does not exist
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    directory: PathBuf,
+/// Prints the script with which a shell asks kiln for completions.
+pub fn completions(context: &Context, shell: Shell) -> Result<(), Failure> {
+    context.process().line_on_stdout(script(shell).trim_end()).or_else(write_failed)
 }
 
-const INSTALL: &str = "\
+/// The script that registers the completion. It finds `kiln` in PATH each time, so it works after
+/// an upgrade, and runs nothing of the working directory.
+fn script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Elvish => include_str!("completions/kiln.elv"),
+        Shell::Fish => include_str!("completions/kiln.fish"),
+        Shell::PowerShell => include_str!("completions/kiln.ps1"),
+        Shell::Zsh => include_str!("completions/kiln.zsh"),
+        _ => include_str!("completions/kiln.bash"),
+    }
+}
+
+pub const PAGES: &str = "\
 To install them for yourself:
   kiln man ~/.local/share/man/man1
 Pages of models whose names contain a slash or a brace are named after their ids.";
 
-pub fn run(context: &Context, Options { directory }: Options) -> Result<(), Failure> {
-    write(&directory, grammar_with_plain_names()?).map_err(|error| {
+pub fn pages(context: &Context, directory: &Path) -> Result<(), Failure> {
+    write(directory, grammar_with_plain_names()?).map_err(|error| {
         let problem = format!("could not write the manual pages to {}", directory.display());
         Failure::file(problem, error).advise("check the path and its permissions")
     })?;
