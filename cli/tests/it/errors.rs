@@ -95,8 +95,8 @@ fn of_the_command_line_for_programs() {
     for (words, message, advice) in [
         (
             &["run", "gen-2-prp", "--json"][..],
-            "unknown model 'gen-2-prp'",
-            "similar models are 'gen-2-pro'",
+            "unknown model 'gen-2-prp'; did you mean `gen-2-pro`?",
+            "`kiln models` lists all models",
         ),
         (
             &["--json", "generate", "x", "--widht", "3"],
