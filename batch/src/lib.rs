@@ -33,6 +33,7 @@ mod provenance;
 mod report;
 #[cfg(feature = "ledger")]
 mod scope;
+mod seeds;
 #[cfg(feature = "sheet")]
 mod sheet;
 #[cfg(feature = "ledger")]
@@ -59,6 +60,7 @@ pub use self::provenance::{DescribedPicture, DescribedTimes, Description, descri
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]
 pub use self::scope::Scope;
+pub use self::seeds::seed_range;
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]

@@ -68,7 +68,7 @@ pub use self::{
     error::{Error, Problem},
     prompts::Matrix,
 };
-use crate::{Job, Template, TemplateFields};
+use crate::{Job, Template, TemplateFields, seeds};
 
 /// The target of jobs that do not set one, unless [`Defaults::target`] sets another.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";
@@ -140,6 +140,13 @@ pub struct FileJob {
 }
 
 impl FileJob {
+    /// Sets the seed of the picture, unless the job has one or its model has none. It depends only
+    /// on the name of the job, so the job is the same each time the file is read. A ledger that has
+    /// the job without the seed keeps it as it is.
+    pub fn with_seed(self) -> Self {
+        Self { request: seeds::with_seed(&self.name, self.request), ..self }
+    }
+
     /// Returns the path of the picture below the output, as far as it is known before the job is
     /// submitted. `number` is the position of the job in the ledger, starting at 1.
     ///

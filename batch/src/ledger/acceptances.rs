@@ -11,7 +11,7 @@ use imagekiln::{
 use super::{
     Ledger, database::Database, jobs::find_jobs, records::SubmissionRow, resolve::has_task,
 };
-use crate::{Error, ErrorKind, JobStatus};
+use crate::{Error, ErrorKind, JobStatus, seeds::is_either};
 
 /// The number of closed records that are kept, to notice that the database has lost them: more than
 /// the write-ahead log of SQLite has.
@@ -160,8 +160,11 @@ async fn restore(
         WHERE name = $1 AND state IN ('queued', 'unknown')";
     let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()]).await?;
     let job = job.filter(|(_, request, _)| {
-        let found = Request::from_json(request).and_then(|request| request.digest());
-        continues && digest.is_some() && found.ok().as_deref() == digest
+        let is_same = |request: &Request| {
+            digest.is_some_and(|digest| request.digest().is_ok_and(|found| found == digest))
+        };
+        let request = Request::from_json(request).ok();
+        continues && request.is_some_and(|request| is_either(name, &request, is_same))
     });
     let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
     // The job was only submitted again because a person resolved this submission as not billed.

@@ -13,7 +13,7 @@ use super::{
     database::{Database, Value},
     steps::is_taken,
 };
-use crate::{Error, ErrorKind, Job, random};
+use crate::{Error, ErrorKind, Job, random, seeds::is_either};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;
@@ -228,7 +228,8 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     for (name, target, request, known_target, known_request, is_same_group) in
         database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
     {
-        if target != known_target || is_same_group == 0 || !is_same(&request, &known_request) {
+        let is_same = is_same_group > 0 && is_same(&name, &request, &known_request);
+        if target != known_target || !is_same {
             return Err(is_different(&name));
         }
     }
@@ -236,8 +237,10 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     for (name, target, request, known_target, digest) in
         database.rows::<Archived>(ARCHIVED, [addition.into()]).await?
     {
-        let request = Request::from_json(&request).and_then(|request| request.digest());
-        if target != known_target || request.ok() != Some(digest) {
+        let is_same = |request: &Request| request.digest().is_ok_and(|found| found == digest);
+        let request = Request::from_json(&request).ok();
+        let is_same = request.is_some_and(|request| is_either(&name, &request, is_same));
+        if target != known_target || !is_same {
             return Err(is_different(&name));
         }
     }
@@ -245,9 +248,10 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
 }
 
 /// Whether both texts are the same request, even if another version wrote one of them differently.
-fn is_same(request: &str, stored: &str) -> bool {
+fn is_same(name: &str, request: &str, stored: &str) -> bool {
     let read = |text| Request::from_json(text).ok();
-    read(stored).is_some_and(|stored| read(request) == Some(stored))
+    let both = read(request).zip(read(stored));
+    both.is_some_and(|(request, stored)| is_either(name, &request, |request| *request == stored))
 }
 
 fn is_different(name: &str) -> Error {

@@ -15,6 +15,7 @@ use crate::{
     settings::Settings, text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
+use imagekiln_batch::seed_range;
 
 /// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(
@@ -183,18 +184,11 @@ fn seed(matches: &ArgMatches) -> Option<&str> {
 /// Sets the seed of a picture: `given`, or a random one unless the request has one. The service
 /// would draw one, too, but nobody could learn it.
 pub fn with_seed(process: &Process, request: Request, given: Option<i64>) -> Request {
-    /// The largest seed that is drawn. Larger ones are tedious to type, and programs that read
-    /// numbers as floating point change those above 2^53.
-    const LARGEST: f64 = i32::MAX as f64;
     if let Some(seed) = given {
         return request.field(SEED, seed);
     }
-    match request.operation().field(SEED) {
-        Some(field) if !request.has_field(SEED) => {
-            let least = field.limits.minimum.map_or(0.0, |least| least.max(0.0));
-            let most = field.limits.maximum.map_or(LARGEST, |most| most.min(LARGEST));
-            request.field(SEED, (process.seed)(least as i64..=most.max(least) as i64))
-        }
+    match seed_range(request.operation()) {
+        Some(range) if !request.has_field(SEED) => request.field(SEED, (process.seed)(range)),
         _ => request,
     }
 }

@@ -4,6 +4,7 @@ mod ledgers;
 #[cfg(unix)]
 mod managing;
 mod runs;
+mod seeds;
 mod spending;
 #[cfg(unix)]
 pub mod stopping;

@@ -57,7 +57,8 @@ pub struct JobOptions {
     /// Without JOBS: a file with a prompt per line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["jobs", "format"])]
     prompt_file: Option<PathBuf>,
-    /// The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9
+    /// The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9 [default: one
+    /// for each job, which depends only on its name]
     #[arg(long, value_name = "SEEDS", value_parser = parse::seeds, allow_negative_numbers = true)]
     seed: Option<Seeds>,
     #[arg(long, value_name = "MODELS", value_delimiter = ',', hide_possible_values = true)]

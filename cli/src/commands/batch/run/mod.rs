@@ -66,6 +66,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     };
     let defaults = jobs.defaults(matches, &source)?;
     let jobs = source.read(&context.output, &defaults)?;
+    let jobs: Vec<_> = jobs.into_iter().map(FileJob::with_seed).collect();
     if options.dry_run {
         let known = plan::Known::read(context.process(), place.as_ref()).await?;
         return plan::print(context, &source, &jobs, &known, &options);

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     context::Context,
     failure::Failure,
+    models::SEED,
     process::Process,
     text::{
         sanitize::one_line,
@@ -59,6 +60,7 @@ struct First<'a> {
     line: u64,
     name: &'a str,
     model: String,
+    seed: Option<i64>,
     /// The path of its picture below the output.
     target: String,
 }
@@ -130,8 +132,9 @@ fn first<'a>(jobs: &[&'a FileJob], known: &Known) -> Result<Vec<First<'a>>, Fail
             last += 1;
             last
         });
-        let (model, target) = (job.request.model_name(), job.expected_path(number)?);
-        first.push(First { line: job.line, name: &job.name, model, target });
+        let FileJob { line, name, request, .. } = job;
+        let (model, seed) = (request.model_name(), request.integer(SEED));
+        first.push(First { line: *line, name, model, seed, target: job.expected_path(number)? });
     }
     Ok(first)
 }

@@ -1,0 +1,74 @@
+//! The seeds of jobs that do not set one.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::{
+    ledgers::{batch, named},
+    runs::run,
+};
+use crate::bench::Bench;
+
+const FOXES: [&str; 3] = ["a red fox", "a red fox", "a grey fox"];
+const LEDGER: &str = "pictures/.kiln-batch.db";
+
+fn description(bench: &Bench, picture: &str) -> Value {
+    serde_json::from_slice(&bench.place.read(&format!("{picture}.json"))).unwrap()
+}
+
+#[test]
+fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
+    let bench = Bench::new();
+    let plan = run(&bench, &FOXES, &["--dry-run", "--json"]).ok().json();
+    let jobs = plan["first"].as_array().unwrap();
+    let seeds: Vec<u64> = jobs.iter().map(|job| job["seed"].as_u64().unwrap()).collect();
+    assert!(seeds[0] != seeds[1] && seeds[1] != seeds[2] && seeds[0] != seeds[2], "{seeds:?}");
+    assert!(seeds.iter().all(|seed| *seed < 1 << 31), "{seeds:?}");
+    run(&bench, &FOXES, &[]).ok();
+    for (index, seed) in (1..).zip(&seeds) {
+        assert_eq!(description(&bench, &format!("pictures/{index}.jpg"))["seed"], *seed);
+    }
+    batch(&bench, &["report"]).ok();
+    let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
+    assert!(seeds.iter().all(|seed| page.contains(&format!(">{seed}<"))));
+    run(&bench, &FOXES, &[]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 3);
+    bench.place.write("null.jsonl", r#"{"prompt":"a fox","extra":{"seed":null}}"#);
+    let words = ["batch", "run", "null.jsonl", "-o", "pictures", "--dry-run", "--json"];
+    assert_eq!(bench.run(&words).ok().json()["first"][0]["seed"], Value::Null);
+}
+
+/// Earlier versions drew no seeds.
+#[test]
+fn jobs_of_a_ledger_without_seeds_are_not_paid_for_again() {
+    let bench = Bench::new();
+    run(&bench, &FOXES, &[]).ok();
+    let remove = "UPDATE jobs SET request = json_remove(request, '$.fields.seed')";
+    Connection::open(bench.place.path(LEDGER)).unwrap().execute_batch(remove).unwrap();
+    run(&bench, &FOXES, &[]).ok();
+    batch(&bench, &["archive", "--older-than", "0s"]).ok();
+    run(&bench, &FOXES, &[]).ok();
+    let other = run(&bench, &FOXES, &["--seed", "7"]).ok();
+    assert!(other.text().contains("saved"), "other jobs");
+    assert_eq!(bench.simulator.counts().accepted, 6);
+}
+
+#[test]
+fn pictures_without_seeds_are_adopted() {
+    let bench = Bench::new();
+    run(&bench, &FOXES, &[]).ok();
+    for index in 1..=3 {
+        let picture = format!("pictures/{index}.jpg");
+        let mut description = description(&bench, &picture);
+        description["request"]["fields"].as_object_mut().unwrap().remove("seed").unwrap();
+        bench.place.write(&format!("{picture}.json"), description.to_string());
+    }
+    fs::remove_file(bench.place.path(LEDGER)).unwrap();
+    run(&bench, &FOXES, &[]).fails(8);
+    let adopted = bench.run(&["batch", "adopt", "--output", "pictures"]).ok().text();
+    assert_eq!(adopted.matches(": saved pictures/").count(), 3, "{adopted}");
+    run(&bench, &FOXES, &[]).ok();
+    assert_eq!((named(&bench, "saved").len(), bench.simulator.counts().accepted), (3, 3));
+}
