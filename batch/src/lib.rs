@@ -5,6 +5,9 @@
     doc = "",
     doc = "[`Batch`] runs the [`Job`]s of a [`Ledger`]. [`Scope`] says what a limit is for."
 )]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// It is on by default, so a badge at nearly every item would say little.
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "ledger"))))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
 

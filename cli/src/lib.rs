@@ -3,6 +3,7 @@
 //! Models and their flags are built from the contract at run time. A submission is run to its end,
 //! and a paid task is always reported so that it can be resumed.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "batch"), allow(dead_code, reason = "for `kiln batch`"))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
