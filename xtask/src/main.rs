@@ -25,6 +25,7 @@ mod process;
 mod public_api;
 mod quick;
 mod regenerate;
+mod registry;
 mod release;
 mod release_check;
 mod repository;
@@ -62,6 +63,7 @@ enum Command {
     Windows(windows::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
+    Packages(registry::Arguments),
     Release(release::Arguments),
 }
 
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Windows(arguments) => windows::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),
+        Command::Packages(arguments) => registry::run(&arguments),
         Command::Release(arguments) => release::run(&arguments),
     };
     done.unwrap_or_else(|error| {

@@ -8,12 +8,9 @@ use semver::Version;
 
 use crate::{
     process::{command, output, succeed},
+    registry::{self, PUBLISHED},
     repository,
 };
-
-/// The crates that are published. Each depends on those before it only.
-const PUBLISHED: [&str; 4] =
-    ["imagekiln", "imagekiln-simulator", "imagekiln-batch", "imagekiln-cli"];
 
 const MANIFEST: &str = "Cargo.toml";
 const CHANGELOG: &str = "CHANGELOG.md";
@@ -25,39 +22,59 @@ const UNRELEASED: &str = "## Unreleased\n";
 pub struct Arguments {
     /// The new version, such as 0.2.0
     version: Version,
+    /// Only pack the crates of this version, in target/registry; change, check and commit nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root = repository::root()?;
     let version = arguments.version.to_string();
+    if arguments.dry_run {
+        let copy = registry::copy(&root)?;
+        prepare(&copy, &version)?;
+        let packed = registry::pack(&copy, &version)?;
+        packed.iter().for_each(|path| println!("{}", path.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
     let run = |words: &[&str]| succeed(&mut command(&root, words));
     let changes = output(&mut command(&root, &["git", "status", "--porcelain"]))?;
     ensure!(changes.is_empty(), "commit or remove these changes first:\n{changes}");
-    let today = output(&mut command(&root, &["date", "-u", "+%F"]))?;
-    write(&root, MANIFEST, &with_version(&repository::read(MANIFEST)?, &version)?)?;
-    let changelog = dated(&repository::read(CHANGELOG)?, &version, today.trim())?;
-    write(&root, CHANGELOG, &changelog)?;
-    run(&["cargo", "update", "--workspace"])?;
+    prepare(&root, &version)?;
     run(&["cargo", "xtask", "release-check"])?;
     run(&["git", "commit", "--all", "--message", &format!("Release {version}")])?;
     run(&["git", "tag", &format!("v{version}")])?;
     println!("{version} is committed and tagged. What is left:\n");
     println!("    .ci/run");
     println!("    git push origin HEAD v{version}");
-    println!("    cargo publish {}", PUBLISHED.map(|name| format!("-p {name}")).join(" "));
+    let packages = PUBLISHED.map(|package| format!(" -p {}", package.name)).concat();
+    println!("    cargo publish --manifest-path {}/{MANIFEST}{packages}", registry::COPY);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sets the version and dates the changelog in a folder.
+fn prepare(folder: &Path, version: &str) -> Result<()> {
+    let edit = |path: &str, edit: &dyn Fn(&str) -> Result<String>| {
+        let path = folder.join(path);
+        let text = fs::read_to_string(&path);
+        let text = text.with_context(|| format!("could not read {}", path.display()))?;
+        let edited = edit(&text)?;
+        fs::write(&path, edited).with_context(|| format!("could not write {}", path.display()))
+    };
+    let today = output(&mut command(folder, &["date", "-u", "+%F"]))?;
+    edit(MANIFEST, &|text| with_version(text, version))?;
+    edit(CHANGELOG, &|text| dated(text, version, today.trim()))?;
+    succeed(&mut command(folder, &["cargo", "update", "--workspace"]))
 }
 
 /// Sets the version of the workspace and of the dependencies between its crates.
 fn with_version(manifest: &str, version: &str) -> Result<String> {
-    let stated = manifest.lines().find_map(|line| line.strip_prefix("version = "));
-    let old = stated.context("Cargo.toml states no version of the workspace")?.trim_matches('"');
-    let old = Version::parse(old).context("the version of the workspace is not a version")?;
+    let old = registry::version(manifest)?;
     ensure!(old <= Version::parse(version)?, "{version} is older than {old}");
     let [old, new] = [&old.to_string(), version].map(|version| format!("version = \"{version}\""));
     let is_ours = |line: &str| {
-        let ours = PUBLISHED.iter().any(|name| line.starts_with(&format!("{name} = {{ ")));
-        ours || line == old
+        let starts = |name: &str| line.starts_with(&format!("{name} = {{ "));
+        line == old || PUBLISHED.iter().any(|package| starts(package.name))
     };
     let lines = manifest.split_inclusive('\n');
     Ok(lines
@@ -69,18 +86,20 @@ fn with_version(manifest: &str, version: &str) -> Result<String> {
         .collect())
 }
 
-/// Gives the unreleased changes a heading with the version and its day.
+/// Gives the unreleased changes a heading with the version and its day. If the version already has
+/// a heading without a day, adds the day.
 fn dated(changelog: &str, version: &str, day: &str) -> Result<String> {
     let (before, changes) = changelog
         .split_once(UNRELEASED)
         .with_context(|| format!("{CHANGELOG} has no heading `{}`", UNRELEASED.trim()))?;
     let has_changes = !changes.trim_start().is_empty() && !changes.trim_start().starts_with("## ");
+    let planned = format!("\n## {version}\n");
+    if changes.contains(&planned) {
+        ensure!(!has_changes, "{CHANGELOG} has changes that are in no version; move them");
+        return Ok(changelog.replacen(&planned, &format!("\n## {version} - {day}\n"), 1));
+    }
     ensure!(has_changes, "{CHANGELOG} has no unreleased changes");
     Ok(format!("{before}{UNRELEASED}\n## {version} - {day}\n{changes}"))
-}
-
-fn write(root: &Path, path: &str, text: &str) -> Result<()> {
-    fs::write(root.join(path), text).with_context(|| format!("could not write {path}"))
 }
 
 #[cfg(test)]
@@ -111,6 +130,26 @@ mod tests {
         assert!(dated("# Changelog\n", "0.2.0", "2026-03-04").is_err());
     }
 
+    #[test]
+    fn a_version_that_has_its_heading_gets_its_day() {
+        let text = "# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n- all\n";
+        let expected = "# Changelog\n\n## Unreleased\n\n## 0.1.0 - 2026-03-04\n\n- all\n";
+        assert_eq!(dated(text, "0.1.0", "2026-03-04").unwrap(), expected);
+        let text = text.replace("Unreleased\n", "Unreleased\n\n- a change\n");
+        assert!(dated(&text, "0.1.0", "2026-03-04").is_err(), "it would be in no version");
+    }
+
+    #[test]
+    fn the_changelog_can_be_dated() {
+        let version = registry::version(&repository::read(MANIFEST).unwrap()).unwrap().to_string();
+        let changelog = repository::read(CHANGELOG).unwrap();
+        let heading = format!("\n## {version} - 2026-03-04\n");
+        let is_released = changelog.contains(&format!("\n## {version} - "));
+        assert!(
+            is_released || dated(&changelog, &version, "2026-03-04").unwrap().contains(&heading)
+        );
+    }
+
     /// The URL at which the READMEs of the packages find the pictures of this repository.
     const RAW: &str = "https://raw.githubusercontent.com/imagekiln/imagekiln/main/";
 
@@ -130,13 +169,9 @@ mod tests {
             })
             .collect();
         published.sort_unstable();
-        let mut expected = PUBLISHED;
+        let mut expected = PUBLISHED.map(|package| package.name);
         expected.sort_unstable();
         assert_eq!(published, expected);
-        let checks = repository::read("xtask/src/release_check.rs").unwrap();
-        for name in PUBLISHED {
-            assert!(checks.contains(&format!("--package={name}")), "{name} is not packed");
-        }
     }
 
     #[test]
