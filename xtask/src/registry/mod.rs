@@ -183,10 +183,10 @@ fn test(root: &Path, folder: &Path) -> Result<()> {
         patches.concat()
     );
     fs::write(folder.join("Cargo.toml"), workspace)?;
-    // The same versions as in the repository, and the compiled dependencies of its tests.
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     let target = root.join("target");
     let run = |words: &[&str]| {
+        // The same versions as in the repository, and the compiled dependencies of its tests.
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
         let mut cargo = cargo(folder, words);
         // Clippy reads the repository, with settings that are not packed.
         cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env("CARGO_TARGET_DIR", &target);
