@@ -56,9 +56,29 @@ impl Block<'_> {
         Some(kept.map(|c| if c == ' ' { '-' } else { c }).collect())
     }
 
-    /// Whether this paragraph explains a command that only works in a clone.
-    pub fn is_about_cargo_kiln(&self) -> bool {
+    /// Returns the text without the sentences about a command that only works in a clone, if the
+    /// block is a paragraph.
+    pub fn without_cargo_kiln(&self) -> String {
+        const COMMAND: &str = "`cargo kiln";
         let is_paragraph = !self.is_code && !self.text.starts_with(['#', '|', '-', '*']);
-        is_paragraph && self.text.contains("`cargo kiln")
+        if !is_paragraph || !self.text.contains(COMMAND) {
+            return self.text.to_owned();
+        }
+        let (mut kept, mut start, mut in_code) = (String::new(), 0, false);
+        for (place, character) in self.text.char_indices() {
+            in_code ^= character == '`';
+            let end = place + 1;
+            let is_end = character == '.' && self.text[end..].starts_with([' ', '\n']);
+            if is_end && !in_code {
+                let sentence = &self.text[start..end];
+                if !sentence.contains(COMMAND) {
+                    kept.push_str(sentence);
+                }
+                start = end;
+            }
+        }
+        // A paragraph without sentences has nothing to separate from the next one.
+        let rest = if kept.is_empty() { "" } else { &self.text[start..] };
+        kept.trim_start().to_owned() + rest
     }
 }

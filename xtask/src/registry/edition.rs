@@ -23,17 +23,15 @@ impl Page<'_> {
     /// tag of the version. Paths of dependencies become versions, and `cargo kiln` the installed
     /// `kiln`.
     pub fn edition(&self, text: &str) -> String {
-        let kept = without_marked(blocks(text)).into_iter();
-        let blocks = kept.filter(|block| !block.is_about_cargo_kiln());
-        let text: String = blocks
-            .map(|block| {
-                let text: String = block.text.split_inclusive('\n').map(|l| self.code(l)).collect();
-                if !block.is_code {
-                    return self.prose(&text);
-                }
-                if self.is_readme() { whole(&text) } else { text }
-            })
-            .collect();
+        let rewritten = without_marked(blocks(text)).into_iter().map(|block| {
+            let lines = block.without_cargo_kiln();
+            let lines: String = lines.split_inclusive('\n').map(|line| self.code(line)).collect();
+            if !block.is_code {
+                return self.prose(&lines);
+            }
+            if self.is_readme() { whole(&lines) } else { lines }
+        });
+        let text: String = rewritten.collect();
         self.pinned(text.trim_end()) + "\n"
     }
 

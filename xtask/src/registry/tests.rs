@@ -83,6 +83,9 @@ fn what_only_helps_in_a_clone_is_left_out() {
 
 Here, `cargo kiln ...` runs it.
 
+Zero. Here, `cargo kiln ...` runs
+it. `x` is `y`.
+
 <!-- not in the registry -->
 One paragraph.
 
@@ -110,7 +113,10 @@ Seven.
 
 Nine.
 ";
-    assert_eq!(edition("README.md", text), "# A\n\nTwo.\n\n## Eight\n\nNine.\n");
+    assert_eq!(
+        edition("README.md", text),
+        "# A\n\nZero. `x` is `y`.\n\nTwo.\n\n## Eight\n\nNine.\n"
+    );
 }
 
 /// crates.io shows them.
