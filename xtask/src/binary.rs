@@ -21,6 +21,8 @@ pub fn build(target: &str, options: &[&str], profile: &str) -> Result<PathBuf> {
     let folder = root.join("target");
     let mut build = cargo(&root, &["build", "--locked", "--package", "imagekiln-cli"]);
     build.args(["--target", target]).args(options).arg("--target-dir").arg(&folder);
+    // It may be a linter.
+    build.env_remove("RUSTC_WORKSPACE_WRAPPER");
     succeed(&mut build)?;
     Ok(folder.join(target).join(profile).join("kiln"))
 }

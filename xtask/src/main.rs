@@ -10,6 +10,7 @@ mod contract;
 mod corrections;
 mod derived;
 mod diff;
+mod dist;
 mod exercise;
 mod fuzz;
 mod generators;
@@ -31,7 +32,6 @@ mod release_check;
 mod repository;
 mod session;
 mod size;
-mod static_binary;
 mod through;
 mod tidy;
 mod windows;
@@ -59,7 +59,7 @@ enum Command {
     Bench(bench::Arguments),
     Histories(histories::Arguments),
     KillTest(kill_test::Arguments),
-    StaticBinary(static_binary::Arguments),
+    Dist(dist::Arguments),
     Windows(windows::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Histories(arguments) => histories::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
-        Command::StaticBinary(arguments) => static_binary::run(&arguments),
+        Command::Dist(arguments) => dist::run(&arguments),
         Command::Windows(arguments) => windows::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),

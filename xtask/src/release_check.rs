@@ -78,8 +78,12 @@ const CHECKS: [Check; 16] = [
         ],
     },
     Check {
-        name: "static-binary",
-        commands: &["apt-get install --yes musl-tools", "cargo xtask static-binary"],
+        name: "dist",
+        commands: &[
+            "apt-get install --yes --no-install-recommends binutils golang-go musl-tools \
+             skopeo umoci",
+            "cargo xtask dist --try",
+        ],
     },
     Check { name: "exercise", commands: &["cargo xtask exercise"] },
     Check { name: "generators", commands: &["cargo xtask generators"] },

@@ -7,14 +7,11 @@ fn the_page_shows_the_files_that_are_tested() {
     let page = imagekiln_testbed::page("docs/testing.md");
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/testing");
     for file in [
-        "pytest/conftest.py",
         "pytest/test_client.py",
-        "jest/start.js",
-        "jest/stop.js",
-        "jest/simulator.js",
+        "jest/jest.config.json",
         "jest/client.test.js",
+        "jest/vitest.config.mjs",
         "go/client_test.go",
-        "github/test.yaml",
     ] {
         let text = fs::read_to_string(examples.join(file)).unwrap();
         assert!(page.contains(&format!("\n{text}```\n")), "{file} differs");

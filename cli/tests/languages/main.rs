@@ -1,6 +1,14 @@
-//! The set-ups of `examples/testing`, each run by the test runner of its language.
+//! The set-ups of `docs/testing.md`, each run by the test runner of its language, with the helpers
+//! of `packaging` and this `kiln`.
 
-use std::{env, fs, path::Path, process::Command};
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
 
 use imagekiln_testbed::{Requirement, Runtime, name_of, run, test};
 
@@ -35,6 +43,12 @@ fn main() {
             pytest_starts_and_resets_it,
         ),
         test(name_of(&jest_starts_and_resets_it), &[JEST], runtime, jest_starts_and_resets_it),
+        test(
+            name_of(&npm_launcher_passes_on_sigterm_but_not_ctrl_c),
+            &[JEST],
+            runtime,
+            npm_launcher_passes_on_sigterm_but_not_ctrl_c,
+        ),
         test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
     ]);
 }
@@ -44,38 +58,93 @@ fn answers(program: &str, question: &str) -> bool {
 }
 
 async fn pytest_starts_and_resets_it() {
-    passes("pytest", "pytest-3", &["-p", "no:cacheprovider"], "2 passed");
+    let copy = copy_of("pytest");
+    // What installing the wheel does.
+    let mut pytest = Command::new("pytest-3");
+    pytest.args(["-p", "no:cacheprovider", "-p", "imagekiln_cli.pytest_plugin"]);
+    pytest.env("PYTHONPATH", root().join("packaging/python")).env("PYTHONDONTWRITEBYTECODE", "1");
+    passes(&copy, pytest, "2 passed");
 }
 
 async fn jest_starts_and_resets_it() {
-    passes("jest", "jest", &[], "2 passed");
+    let copy = copy_of("jest");
+    install_npm(&copy, Path::new(env!("CARGO_BIN_EXE_kiln")));
+    passes(&copy, Command::new("jest"), "2 passed");
+}
+
+async fn npm_launcher_passes_on_sigterm_but_not_ctrl_c() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    let script = "#!/bin/sh\ntrap 'echo $1 int' INT\ntrap 'echo $1 term; exit 7' TERM\n\
+                  echo ready\nwhile :; do sleep 0.1; done\n";
+    fs::write(&program, script).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&program).status().unwrap().success());
+    let launcher = install_npm(&folder, &program).join("kiln.js");
+    // A background job of a shell ignores SIGINT.
+    let mut node = Command::new("env");
+    node.args(["--default-signal=INT", "node"]).arg(launcher).arg("argument");
+    node.stdout(Stdio::piped());
+    let mut node = node.spawn().unwrap();
+    let mut output = BufReader::new(node.stdout.take().unwrap());
+    let mut ready = String::new();
+    output.read_line(&mut ready).unwrap();
+    // A terminal sends Ctrl-C to the program itself, for which a second one has another meaning.
+    for signal in ["-INT", "-TERM"] {
+        let id = node.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((ready + &rest).as_str(), "ready\nargument term\n");
+    assert_eq!(node.wait().unwrap().code(), Some(7));
 }
 
 async fn go_starts_and_resets_it() {
-    passes("go", "go", &["test", "-v", "-count=1", "./..."], "PASS: TestAFailedPollIsRepeated");
+    let mut go = Command::new("go");
+    go.args(["test", "-v", "-count=1", "./..."]);
+    passes(&copy_of("go"), go, "PASS: TestAFailedPollIsRepeated");
 }
 
-/// Runs the tests of a copy of the folder, with this `kiln` in the path.
-#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
-fn passes(folder: &str, program: &str, arguments: &[&str], expected: &str) {
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn copy_of(folder: &str) -> TempDir {
     let copy = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/testing").join(folder);
-    for entry in fs::read_dir(source).unwrap().map(Result::unwrap) {
+    copy_files(&root().join("examples/testing").join(folder), copy.path());
+    copy
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         if entry.file_type().unwrap().is_file() {
-            fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }
+}
+
+/// Puts into a folder what installing the two npm packages does, and returns that of the launcher.
+fn install_npm(folder: &TempDir, program: &Path) -> PathBuf {
+    let node = Command::new("node").args(["-p", "process.platform + '-' + process.arch"]).output();
+    let platform = String::from_utf8(node.unwrap().stdout).unwrap();
+    let modules = folder.path().join("node_modules");
+    let of_platform = modules.join(format!("imagekiln-cli-{}", platform.trim()));
+    fs::create_dir_all(&of_platform).unwrap();
+    fs::copy(program, of_platform.join("kiln")).unwrap();
+    let launcher = modules.join("imagekiln-cli");
+    copy_files(&root().join("packaging/npm"), &launcher);
+    launcher
+}
+
+/// Runs the tests in the folder, with this `kiln` in the path.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
+fn passes(folder: &TempDir, mut runner: Command, expected: &str) {
     let kiln = Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap().to_owned();
     let path = env::var_os("PATH").unwrap();
     let path = env::join_paths([kiln].into_iter().chain(env::split_paths(&path))).unwrap();
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(copy.path())
-        .env("PATH", path)
-        .env("KILN_CONFIG_DIR", copy.path())
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output()
-        .unwrap();
+    runner.current_dir(folder.path()).env("PATH", path).env("KILN_CONFIG_DIR", folder.path());
+    let output = runner.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     let has_passed = output.status.success() && (stdout + &stderr).contains(expected);

@@ -3,18 +3,16 @@
 import os
 import sys
 import time
-import types
 import urllib.error
 import urllib.request
 
 sys.path.append("/client")
 from client import picture_of
 
-simulator = types.SimpleNamespace(base_url=os.environ["BASE_URL"], api_key=os.environ["KEY"])
 while True:
     try:
-        urllib.request.urlopen(simulator.base_url + "/healthz").close()
+        urllib.request.urlopen(os.environ["IMAGEKILN_BASE_URL"] + "/healthz").close()
         break
     except urllib.error.URLError:
         time.sleep(0.1)
-print(len(picture_of(simulator, "a red fox in the snow")), "bytes")
+print(len(picture_of("a red fox in the snow")), "bytes")

@@ -7,7 +7,10 @@ use super::read;
 use crate::bench::Bench;
 
 /// The words with which a command begins. Those of git, Docker and rustup are only recognized.
-const PROGRAMS: [&str; 7] = ["kiln", "cargo", "export", "curl", "git", "docker", "rustup"];
+const PROGRAMS: [&str; 18] = [
+    "kiln", "cargo", "export", "curl", "git", "docker", "rustup", "pip", "pipx", "uvx", "pytest",
+    "npm", "npx", "mkdir", "tar", "go", "cd", "podman",
+];
 
 /// Checks the lines of a session that begin with `$`. The others are what the commands printed.
 pub fn check(bench: &Bench, session: &str) -> Result<(), String> {

@@ -1,3 +1,0 @@
-module.exports = async () => {
-  globalThis.simulator.kill();
-};

@@ -1,0 +1,13 @@
+/**
+ * Starts a simulator on free ports with options of `kiln simulate`, and sets the variables that
+ * clients read: IMAGEKILN_BASE_URL, IMAGEKILN_API_KEY and others. Returns a function that stops it.
+ */
+export function start(options?: string[]): Promise<() => Promise<void>>;
+/** Posts to the control port, which takes no key, and returns the response. */
+export function control(path: string, body: object): Promise<unknown>;
+/** Removes all tasks, webhooks, requests and faults. */
+export function reset(): Promise<void>;
+/** Adds a fault, such as `html-502@poll:2x`. */
+export function addFault(rule: string): Promise<void>;
+/** Returns the number of received requests that match the pattern. */
+export function count(pattern: object): Promise<number>;

@@ -1,0 +1,40 @@
+// The simulator, for tests. One process has one simulator, whose settings are in its environment.
+const { spawn } = require("node:child_process");
+const { once } = require("node:events");
+const { createInterface } = require("node:readline");
+const binary = require("./binary");
+
+async function start(options = ["--ready-after", "0"]) {
+  const kiln = spawn(binary(), ["simulate", "--json", "--port", "0", ...options], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(kiln, "exit");
+  const failed = ended.then(([code]) => {
+    throw new Error(`kiln simulate failed: exit code ${code}`);
+  });
+  // It prints its settings as soon as it accepts requests, or an error to standard error.
+  const [line] = await Promise.race([once(createInterface(kiln.stdout), "line"), failed]);
+  for (const [name, value] of Object.entries(JSON.parse(line))) {
+    process.env[`IMAGEKILN_${name.toUpperCase()}`] = value;
+  }
+  return async () => {
+    kiln.kill();
+    await ended;
+  };
+}
+
+async function control(path, body) {
+  const response = await fetch(process.env.IMAGEKILN_CONTROL_URL + path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}
+
+const reset = async () => void (await control("/api/reset", {}));
+const addFault = async (rule) => void (await control("/api/faults", { rule }));
+const count = async (pattern) => (await control("/api/requests/verify", pattern)).count;
+
+module.exports = { start, control, reset, addFault, count };
