@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::directory::write_private,
-    service::session,
+    service,
     settings::{
         DEFAULT_PROFILE, Found, Settings, Source, key, named,
         names::{self, API_KEY, BASE_URL, NAMES, Name, PROFILE, SET},
@@ -181,7 +181,7 @@ fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {
 pub fn check(settings: &Settings, name: &Name, texts: &[String]) -> Result<(), Failure> {
     texts.iter().try_for_each(|text| {
         let Some(client) = settings.trial(name, text)? else { return Ok(()) };
-        let tls = session::tls(false)?;
+        let tls = service::tls(false)?;
         client.http_client(move |http| http.tls_backend_preconfigured(tls.clone())).build()?;
         Ok(())
     })

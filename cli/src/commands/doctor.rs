@@ -24,7 +24,7 @@ use crate::{
     files::directory::probe,
     history, models,
     process::Process,
-    service::session::{self, Session},
+    service::{self, Session},
     settings::{Settings, Source, key, names::BASE_URL},
     text::{sanitize::printable, table::Table},
 };
@@ -271,7 +271,7 @@ fn proxy(process: &Process, base: &Url) -> Option<&'static str> {
 /// Sends a request without the key. Returns the response, whatever it says.
 async fn request(base: &Url) -> Result<(Response, String), Failure> {
     let is_https = base.scheme() == "https";
-    let tls = session::tls(is_https)?;
+    let tls = service::tls(is_https)?;
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())

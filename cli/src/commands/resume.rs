@@ -16,7 +16,7 @@ use crate::{
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
-    service::session::Session,
+    service::Session,
 };
 use imagekiln::Task;
 

@@ -18,7 +18,7 @@ use crate::{
     context::Context,
     failure::{Failure, exit::Exit},
     process::interrupt::Interrupts,
-    service::session,
+    service,
     text::parse::duration,
 };
 use imagekiln::{
@@ -120,7 +120,7 @@ pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure>
     let prefix = config.model_prefix.clone();
     let token = config.control_token.clone();
     let interrupts = Interrupts::listen(context.process())?;
-    let simulator = session::simulator(config).await?;
+    let simulator = service::simulator(config).await?;
     if command.is_empty() {
         let page = page_url(&simulator, token.as_ref());
         until_interrupted(context, simulator, (&prefix, &page), &interrupts).await?;

@@ -27,7 +27,7 @@ use crate::{
     output::task_json,
     process::interrupt::Interrupts,
     seeing::Seeing,
-    service::session::Session,
+    service::Session,
     text::sanitize::one_line,
 };
 use imagekiln::{Billing, Error, ErrorKind, Picture, Request, Task, WaitEnd};

@@ -12,7 +12,7 @@ use crate::{
     output::task_json,
     process::interrupt::Interrupts,
     seeing::Seeing,
-    service::session::Session,
+    service::Session,
 };
 use imagekiln::{ErrorKind, TaskRef};
 

@@ -14,8 +14,7 @@ use crate::{
     args::model::model_names,
     context::Context,
     failure::Failure,
-    models,
-    service::session,
+    models, service,
     text::{parse::duration, sanitize::one_line},
 };
 use imagekiln::text::counted;
@@ -206,7 +205,7 @@ async fn resolve(
         let paid = if outcome.paid { Resolution::Paid } else { Resolution::NotPaid };
         return Ok(ledger.resolve(name, paid).await?);
     };
-    let (client, _simulator) = session::client(context).await?;
+    let (client, _simulator) = service::client(context).await?;
     Ok(Batch::open(client, ledger.clone())?.resolve_with_task(name, &task).await?)
 }
 

@@ -7,7 +7,7 @@ use crate::{
     failure::{Failure, exit::Exit, settle},
     files::target::Target,
     history::{self, Entry, History, find},
-    service::session::Session,
+    service::Session,
 };
 use imagekiln::{ErrorKind, Region, Task, TaskRef, text::without_value};
 

@@ -8,7 +8,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, Entry, History, find, list},
-    service::session::Session,
+    service::Session,
     text::sanitize::one_line,
 };
 use imagekiln::{ErrorKind, Operation, Region, find_operation};

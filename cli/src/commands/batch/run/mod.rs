@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     files::target::check_path,
     process::interrupt::Interrupts,
-    service::session,
+    service,
 };
 use imagekiln::{Operation, text::counted};
 use imagekiln_batch::{Batch, JobState, Ledger, files::FileJob};
@@ -83,7 +83,7 @@ async fn run(
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
     check_features(&options.output)?;
-    let (mut client, _simulator) = session::client(context).await?;
+    let (mut client, _simulator) = service::client(context).await?;
     let webhooks = Webhooks::listen(context.process(), &options.webhooks).await?;
     if let Some(webhooks) = &webhooks {
         client = webhooks.sign(client);
