@@ -23,20 +23,6 @@ fn table() -> BTreeMap<i32, [String; 2]> {
     codes.lines().filter_map(row).collect()
 }
 
-#[test]
-fn the_reference_has_the_table() {
-    let codes = Place::new().run(&["exit-codes", "--json"]).ok().json();
-    let row = |row: &Value| {
-        let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        let retry = if row["retry"] == true { "yes" } else { "no" };
-        format!("| {} | {retry} | {} | {} |\n", row["code"], text("charged"), text("meaning"))
-    };
-    let rows: String = codes.as_array().unwrap().iter().map(row).collect();
-    let table = format!("| CODE | RETRY | CHARGED | MEANING |\n|---|---|---|---|\n{rows}");
-    let page = imagekiln_testbed::page("docs/kiln-reference.md");
-    assert!(page.contains(&table), "docs/kiln-reference.md needs:\n{table}");
-}
-
 fn charged(bench: &Bench) -> i64 {
     bench.simulator.counts().charged.hundredths().try_into().unwrap()
 }
