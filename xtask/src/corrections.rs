@@ -58,8 +58,7 @@ impl Found {
             "# Corrections and gaps\n\n\
              `cargo xtask regenerate` writes this page from `openapi.json`; do not edit it.\n\n\
              The service's listings conflict in places, and leave much open. `x-correction` at \
-             each place in\n`openapi.json` has what the listings say, what the contract says, and \
-             why. `x-not-shown` has what\nstays open.\n\n\
+             each place has what\neach of them says, and the reason for the choice.\n\n\
              ## Conflicts between listings\n\n\
              | about | the contract says | where |\n|---|---|---|\n",
         );
@@ -69,9 +68,13 @@ impl Found {
             page += &format!("| {shown} | {chosen} | {} |\n", shortened(places));
             last = about;
         }
-        page += "\n## Gaps\n\n| what | where |\n|---|---|\n";
+        page += "\n## Gaps\n\n| where | what |\n|---|---|\n";
+        let mut gaps: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (gap, places) in &self.not_shown {
-            page += &format!("| {gap} | {} |\n", shortened(places));
+            gaps.entry(places).or_default().push(gap.as_str());
+        }
+        for (places, gaps) in gaps {
+            page += &format!("| {} | {} |\n", shortened(places), gaps.join("; "));
         }
         page
     }

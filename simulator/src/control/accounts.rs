@@ -19,26 +19,48 @@ use crate::billing::{
 
 pub(super) fn routes() -> Routes {
     vec![
-        ("/api/roles", get(roles)),
-        ("/api/organizations", get(list).post(create_organization)),
-        ("/api/organizations/{organization}", get(one)),
-        ("/api/organizations/{organization}/credits", post(grant)),
-        ("/api/organizations/{organization}/members/{user}", put(set_role).delete(remove_member)),
+        ("/api/roles", "GET: the roles and their permissions", get(roles)),
+        ("/api/organizations", "GET, POST {name,owner}", get(list).post(create_organization)),
+        (
+            "/api/organizations/{organization}",
+            "GET: its members, projects, keys, finetunes",
+            get(one),
+        ),
+        ("/api/organizations/{organization}/credits", "POST {amount}: adds them", post(grant)),
+        (
+            "/api/organizations/{organization}/members/{user}",
+            "PUT, DELETE {role,project}",
+            put(set_role).delete(remove_member),
+        ),
         (
             "/api/organizations/{organization}/finetunes/{finetune}",
+            "PUT, DELETE {shared}",
             put(set_finetune).delete(remove_finetune),
         ),
-        ("/api/organizations/{organization}/projects", post(create_project)),
-        ("/api/organizations/{organization}/projects/{project}/limits", put(set_limits)),
-        ("/api/organizations/{organization}/projects/{project}/endpoints", put(set_endpoints)),
+        ("/api/organizations/{organization}/projects", "POST {name}", post(create_project)),
+        (
+            "/api/organizations/{organization}/projects/{project}/limits",
+            "PUT {daily,weekly,monthly}",
+            put(set_limits),
+        ),
+        (
+            "/api/organizations/{organization}/projects/{project}/endpoints",
+            "PUT {endpoints}: `null` is all",
+            put(set_endpoints),
+        ),
         (
             "/api/organizations/{organization}/projects/{project}/max_active_tasks",
+            "PUT {max_active_tasks}: `null` is the setting",
             put(set_max_active_tasks),
         ),
-        ("/api/organizations/{organization}/projects/{project}/keys", post(create_key)),
-        ("/api/keys/{key}", delete(revoke_key)),
-        ("/api/keys/{key}/reveal", post(reveal_key)),
-        ("/api/transfers", post(transfer)),
+        (
+            "/api/organizations/{organization}/projects/{project}/keys",
+            "POST {name,key}: shows it; without `key` it is random",
+            post(create_key),
+        ),
+        ("/api/keys/{key}", "DELETE: revokes it", delete(revoke_key)),
+        ("/api/keys/{key}/reveal", "POST: the complete key", post(reveal_key)),
+        ("/api/transfers", "POST {from,to,amount}: moves credits", post(transfer)),
     ]
 }
 

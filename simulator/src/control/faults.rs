@@ -15,7 +15,14 @@ use super::{
 use crate::faults::Faults;
 
 pub(super) fn routes() -> Routes {
-    vec![("/api/faults", get(show).post(add).delete(clear)), ("/api/faults/{rule}", delete(remove))]
+    vec![
+        (
+            "/api/faults",
+            "GET, POST, DELETE {rule}: shows the known faults, adds a rule, or removes all",
+            get(show).post(add).delete(clear),
+        ),
+        ("/api/faults/{rule}", "DELETE", delete(remove)),
+    ]
 }
 
 fn shown(faults: &Faults) -> ControlResult {

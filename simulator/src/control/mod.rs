@@ -16,7 +16,7 @@ mod state;
 mod tasks;
 mod webhooks;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
@@ -46,8 +46,10 @@ pub(crate) struct Control {
 /// The state as an argument of a handler.
 type Shared = State<Arc<AppState>>;
 
-/// Paths with the handlers of their methods.
-type Routes = Vec<(&'static str, MethodRouter<Control>)>;
+/// Paths, what [`index`] says about them, and the handlers of their methods.
+///
+/// The texts are `METHODS ?PARAMETERS {FIELDS}: MEANING`. Only the methods are always there.
+type Routes = Vec<(&'static str, &'static str, MethodRouter<Control>)>;
 
 impl FromRef<Control> for Arc<AppState> {
     fn from_ref(control: &Control) -> Self {
@@ -58,23 +60,47 @@ impl FromRef<Control> for Arc<AppState> {
 /// The addresses of the control interface, without the files of its page.
 fn routes() -> Routes {
     let mut routes: Routes = vec![
-        ("/healthz", get(state::health)),
-        ("/api", get(index)),
-        ("/metrics", get(metrics::show)),
-        ("/api/state", get(state::overview)),
-        ("/api/events", get(events::stream)),
-        ("/api/openapi.json", get(openapi::document)),
-        ("/api/connection", get(state::connection)),
-        ("/api/clock", get(clock::show).put(clock::set_speed)),
-        ("/api/clock/advance", post(clock::advance)),
-        ("/api/webhooks", get(webhooks::list)),
-        ("/api/webhooks/{delivery}/redeliver", post(webhooks::redeliver)),
-        ("/api/requests", get(logs::requests)),
-        ("/api/requests/verify", post(logs::verify)),
-        ("/api/reset", post(state::reset)),
-        ("/api/snapshot", get(state::snapshot).put(state::restore)),
-        ("/api/audit", get(logs::audit)),
-        ("/api/ledger", get(logs::ledger)),
+        ("/healthz", "GET: without a token, at all ports", get(state::health)),
+        (
+            "/api",
+            "GET: these paths, with their methods, parameters, fields of the body, and meaning",
+            get(index),
+        ),
+        ("/metrics", "GET: for Prometheus", get(metrics::show)),
+        ("/api/state", "GET: settings, counts, clock", get(state::overview)),
+        ("/api/events", "GET: server-sent events `change`", get(events::stream)),
+        (
+            "/api/openapi.json",
+            "GET ?responses: the contract with this prefix; `inline` avoids references",
+            get(openapi::document),
+        ),
+        ("/api/connection", "GET: base URLs and key", get(state::connection)),
+        (
+            "/api/clock",
+            "GET, PUT {speed}: the time and its speed",
+            get(clock::show).put(clock::set_speed),
+        ),
+        ("/api/clock/advance", "POST {seconds}", post(clock::advance)),
+        ("/api/webhooks", "GET ?limit: newest first", get(webhooks::list)),
+        ("/api/webhooks/{delivery}/redeliver", "POST", post(webhooks::redeliver)),
+        ("/api/requests", "GET: the journal, by a pattern", get(logs::requests)),
+        (
+            "/api/requests/verify",
+            "POST: counts the requests of the journal that match the pattern in the body",
+            post(logs::verify),
+        ),
+        (
+            "/api/reset",
+            "POST {organization,project}: returns to the start, except for the time",
+            post(state::reset),
+        ),
+        (
+            "/api/snapshot",
+            "GET, PUT: the state, to save and to restore",
+            get(state::snapshot).put(state::restore),
+        ),
+        ("/api/audit", "GET ?limit: newest first", get(logs::audit)),
+        ("/api/ledger", "GET ?limit: newest first", get(logs::ledger)),
     ];
     routes.extend(accounts::routes());
     routes.extend(faults::routes());
@@ -99,7 +125,7 @@ pub(crate) fn router(
     });
     let routes = routes().into_iter();
     routes
-        .fold(page::routes(), |router, (path, methods)| router.route(path, methods))
+        .fold(page::routes(), |router, (path, _, methods)| router.route(path, methods))
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")
         })
@@ -115,8 +141,9 @@ pub(crate) fn router(
         ))
 }
 
-/// The paths of the control interface, by which a test compares the manual with it.
+/// The reference of the control interface: its paths, and what they are for. A test compares it
+/// with the handlers.
 async fn index() -> ControlResult {
-    let paths: Vec<_> = routes().into_iter().map(|(path, _)| path).collect();
+    let paths: BTreeMap<_, _> = routes().into_iter().map(|(path, text, _)| (path, text)).collect();
     response::json(&json!({ "paths": paths }))
 }

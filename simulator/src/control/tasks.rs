@@ -31,11 +31,20 @@ const MAX_EXAMINED: usize = 20_000;
 
 pub(super) fn routes() -> Routes {
     vec![
-        ("/api/tasks", get(list)),
-        ("/api/tasks/{id}", get(details::show)),
-        ("/api/tasks/{id}/picture", get(details::picture)),
-        ("/api/tasks/{id}/images/{number}", get(details::image)),
-        ("/api/tasks/{id}/finish", post(details::finish)),
+        (
+            "/api/tasks",
+            "GET ?limit,before,progress,operation,region,project,search: newest \
+             first; `next` is the next `before`",
+            get(list),
+        ),
+        (
+            "/api/tasks/{id}",
+            "GET: request, images, `timeline`, `ignored_fields`",
+            get(details::show),
+        ),
+        ("/api/tasks/{id}/picture", "GET: never expires", get(details::picture)),
+        ("/api/tasks/{id}/images/{number}", "GET: of the request", get(details::image)),
+        ("/api/tasks/{id}/finish", "POST {}: ends it now", post(details::finish)),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: runs all benchmarks, and writes `docs/performance.md` from their figures.
+//! `cargo xtask bench`: runs all benchmarks, and writes their figures into `docs/performance.md`.
 
 mod figure;
 mod machine;
@@ -30,8 +30,7 @@ const BENCHMARKS: [&str; 4] = [
     "bench --package imagekiln-simulator --bench load -- --seconds 20 --no-attacks",
 ];
 
-/// Runs all benchmarks, and writes docs/performance.md from their figures. The machine must be
-/// quiet
+/// Runs all benchmarks, and writes their figures into docs/performance.md. The machine must be quiet
 #[derive(Args)]
 pub struct Arguments {
     /// Read the figures from a file that an earlier run wrote, instead of running the benchmarks
@@ -53,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let path = root.join(&arguments.figures);
         fs::write(&path, &lines).with_context(|| format!("could not write {}", path.display()))?;
     }
-    let page = page::render(&lines)?;
+    let page = page::render(&repository::read(PAGE)?, &lines)?;
     fs::write(root.join(PAGE), page).with_context(|| format!("could not write {PAGE}"))?;
     println!("wrote {PAGE}");
     for name in page::missing(&lines) {

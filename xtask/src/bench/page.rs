@@ -1,8 +1,8 @@
-//! Fills the figures into the template of the page.
+//! Puts the figures into the tables of the page.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{
     figure::Figure,
@@ -10,33 +10,46 @@ use super::{
     rows::{Aim, Row, TABLES},
 };
 
-const TEMPLATE: &str = include_str!("performance.md");
-
 /// The figures of cold builds, which are measured separately because they take long.
 const BUILDS: &str = include_str!("builds.tsv");
 
 const NOT_MEASURED: &str = "not measured";
 
-/// Returns the page. `lines` are those of the benchmarks and of the description of the machine.
-pub fn render(lines: &str) -> Result<String> {
+/// Returns the page with new tables. `lines` are those of the benchmarks and of the description of
+/// the machine.
+pub fn render(page: &str, lines: &str) -> Result<String> {
     let figures: Figures = lines.lines().filter_map(Figure::parse).collect();
-    let mut page = TEMPLATE.to_owned();
-    let mut replace = |name: &str, value: &str| -> Result<()> {
-        let place = format!("{{{{{name}}}}}");
-        ensure!(page.contains(&place), "the template of the page has no {place}");
-        page = page.replace(&place, value.trim_end());
-        Ok(())
-    };
-    for name in ["processor", "cores", "kernel", "rust", "date"] {
-        replace(name, machine::fact(lines, &format!("machine.{name}")))?;
+    let mut page = with_table(page, "Performance", &described(lines))?;
+    for (title, rows) in TABLES {
+        page = with_table(&page, title, &table(rows, &figures))?;
     }
-    for (name, rows) in TABLES {
-        replace(&format!("table {name}"), &table(rows, &figures))?;
+    with_table(&page, "Cold builds", &builds())
+}
+
+/// Replaces the end of a section, from its table on.
+fn with_table(page: &str, title: &str, table: &str) -> Result<String> {
+    let heading = format!("# {title}\n");
+    let start = page.find(&heading).with_context(|| format!("the page has no section {title}"))?;
+    let section = &page[start..];
+    let end = section.find("\n\n## ").map_or("\n", |at| &section[at..]);
+    let from = section[..section.len() - end.len()].find("\n|");
+    let from = from.with_context(|| format!("the section {title} has no table"))?;
+    Ok(format!("{}\n{}{end}", &page[..start + from], table.trim_end()))
+}
+
+/// Returns the table that describes the machine.
+fn described(lines: &str) -> String {
+    let mut text = "| | |\n|---|---|\n".to_owned();
+    for (what, name) in [
+        ("date", "date"),
+        ("processor", "processor"),
+        ("cores", "cores"),
+        ("kernel", "kernel"),
+        ("compiler", "rust"),
+    ] {
+        text += &format!("| {what} | {} |\n", machine::fact(lines, &format!("machine.{name}")));
     }
-    replace("table builds", &builds())?;
-    let left = page.find("{{").map(|at| page[at..].lines().next().unwrap_or_default());
-    ensure!(left.is_none(), "unknown place in the template: {}", left.unwrap_or_default());
-    Ok(page)
+    text
 }
 
 /// Returns the names of the figures of the page that no benchmark printed.
@@ -53,7 +66,7 @@ type Figures<'a> = BTreeMap<&'a str, Figure>;
 fn table(rows: &[Row], figures: &Figures) -> String {
     let has_cpu = rows.iter().any(|row| row.cpu.is_some());
     let (names, lines) = if has_cpu { (" CPU time | baseline's |", "---|---|") } else { ("", "") };
-    let mut text = format!("| | result |{names} aim | met |\n|---|---|{lines}---|---|\n");
+    let mut text = format!("| | result |{names} aim |\n|---|---|{lines}---|\n");
     let mut reasons = String::new();
     for row in rows {
         let shown = |name| figures.get(name).map_or(NOT_MEASURED.to_owned(), Figure::median_text);
@@ -64,19 +77,17 @@ fn table(rows: &[Row], figures: &Figures) -> String {
             None if has_cpu => " | |".to_owned(),
             None => String::new(),
         };
-        let aim =
-            row.aim.zip(figure).map(|(aim, figure)| (aim.text(&figure.unit), aim.is_met(figure)));
-        let (aim, met) = match aim {
-            Some((aim, true)) => (aim, "yes"),
-            Some((aim, false)) => {
+        let aim = match row.aim.zip(figure) {
+            Some((aim, figure)) if aim.is_met(figure) => aim.text(&figure.unit),
+            Some((aim, figure)) => {
                 if !row.reason.is_empty() && !reasons.contains(row.reason) {
                     reasons.push_str(&format!("\n{}\n", row.reason));
                 }
-                (aim, "no")
+                format!("{}, missed", aim.text(&figure.unit))
             }
-            None => (String::new(), ""),
+            None => String::new(),
         };
-        text.push_str(&format!("| {} | {result} |{cpu} {aim} | {met} |\n", row.what));
+        text.push_str(&format!("| {} | {result} |{cpu} {aim} |\n", row.what));
     }
     text + &reasons
 }
@@ -117,6 +128,10 @@ fn builds() -> String {
 mod tests {
     use super::*;
 
+    fn render(lines: &str) -> Result<String> {
+        super::render(&crate::repository::read(crate::bench::PAGE)?, lines)
+    }
+
     /// Returns a line for every figure of the page.
     fn lines() -> Vec<String> {
         let rows = TABLES.iter().flat_map(|(_, rows)| *rows);
@@ -125,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_every_figure_and_no_empty_place() {
+    fn the_page_has_every_figure() {
         let page = render(&lines().join("\n")).unwrap();
-        assert!(!page.contains("{{"), "{page}");
+        assert!(!page.contains(NOT_MEASURED), "{page}");
         for row in TABLES.iter().flat_map(|(_, rows)| *rows) {
             let start = format!("| {} | 0.50 (0.40 to 0.60) |", row.what);
             assert!(page.contains(&start), "{start} is missing:\n{page}");
@@ -135,8 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn only_the_tables_are_replaced() {
+        let page = "# Performance\n\nText.\n\n| old |\n\n## Polls\n\nMore.\n\n| old |\n\nWhy.\n";
+        let page = with_table(page, "Performance", "| new |\n").unwrap();
+        let page = with_table(&page, "Polls", "| new |\n").unwrap();
+        let expected = "# Performance\n\nText.\n\n| new |\n\n## Polls\n\nMore.\n\n| new |\n";
+        assert_eq!(page, expected);
+        assert!(with_table(&page, "Webhooks", "| new |\n").is_err());
+    }
+
+    #[test]
     fn a_figure_that_misses_its_aim_says_why() {
-        let render = |value: &str| {
+        let rendered = |value: &str| {
             let lines: Vec<_> = lines().iter().map(|line| line.replace("0.500", value)).collect();
             render(&lines.join("\n")).unwrap()
         };
@@ -145,11 +170,11 @@ mod tests {
             line.unwrap().to_owned()
         };
         let reason = "The additional time goes into the promises.";
-        let missed = render("0.500");
-        assert!(row(&missed).ends_with("| at least 0.8 | no |"), "{}", row(&missed));
+        let missed = rendered("0.500");
+        assert!(row(&missed).ends_with("| at least 0.8, missed |"), "{}", row(&missed));
         assert!(missed.contains(reason));
-        let met = render("0.950");
-        assert!(row(&met).ends_with("| at least 0.8 | yes |"), "{}", row(&met));
+        let met = rendered("0.950");
+        assert!(row(&met).ends_with("| at least 0.8 |"), "{}", row(&met));
         assert!(!met.contains(reason));
     }
 
@@ -159,6 +184,6 @@ mod tests {
         lines.retain(|line| !line.starts_with("waiting.sockets"));
         let lines = lines.join("\n");
         assert_eq!(missing(&lines), ["waiting.sockets"]);
-        assert!(render(&lines).unwrap().contains("| sockets | not measured |  |  |"));
+        assert!(render(&lines).unwrap().contains("| sockets | not measured |  |"));
     }
 }

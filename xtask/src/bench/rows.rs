@@ -42,17 +42,17 @@ impl Row {
     }
 }
 
-/// The tables of the page by name, and their rows.
+/// The sections of the page, and the rows of their tables.
 pub const TABLES: [(&str, &[Row]); 9] = [
-    ("submission", SUBMISSION),
-    ("poll", POLL),
-    ("upload", UPLOAD),
-    ("download", DOWNLOAD),
-    ("waiting", WAITING),
-    ("request", REQUEST),
-    ("webhook", WEBHOOK),
-    ("batch", BATCH),
-    ("simulator", SIMULATOR),
+    ("Submissions", SUBMISSION),
+    ("Polls", POLL),
+    ("Uploads", UPLOAD),
+    ("Downloads", DOWNLOAD),
+    ("Memory, and 10,000 waiting tasks", WAITING),
+    ("Requests", REQUEST),
+    ("Webhooks", WEBHOOK),
+    ("The batch", BATCH),
+    ("The simulator", SIMULATOR),
 ];
 
 const SUBMISSION: &[Row] = &[
