@@ -104,9 +104,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_says_who_needs_each_command() {
+    fn the_page_says_when_each_command_is_needed() {
         let page = repository::read("CONTRIBUTING.md").unwrap();
-        let mut lines = page.lines().skip_while(|line| *line != "| command | who needs it |");
+        let mut lines =
+            page.lines().skip_while(|line| *line != "| command | needed after a change of |");
         let table = lines.by_ref().skip(2).take_while(|line| !line.is_empty());
         let cells = table.flat_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split(','));
         let mut listed: Vec<_> = cells.map(|name| name.trim().trim_matches('`')).collect();

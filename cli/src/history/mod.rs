@@ -1,5 +1,6 @@
 //! The history of submissions, which is the journal of kiln's clients. With it, a killed command
-//! loses no paid picture.
+//! loses no paid picture. Several pictures of one command are not a batch, so that `resume` and `@3`
+//! work as for one.
 
 pub mod find;
 pub mod list;

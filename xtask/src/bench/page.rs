@@ -103,8 +103,8 @@ impl Aim {
     fn text(self, unit: &str) -> String {
         let unit = if unit == "ratio" { "" } else { unit };
         match self {
-            Self::AtLeast(aim) => format!("at least {aim} {unit}"),
-            Self::AtMost(aim) => format!("at most {aim} {unit}"),
+            Self::AtLeast(aim) => format!("≥ {aim} {unit}"),
+            Self::AtMost(aim) => format!("≤ {aim} {unit}"),
         }
         .trim_end()
         .to_owned()
@@ -171,10 +171,10 @@ mod tests {
         };
         let reason = "The additional time goes into the promises.";
         let missed = rendered("0.500");
-        assert!(row(&missed).ends_with("| at least 0.8, missed |"), "{}", row(&missed));
+        assert!(row(&missed).ends_with("| ≥ 0.8, missed |"), "{}", row(&missed));
         assert!(missed.contains(reason));
         let met = rendered("0.950");
-        assert!(row(&met).ends_with("| at least 0.8 |"), "{}", row(&met));
+        assert!(row(&met).ends_with("| ≥ 0.8 |"), "{}", row(&met));
         assert!(!met.contains(reason));
     }
 
