@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 
 use crate::{process, repository};
 
@@ -11,13 +14,15 @@ use crate::{process, repository};
 /// they are installed.
 struct Check {
     name: &'static str,
+    finds: &'static str,
     commands: &'static [&'static str],
 }
 
-/// `docs/checks.md` describes them, with those of `.ci/run`.
+/// `docs/checks.md` describes those of `.ci/run`.
 const CHECKS: [Check; 16] = [
     Check {
         name: "minimum-rust",
+        finds: "code that the minimum version of Rust does not compile",
         commands: &[
             "rustup toolchain install 1.89 --profile minimal --no-self-update",
             "cargo +1.89 check --workspace --locked",
@@ -25,6 +30,8 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "features",
+        finds: "a feature, or a pair, that does not compile without warnings; `.ci/run` \
+             compiles all of them at once",
         commands: &[
             "cargo install --quiet --locked cargo-hack@0.6.46",
             "apt-get install --yes --no-install-recommends libssl-dev pkg-config",
@@ -33,9 +40,16 @@ const CHECKS: [Check; 16] = [
             "cargo clippy --workspace --all-targets --all-features --locked -- -D warnings",
         ],
     },
-    Check { name: "outside", commands: &[".ci/outside"] },
+    Check {
+        name: "outside",
+        finds: "a README's program that does not compile with the packages; TLS that \
+             fails beside a program's own HTTP client",
+        commands: &[".ci/outside"],
+    },
     Check {
         name: "minimal-dependencies",
+        finds: "a stated minimum version of a dependency that is too old; all crates \
+             state the same one",
         commands: &[
             "rustup toolchain install nightly --profile minimal --no-self-update",
             "cargo install --quiet --locked cargo-hack@0.6.46 cargo-minimal-versions@0.1.38",
@@ -44,6 +58,7 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "dependencies",
+        finds: "licences, sources and crates that `deny.toml` does not allow",
         commands: &[
             "cargo install --quiet --locked cargo-deny@0.20.2",
             "cargo deny --all-features check bans licenses sources",
@@ -51,14 +66,23 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "public-api",
+        finds: "a change of the public interface since the newest tag (or 0.1.0) that \
+             the version does not allow; it needs the whole history",
         commands: &[
             "cargo install --quiet --locked cargo-semver-checks@0.51.0",
             "cargo xtask public-api",
         ],
     },
-    Check { name: "packages", commands: &["cargo xtask packages"] },
+    Check {
+        name: "packages",
+        finds: "an unpacked package that fails its tests; a page with what only works in \
+             a clone",
+        commands: &["cargo xtask packages"],
+    },
     Check {
         name: "windows",
+        finds: "what a linter and, with Wine, the tests of the SDK find; a picture that \
+             differs",
         commands: &[
             "apt-get install --yes --no-install-recommends gcc-mingw-w64-x86-64 wine wine64",
             "rustup target add x86_64-pc-windows-gnu",
@@ -69,6 +93,7 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "macos",
+        finds: "what a linter finds",
         commands: &[
             "rustup target add aarch64-apple-darwin",
             // A check needs no C code, and there is no C compiler for macOS here.
@@ -79,25 +104,51 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "dist",
+        finds: "a `kiln` that is not static or makes another picture; a package that is \
+             too large; a command of `docs/install.md` or `docs/testing.md` that \
+             fails in a new folder or takes over two minutes",
         commands: &[
             "apt-get install --yes --no-install-recommends binutils golang-go musl-tools \
              skopeo umoci",
             "cargo xtask dist --try",
         ],
     },
-    Check { name: "exercise", commands: &["cargo xtask exercise"] },
-    Check { name: "generators", commands: &["cargo xtask generators"] },
-    Check { name: "clients", commands: &["cargo xtask clients"] },
+    Check {
+        name: "exercise",
+        finds: "an endpoint that can't be added by a change of the contract",
+        commands: &["cargo xtask exercise"],
+    },
+    Check {
+        name: "generators",
+        finds: "a contract that other linters or generators reject, or whose clients fail",
+        commands: &["cargo xtask generators"],
+    },
+    Check {
+        name: "clients",
+        finds: "a published client that fails against the simulator; a response that the \
+             contract does not allow",
+        commands: &["cargo xtask clients"],
+    },
     Check {
         name: "fuzz",
+        finds: "an input that breaks a property of a reader",
         commands: &[
             "rustup toolchain install nightly --profile minimal --no-self-update",
             "cargo install --quiet --locked cargo-fuzz@0.13.2",
             "cargo xtask fuzz",
         ],
     },
-    Check { name: "benchmarks", commands: &["cargo xtask bench"] },
-    Check { name: "kill-test", commands: &["cargo xtask kill-test"] },
+    Check {
+        name: "benchmarks",
+        finds: "a figure of `docs/performance.md` that has become worse; compare with \
+             `git diff`",
+        commands: &["cargo xtask bench"],
+    },
+    Check {
+        name: "kill-test",
+        finds: "a job that is lost or billed twice when workers and databases are killed",
+        commands: &["cargo xtask kill-test"],
+    },
 ];
 
 /// Runs the checks that a release needs and `.ci/run` does not make, one after the other, and
@@ -105,7 +156,9 @@ const CHECKS: [Check; 16] = [
 #[derive(Args)]
 pub struct Arguments {
     /// Only these checks
-    #[arg(value_parser = CHECKS.map(|check| check.name))]
+    #[arg(value_parser = PossibleValuesParser::new(
+        CHECKS.map(|check| PossibleValue::new(check.name).help(check.finds)),
+    ))]
     names: Vec<String>,
 }
 
@@ -143,27 +196,25 @@ fn run_line(line: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Returns the names in the column of the table's rows with this place.
-    fn listed(place: &str) -> Vec<String> {
+    /// Returns the names in the first column of the table with this header.
+    fn listed(header: &str) -> Vec<String> {
         let page = repository::read("docs/checks.md").unwrap();
-        let cells = page.lines().map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
-        let rows = cells.filter(|cells| cells.len() == 5 && cells[3] == place);
-        rows.map(|cells| cells[1].to_owned()).collect()
+        let mut lines = page.lines().skip_while(|line| !line.starts_with(header));
+        let rows = lines.by_ref().skip(2).take_while(|line| !line.is_empty());
+        rows.filter_map(|row| Some(row.split('|').nth(1)?.trim().to_owned())).collect()
     }
 
     #[test]
-    fn the_page_lists_all_checks() {
+    fn the_page_lists_all_checks_of_a_change() {
         let script = repository::read(".ci/run").unwrap();
         // Steps that install something are indented.
         let steps = script.lines().filter_map(|line| line.strip_prefix("step \""));
         let steps: Vec<_> = steps.map(|step| step.trim_end_matches('"')).collect();
         assert_eq!(
-            listed("`.ci/run`"),
+            listed("| check | what it finds |"),
             &steps[..steps.len() - 1],
             "the last one says that it ends"
         );
-        let names = CHECKS.map(|check| format!("`{}`", check.name));
-        assert_eq!(listed("`release-check`"), names);
     }
 
     #[test]
