@@ -243,6 +243,28 @@ impl Client {
     ///
     /// The client polls the task first, and the journal records it only if the service knows it.
     ///
+    /// ```
+    /// use imagekiln::{Client, Error, Unfinished};
+    ///
+    /// /// `task` is what the usage shows for the submission with this id, if anything.
+    /// async fn decide(client: &Client, id: &str, task: Option<&str>) -> Result<(), Error> {
+    ///     for unfinished in client.resume().await? {
+    ///         let Unfinished::Unknown(record) = unfinished else { continue };
+    ///         if record.intent().id() != id {
+    ///             continue;
+    ///         }
+    ///         match task {
+    ///             Some(task) => {
+    ///                 let task = client.adopt(&record, task).await?;
+    ///                 task.wait().await?.save_in(".").await?;
+    ///             }
+    ///             None => client.dismiss(&record).await?,
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// - [`TaskNotFound`](ErrorKind::TaskNotFound): the service does not know the task. Nothing was

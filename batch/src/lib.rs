@@ -73,9 +73,6 @@ pub use self::template::{Template, TemplateFields};
 /// The programs of the book, which are tested with this package.
 #[cfg(doctest)]
 mod book {
-    #[doc = include_str!("../../docs/unknown.md")]
-    mod unknown {}
-
     #[doc = include_str!("../../docs/users.md")]
     mod users {}
 

@@ -226,6 +226,23 @@ impl Error {
     /// advice.
     ///
     /// The message can be shown to users of the program; the advice is for its operator.
+    ///
+    /// ```
+    /// use imagekiln::{Client, types::Gen2Pro};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), imagekiln::Error> {
+    /// # let client = Client::builder().api_key("key").base_url("http://127.0.0.1:9").build()?;
+    /// let error = client.submit(Gen2Pro::new("a red fox").width(16)).await.unwrap_err();
+    /// assert_eq!(error.message(), "the request is not valid for gen-2-pro");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the request is not valid for gen-2-pro: width: is 16; must be at least 64; \
+    ///      nothing was sent"
+    /// );
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn message(&self) -> String {
         one_line(&self.details.message, LONGEST_MESSAGE)
     }

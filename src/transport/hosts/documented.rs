@@ -1,4 +1,4 @@
-//! Reads the tables and lists of `docs/key-hosts.md`, so that tests can compare them with the code.
+//! Reads the tables of `docs/key-hosts.md`, so that tests can compare them with the code.
 
 use url::Url;
 
@@ -32,14 +32,6 @@ fn table_rows(table: &str) -> impl Iterator<Item = [String; 3]> {
             cells.map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
         cells[..3].to_vec().try_into().expect("three columns")
     })
-}
-
-/// Returns the words in backticks in the paragraph that starts with `start`.
-pub(super) fn list(start: &str) -> Vec<&'static str> {
-    let (_, paragraph) =
-        page().split_once(start).unwrap_or_else(|| panic!("the page has a list `{start}`"));
-    let (paragraph, _) = paragraph.split_once("\n\n").unwrap_or((paragraph, ""));
-    paragraph.split('`').skip(1).step_by(2).collect()
 }
 
 pub(super) fn same_host(one: &str, other: &str) -> bool {
