@@ -43,16 +43,16 @@ pub enum ErrorKind {
     /// [`ClientBuilder::allow_polling_host`](crate::ClientBuilder::allow_polling_host) and resume
     /// the task.
     KeyWithheld,
-    /// The task ended with status `Error`.
+    /// The task ended with status `Error`. A new submission is a new, paid task.
     TaskFailed,
-    /// Moderation stopped the task.
+    /// Moderation stopped the task. A new submission is a new, paid task.
     Moderated,
-    /// The poll returned `Task not found`.
+    /// The poll returned `Task not found`. Check the polling URL.
     TaskNotFound,
     /// The deadline passed. A task that was already submitted continues; wait for it again.
     Deadline,
     /// The delivery URL has expired: the delivery host refused a URL that a poll had returned ten
-    /// minutes or more after the task was first seen as `Ready`.
+    /// minutes or more after the task was first seen as `Ready`. Ask the service for the picture.
     Expired,
     /// The picture could not be downloaded completely, the download is not a picture, or the
     /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download
