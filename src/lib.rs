@@ -64,6 +64,9 @@
 //! | `axum` | a receiver of webhooks for axum; includes `webhook` |
 //! | `blocking` | a client for programs without an async runtime |
 //! | `metrics` | counters and histograms through the facade `metrics` |
+//!
+//! Without `rustls` and `native-tls`, only `http://` addresses work, unless
+//! [`ClientBuilder::http_client`] sets up TLS.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]

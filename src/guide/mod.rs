@@ -13,6 +13,17 @@
 //! | [`observe`] | spans for OpenTelemetry, and metrics |
 //! | [`money`] | what each error means for the money, and what to do |
 
+// The names that the pages link to.
+#[cfg(doc)]
+use crate::{
+    Client, ClientBuilder, ErrorKind, ImageInput, Picture, Request, RetryPolicy, SubmitOptions,
+    Task, Update, WaitOptions,
+    middleware::Middleware,
+    operations,
+    recording::{Recorder, Recording},
+    types::{self, *},
+};
+
 #[doc = include_str!("generate.md")]
 pub mod generate {}
 
@@ -43,9 +54,6 @@ pub mod money {}
 /// The programs of the book, which are tested with the guides.
 #[cfg(doctest)]
 mod book {
-    #[doc = include_str!("../../docs/first-program.md")]
-    mod first_program {}
-
-    #[doc = include_str!("../../docs/making.md")]
-    mod making {}
+    #[doc = include_str!("../../docs/introduction.md")]
+    mod introduction {}
 }

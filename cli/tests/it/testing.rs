@@ -11,7 +11,6 @@ fn the_page_shows_the_files_that_are_tested() {
         "jest/jest.config.json",
         "jest/client.test.js",
         "jest/vitest.config.mjs",
-        "go/client_test.go",
     ] {
         let text = fs::read_to_string(examples.join(file)).unwrap();
         assert!(page.contains(&format!("\n{text}```\n")), "{file} differs");

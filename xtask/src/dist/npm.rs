@@ -17,6 +17,7 @@ const FOLDER: &str = "packaging/npm";
 /// Returns the package with the launcher and the helpers for tests.
 pub fn launcher(version: &str) -> Result<Vec<u8>> {
     let mut files = about()?;
+    files.push(File::new("kiln.d.ts", repository::read("docs/kiln.d.ts")?));
     let folder = repository::root()?.join(FOLDER);
     for entry in fs::read_dir(&folder).with_context(|| format!("could not read {FOLDER}"))? {
         let name = entry?.file_name().into_string().ok().context("a name is not Unicode")?;

@@ -55,7 +55,11 @@ const STRANGERS: [Stranger; 9] = [
     Stranger {
         page: TESTING,
         heading: "## Go",
-        files: &["examples/testing/go/client.go", "examples/testing/go/go.mod"],
+        files: &[
+            "examples/testing/go/client.go",
+            "examples/testing/go/client_test.go",
+            "examples/testing/go/go.mod",
+        ],
         expected: "ok  \timagekiln.example/testing",
     },
     Stranger { page: INSTALL, heading: "### pip", files: &[], expected: VERSION },
@@ -237,7 +241,8 @@ mod tests {
             assert!(!commands(section).is_empty(), "{}", stranger.heading);
             let has_test =
                 files(section).any(|(name, _)| name.contains("test") && !name.contains("config"));
-            let is_given = stranger.files.iter().any(|path| path.contains(".test."));
+            let mut given = stranger.files.iter();
+            let is_given = given.any(|path| path.contains(".test.") || path.contains("_test."));
             let needs_test = stranger.page == TESTING && !is_given;
             assert_eq!(has_test, needs_test, "{}", stranger.heading);
         }

@@ -14,9 +14,7 @@ use crate::bench::Bench;
 use blocks::{Block, blocks};
 
 /// The chapters whose commands this test runs.
-pub const RUN: [&str; 8] = [
-    "docs/daily.md",
-    "docs/first-program.md",
+pub const RUN: [&str; 6] = [
     "docs/fleet.md",
     "docs/introduction.md",
     "docs/json.md",
@@ -30,9 +28,6 @@ pub const OF_KILN: [&str; 2] = ["cli/README.md", "docs/kiln.md"];
 
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
-
-/// The module `json` reads its interfaces, and compares them with what the commands print.
-const JSON: &str = "docs/json.md";
 
 /// The files that compile programs in Rust as tests of the documentation.
 const COMPILED: [&str; 2] = ["src/guide/mod.rs", "batch/src/lib.rs"];
@@ -95,8 +90,7 @@ fn check(bench: &Bench, path: &str, block: &Block) -> Result<(), String> {
         "console" => commands::check(bench, &block.code),
         "toml" => block.code.parse::<toml::Table>().map(drop).map_err(|error| error.to_string()),
         "json" => parse_json(&block.code),
-        "ts" if path == JSON => Ok(()),
-        "python" | "js" | "go" | "yaml" if path == OTHER_LANGUAGES => Ok(()),
+        "python" | "js" | "yaml" if path == OTHER_LANGUAGES => Ok(()),
         "text" => commands::refuse(&block.code),
         language => Err(format!("no test runs `{language}`")),
     }
@@ -126,18 +120,8 @@ fn introduction() {
 }
 
 #[test]
-fn first_program() {
-    runs("docs/first-program.md");
-}
-
-#[test]
 fn making() {
     runs("docs/making.md");
-}
-
-#[test]
-fn daily() {
-    runs("docs/daily.md");
 }
 
 #[test]

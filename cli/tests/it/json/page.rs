@@ -1,4 +1,4 @@
-//! The page about JSON, and the comparison of printed values with it.
+//! The page about JSON with its declarations, and the comparison of printed values with them.
 
 use std::{
     cell::RefCell,
@@ -6,8 +6,6 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-
-use crate::book::blocks::blocks;
 
 /// The page, and what was printed so far.
 pub struct Page {
@@ -33,7 +31,7 @@ struct Member {
 impl Page {
     pub fn read() -> Self {
         let text = imagekiln_testbed::page("docs/json.md");
-        let interfaces = interfaces(text);
+        let interfaces = interfaces(imagekiln_testbed::page("docs/kiln.d.ts"));
         let mut commands = BTreeMap::new();
         let mut events = BTreeMap::new();
         let mut section = "";
@@ -86,7 +84,7 @@ impl Page {
         let members = members.ok_or_else(|| format!("unknown type {interface}"))?;
         let is_known = |name: &&String| members.iter().any(|member| member.name == **name);
         if let Some(unknown) = object.keys().find(|name| !is_known(name)) {
-            return Err(format!("{interface} has no `{unknown}` on the page"));
+            return Err(format!("{interface} has no `{unknown}` in docs/kiln.d.ts"));
         }
         for Member { name, kind, is_optional } in members {
             let Some(value) = object.get(name) else {
@@ -176,18 +174,16 @@ fn alternatives(kind: &str) -> impl Iterator<Item = &str> {
     kind.split(" | ")
 }
 
-/// Reads the interfaces of the page, which are in TypeScript.
-fn interfaces(page: &str) -> BTreeMap<String, Vec<Member>> {
+/// Reads the interfaces of a file in TypeScript.
+fn interfaces(file: &str) -> BTreeMap<String, Vec<Member>> {
     let mut interfaces: BTreeMap<String, Vec<Member>> = BTreeMap::new();
-    let blocks = blocks(page).into_iter().filter(|block| block.language == "ts");
-    let lines: Vec<String> = blocks
-        .flat_map(|block| block.code.lines().map(str::to_owned).collect::<Vec<_>>())
-        .map(|line| line.split("//").next().unwrap().trim_end().to_owned())
-        .collect();
+    let (_, declarations) = file.split_once("\nexport type int = number\n").unwrap();
+    let lines: Vec<_> =
+        declarations.lines().map(|line| line.split("//").next().unwrap().trim_end()).collect();
     // A long type continues on the next line.
     let code = lines.join("\n").replace("\n    | ", " | ");
-    let mut declarations = code.split("interface ");
-    assert_eq!(declarations.next().unwrap().trim(), "type int = number");
+    let mut declarations = code.split("export interface ");
+    assert_eq!(declarations.next().unwrap().trim(), "");
     for declaration in declarations {
         let (head, rest) = declaration.split_once('{').unwrap();
         let (body, after) = rest.split_once('}').unwrap();
@@ -205,7 +201,7 @@ fn interfaces(page: &str) -> BTreeMap<String, Vec<Member>> {
             });
         }
         let before = interfaces.insert(name.to_owned(), members);
-        assert!(before.is_none(), "{name} is on the page twice");
+        assert!(before.is_none(), "{name} is declared twice");
     }
     interfaces
 }

@@ -1,0 +1,269 @@
+/**
+ * What `kiln --json` prints. docs/json.md says which command prints which type.
+ *
+ * Later versions may add members, so ignore those that you do not know. Costs are in credits, times
+ * in seconds since 1970 (UTC). Texts named `message`, `advice`, `causes` or `summary` are for
+ * people.
+ */
+
+export type int = number
+
+// Events
+
+export interface Submitted { event: "submitted"; task: Task }
+export interface Message {
+  event: "note" | "warning" | "finishing" | "stopping" | "stopping_now"
+  message: string
+}
+export interface Unrecorded {
+  event: "not_recorded"; task: Task
+  resume: string // the command that saves its picture
+}
+export interface Totals {
+  event: "totals"
+  saved: int; pictures: int
+  credits: number | null
+  seconds: number
+}
+export interface Error {
+  event: "error" | "not_saved"
+  kind: string // `kiln help exit-codes` lists them
+  reason: string | null // why a webhook was rejected
+  message: string; causes: string[]; advice: string | null
+  violations: Violation[] // of a request
+  problems: Problem[]; more_problems: int // of a job file: the first 20, and the number of others
+  status: int | null // the status code of the response
+  request_id: string | null // of the response
+  task: Task | null // the task that continues, or that failed
+  tasks?: Task[] // accepted tasks that a ledger could not record
+  resume: string | null // the command that resumes the task or the batch
+  may_have_been_billed: boolean // a task that nobody knows
+  exit_code: int // see `kiln exit-codes`; in `not_saved`, that of this picture alone
+  index?: int // in `not_saved`, which of several pictures, from 1
+  number?: int // in `not_saved`, the submission that `kiln resume` could not finish
+}
+export interface Violation { loc: unknown[]; msg: string; type: string }
+export interface Problem { file: string; line: int; message: string } // line 0: not about a line
+
+// Pictures and tasks
+
+// Pass it to `kiln task` on any machine with the key.
+export interface Task {
+  id: string; polling_url: string
+  operation?: string // the model
+  region?: "global" | "regional"
+  submission?: string // its id in the history
+  submitted_at?: int
+  cost?: number | null
+  input_mp?: number | null; output_mp?: number | null // megapixels
+  seed?: int | null // only in `task submit`
+}
+export interface Picture {
+  task: Task
+  index?: int // which of several pictures, from 1
+  seed?: int | null // of one of several pictures, if it was given
+  path: string
+  kind: "jpeg" | "png" | "webp" | "gif" | "mp4" | "webm" | null // null for a device or a pipe
+  width: int | null; height: int | null
+  bytes: int
+}
+export interface Request {
+  event: "dry_run"; operation: string; method: "POST"; path: string
+  body: Record<string, unknown> // an image has `bytes`, `format`, `width`, `height`, `file`
+  price: number | null // 0 with `--simulate`, otherwise not known
+}
+export interface Status {
+  id: string
+  status: string // as the service says it
+  final: boolean
+}
+export interface Finished {
+  task: Task; status: "Ready"
+  expires_at: int // until then, `kiln task save` can save the picture
+}
+export interface Resolved { number: int; id: string; status: string }
+export interface Entry {
+  number: int // without the `@`
+  submitted_at: int; model: string
+  state: string // docs/kiln.md lists them
+  id: string | null; cost: number | null
+  path: string | null // the saved picture
+  output: string | null // its target
+  prompt: string | null; seed: int | null
+  fields: Record<string, unknown> | null // an image has `path` or `url`, and `sha256`
+}
+export interface Recorded extends Entry {
+  bytes: int | null; sha256: string | null
+  accepted_at: int | null; ready_at: int | null
+}
+export interface Described {
+  job: string | null // of a batch
+  path: string // of the description
+  bytes: int; sha256: string
+  model: string; id: string; seed: int | null; cost: number | null
+  submitted_at: unknown; ready_at: unknown
+  prompt: string | null; fields: Record<string, unknown>
+}
+
+// Batches
+
+export interface Job {
+  event: "job"; name: string; model: string; group: string | null
+  metadata: unknown // yours, from the job file
+  priority: int
+  state: string // batch/README.md lists them
+  reason: string | null // why the job ended without a picture
+  task_id: string | null; credits: number | null
+  location: string | null // the path or the URL of the picture
+}
+export interface Counts {
+  jobs: int; credits: number // all jobs of the ledger, and their known cost
+  states: Record<string, int>; rows: Row[]
+}
+export interface Row {
+  state: string; model: string; jobs: int; credits: number
+  without_cost: int // submitted jobs without a known cost
+}
+export interface Report extends Counts { event: "report" }
+export interface LedgerStatus extends Counts {
+  event: "status"
+  ledger: string
+  listed: Job[] // those that need attention, or those of `--state` or `--all`
+}
+export interface Plan {
+  jobs: int; submitted_before: int // to be submitted, and others that were
+  credits: number | null // if all prices are known
+  output: string
+  models: PlannedModel[]
+  first: PlannedJob[] // five jobs
+}
+export interface PlannedModel { model: string; jobs: int; credits: number | null }
+export interface PlannedJob {
+  line: int; name: string; model: string; target: string
+  seed: int | null // null if the model has none
+}
+export interface Removed { event: "removed"; name: string }
+export interface Archived { event: "archived"; jobs: int }
+export interface Cancelled { event: "cancelled"; jobs: int }
+export interface Moved { event: "priority"; jobs: int; priority: int }
+export interface Limit {
+  scope: "ledger" | "model" | "group" | "each_group"
+  name: string | null // of the model or the group
+  paused: boolean
+  budget: number | null; max_active: int | null
+  rate: int | null // submissions per minute
+  credits: number | null; without_cost: int | null // what counts for the budget
+  active: int | null
+}
+export interface ChangedLimit extends Limit { event: "limit" }
+export interface Limits { event: "limits"; limits: Limit[] }
+export interface Spending {
+  event: "spending"; rows: SpendingRow[]
+  submissions: int; without_cost: int; credits: number; estimated: number // sums
+}
+export interface SpendingRow {
+  day: string // in UTC, such as 2026-11-26
+  group: string | null; model: string
+  submissions: int // that were or may have been billed
+  without_cost: int; credits: number
+  estimated: number // those without cost, at the highest known cost of the model
+}
+
+// Models
+
+export interface Model {
+  name: string; id: string; path: string
+  summary: string; description: string
+  good_for: string[] // the commands that accept it, besides `run` and `submit`
+  deprecated: boolean
+  regional: boolean // needs `regional_base_url`
+  max_reference_images: int | null
+  max_input_megapixels: number | null // larger images are refused, or scaled to:
+  scaled_to_megapixels: number | null
+  needs: Need[] // what a request needs, although the contract leaves it optional
+  path_parameters: string[]
+  all_fields_shown: boolean; fields: Field[]
+  not_shown: string[] // what the contract does not tell
+}
+export interface Need {
+  any_of?: string[] // one of these fields
+  unless_alpha_in?: string | null // the field of an image
+  images?: int // this number of images
+  why: string
+}
+export interface Field {
+  name: string; description: string; required: boolean; nullable: boolean
+  kind: "text" | "integer" | "number" | "boolean" | "choice" | "image" | "aspect_ratio"
+    | "address" | "secret" | "list" | "object" | "json"
+  details: Details | null
+  default: unknown // of the service; null if not known
+  minimum: number | null; maximum: number | null; multiple_of: number | null
+  min_length: int | null; max_length: int | null // characters
+  min_items: int | null; max_items: int | null
+}
+export interface Details {
+  values?: string[] // of a choice
+  takes_url?: boolean | null; max_megapixels?: number | null // of an image
+  mask_of?: string | null; same_size?: boolean // of a mask: its image, whether sizes must agree
+  narrowest?: string; widest?: string // of an aspect ratio, such as 21:9
+  items?: Field // of a list
+  fields?: Field[] // of an object
+}
+
+// This machine
+
+export interface ExitCode {
+  code: int
+  retry: boolean // the same command may succeed later, and charges nothing twice
+  charged: "no" | "yes" | "unknown" | "see output"
+  meaning: string
+}
+export interface Path { path: string }
+export interface Configuration { path: string; settings: Setting[] }
+export interface Setting {
+  name: string
+  value: unknown // a string, strings or null; `[set]` for secrets
+  source: string // a flag, a variable, a file or `default`
+}
+export interface Changed { name: string; changed: boolean; profile: string | null; path: string }
+export interface Profiles {
+  profile: string; source: string // the one in effect, and what chose it
+  profiles: Profile[]
+}
+export interface Profile {
+  name: string; base_url: string | null
+  key_stored: boolean; in_effect: boolean
+}
+export interface Checkup { ok: boolean; checks: Check[] }
+export interface Check {
+  name: string; state: "ok" | "skipped" | "problem"
+  message: string; advice: string | null
+}
+export interface StoredKey { profile: string; place: "file"; path: string }
+export interface Simulator {
+  base_url: string; regional_base_url: string
+  control_url: string // of the page and the control interface
+  api_key: string; model_prefix: string
+}
+
+// Webhooks
+
+export interface Webhook {
+  task_id: string | null
+  claimed_status: string | null // not confirmed by a poll
+  message_id: string | null // of Standard Webhooks
+  body: unknown // it may contain signed URLs
+}
+export interface Listening { event: "listening"; url: string }
+export interface Received extends Webhook {
+  event: "received"; verified: boolean
+  headers?: string[] // the names, if it is not verified
+}
+export interface Refused {
+  event: "refused"; verified: false
+  // not_json, broken_off (400); missing, malformed, wrong, too_old, from_future (401);
+  // too_slow (408); too_large (413)
+  reason: string; message: string
+  bytes: int | null // the length of the body, if it was read
+  headers: string[] // the names
+}
