@@ -8,10 +8,6 @@ simulate --ready-after 1
 open_terminal
 run "export IMAGEKILN_BASE_URL=$base_url IMAGEKILN_API_KEY=$key; clear"
 
-all_submitted() {
-  kiln batch status --ledger "$HOME/work/pictures" > "$HOME/status"
-  grep -q '^saved ' "$HOME/status" && ! grep -qE '^(queued|submitting) ' "$HOME/status"
-}
 saved() { find "$HOME/work/pictures" -name '*.png' 2> "$HOME/find.log" | wc -l; }
 
 run 'for n in $(seq 200); do echo "a red fox in the snow,$n,64,64,png"; done > rows.csv'

@@ -24,11 +24,11 @@ simulate() {
   key=$(printf '%s' "$settings" | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
 }
 
-# Opens the terminal. bash signals each of its prompts.
+# Opens the terminal. bash signals each of its prompts, and clears what is below it.
 open_terminal() {
   mkdir "$HOME/work"
-  tmux -L "$name" -f /dev/null new-session -d -x 110 -y 300 -c "$HOME/work" \
-    "env HISTFILE= PS1='\$ ' PROMPT_COMMAND='tmux -L $name wait-for -S prompt' bash --norc --noprofile"
+  tmux -L "$name" -f /dev/null new-session -d -x "${columns:-110}" -y "${rows:-300}" -c "$HOME/work" \
+    "env HISTFILE= PS1='\[\e[J\]\$ ' PROMPT_COMMAND='tmux -L $name wait-for -S prompt' bash --norc --noprofile"
   until_prompt
 }
 
@@ -57,6 +57,32 @@ until_shown() {
 
 shown() {
   tmux -L "$name" capture-pane -p -J | sed -e 's/ *$//'
+}
+
+# Whether a batch has saved pictures, and has no more to submit.
+all_submitted() {
+  kiln batch status --ledger "$HOME/work/pictures" > "$HOME/status" 2> "$HOME/status.log" &&
+    grep -q '^saved ' "$HOME/status" && ! grep -qE '^(queued|submitting) ' "$HOME/status"
+}
+
+# Keeps what the terminal shows each time it has changed, with its time, until `recorded` prints it.
+record() {
+  while tmux -L "$name" capture-pane -e -p > "$HOME/now" 2> "$HOME/record.log"; do
+    if ! cmp -s "$HOME/now" "$HOME/before"; then
+      printf '\f%s\n' "$(date +%s%3N)"
+      cat "$HOME/now"
+      mv "$HOME/now" "$HOME/before"
+    fi
+    sleep 0.2
+  done > "$HOME/frames" &
+  recorder=$!
+}
+
+recorded() {
+  sleep 0.5
+  kill "$recorder"
+  wait "$recorder" || true
+  sed "s|$HOME|~|g" "$HOME/frames"
 }
 
 # Prints what the terminal shows, without the last prompt and without pictures in half blocks.

@@ -1,5 +1,5 @@
 //! Completion in the real shells: the line after Tab, as the shell passes it to kiln. And the first
-//! hours of two people, in a real terminal.
+//! hours of two people and a killed batch, in a real terminal.
 
 #[cfg(unix)]
 #[allow(dead_code, unused_imports, unused_macros, reason = "shared with other tests")]
@@ -9,6 +9,9 @@ mod bench;
 mod hours;
 #[cfg(unix)]
 mod session;
+#[cfg(unix)]
+#[path = "../it/terminal/svg.rs"]
+mod svg;
 #[cfg(unix)]
 #[allow(dead_code, unused_imports, reason = "shared with other tests")]
 #[path = "../it/terminal/emulated.rs"]
@@ -43,6 +46,7 @@ fn main() {
         test("zsh_completes", &[ZSH], runtime, async || session::zsh()),
         test("zsh_counts_candidates_once", &[ZSH], runtime, async || session::zsh_counts()),
         test("the_hour_with_a_liked_picture", &[BASH, TMUX], runtime, async || hours::liked()),
+        test("the_hour_with_a_killed_batch", &[BASH, TMUX], runtime, async || hours::killed()),
         test("the_hour_with_many_pictures", &[BASH, TMUX], runtime, async || hours::many()),
     ]);
 }

@@ -17,9 +17,10 @@ const SHEET: &str = "pictures/report.html";
 const SHEET_PICTURE: &str = "docs/pictures/contact-sheet.png";
 
 /// The pictures that commands on the page do not make.
-const OTHERS: [&str; 4] = [
+const OTHERS: [&str; 5] = [
     "first-picture.svg",
     "pictures/contact-sheet.png",
+    "pictures/killed.svg",
     "pictures/requests.png",
     "simulator-page.png",
 ];

@@ -30,11 +30,17 @@ fn the_readme_has_a_picture_of_the_first_command() {
     let (before, rest) = terminal.raw().split_once("submitted task ").unwrap();
     let shown = format!("{before}submitted task {SAMPLE}{}", &rest[SAMPLE.len()..]);
     let mut picture = avt::Terminal::new(COLUMNS.into(), ROWS.into()).unwrap();
-    picture.feed(format!("$ \x1b[1m{FIRST}\x1b[m\r\n{shown}").as_str());
-    let rows: Vec<_> = picture.screen().visible_lines().collect();
-    let height = rows.iter().rposition(|row| !row.text().trim().is_empty()).unwrap() + 1;
+    let parts = [("$ ", 500), (&format!("\x1b[1m{FIRST}\x1b[m\r\n"), 1000)];
+    // The first line is written when the task is submitted, and the rest with its picture.
+    let end = shown.find('\n').unwrap() + 1;
+    let parts = parts.into_iter().chain([(&shown[..end], 1500), (&shown[end..], 5000)]);
+    let frames = parts.map(|(part, milliseconds)| {
+        picture.feed(part);
+        svg::Frame { milliseconds, rows: picture.screen().visible_lines().cloned().collect() }
+    });
+    let frames: Vec<_> = frames.collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/first-picture.svg");
-    assert_recorded(&path, &svg::of_rows(COLUMNS.into(), &rows[..height]));
+    assert_recorded(&path, &svg::recording(COLUMNS.into(), &frames));
 }
 
 /// Asserts the content of a file, or writes it for `cargo xtask session`.

@@ -19,34 +19,95 @@ const PALETTE: [&str; 16] = [
     "#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#ffffff",
 ];
 
-/// The rows of a terminal with this number of columns.
-pub fn of_rows(columns: usize, rows: &[&Line]) -> String {
-    let (width, height) = (columns * WIDTH, rows.len() * HEIGHT);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" \
-         viewBox=\"-{MARGIN} -{MARGIN} {0} {1}\" font-family=\"ui-monospace, SFMono-Regular, \
-         Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"15\" fill=\"{FOREGROUND}\">\n\
-         <rect x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"{0}\" height=\"{1}\" rx=\"8\" \
-         fill=\"{BACKGROUND}\"/>\n\
-         <image width=\"{width}\" height=\"{height}\" style=\"image-rendering: pixelated\" \
-         href=\"data:image/png;base64,{2}\"/>\n",
-        width + 2 * MARGIN,
-        height + 2 * MARGIN,
-        STANDARD.encode(half_blocks(columns, rows)),
-    );
-    for (row, line) in rows.iter().enumerate() {
-        let mut column = 0;
-        for cells in line.cells().chunk_by(|a, b| a.pen() == b.pen()) {
-            svg += &text(column, row, cells);
-            column += cells.len();
+/// What a terminal shows, and for how many milliseconds.
+pub struct Frame {
+    pub milliseconds: usize,
+    pub rows: Vec<Line>,
+}
+
+/// A recording of a terminal with this number of columns, which repeats. Without animations, the
+/// last frame is shown. Its text is the description.
+pub fn recording(columns: usize, frames: &[Frame]) -> String {
+    let used = |frame: &Frame| frame.rows.iter().rposition(|row| !row.text().trim().is_empty());
+    let height = frames.iter().filter_map(used).max().map_or(0, |row| row + 1);
+    let (width, height) = (columns * WIDTH + 2 * MARGIN, height * HEIGHT + 2 * MARGIN);
+    let text = frames.last().map(text_of).unwrap_or_default();
+    // A row is defined once, and each frame that shows it uses it. The frames are side by side, and
+    // the animation moves them. The last one is where it is seen without one.
+    let (mut defined, mut strip, mut steps) = (Vec::new(), String::new(), String::new());
+    let all: usize = frames.iter().map(|frame| frame.milliseconds).sum();
+    let mut before = 0;
+    for (index, frame) in frames.iter().enumerate() {
+        let left = (frames.len() - 1 - index) * width;
+        let percent = 100.0 * before as f64 / all as f64;
+        before += frame.milliseconds;
+        let _ = writeln!(steps, "{percent:.2}% {{ transform: translateX({left}px) }}");
+        let _ = write!(strip, "<g transform=\"translate(-{left})\">{}", image(columns, frame));
+        for (row, line) in frame.rows.iter().enumerate() {
+            let row_text = texts(line);
+            if row_text.is_empty() {
+                continue;
+            }
+            let known = defined.iter().position(|other| *other == row_text);
+            let id = known.unwrap_or(defined.len());
+            if known.is_none() {
+                defined.push(row_text);
+            }
+            let _ = write!(strip, "<use href=\"#r{id}\" y=\"{}\"/>", row * HEIGHT);
         }
+        strip += "</g>\n";
     }
-    svg + "</svg>\n"
+    let rows = defined.iter().enumerate();
+    let rows: String = rows.map(|(id, row)| format!("<g id=\"r{id}\">{row}</g>\n")).collect();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"-{MARGIN} -{MARGIN} {width} {height}\" font-family=\"ui-monospace, \
+         SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"15\" \
+         fill=\"{FOREGROUND}\">\n<desc>{text}</desc>\n<style>\n\
+         .frames {{ animation: frames {all}ms step-end infinite }}\n\
+         @keyframes frames {{\n{steps}}}\n\
+         @media (prefers-reduced-motion: reduce) {{ .frames {{ animation: none }} }}\n</style>\n\
+         <defs>\n{rows}</defs>\n\
+         <rect x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"{width}\" height=\"{height}\" rx=\"8\" \
+         fill=\"{BACKGROUND}\"/>\n<g class=\"frames\">\n{strip}</g>\n</svg>\n"
+    )
+}
+
+/// The text of a frame, without half blocks.
+fn text_of(frame: &Frame) -> String {
+    let rows = frame.rows.iter().map(|row| row.text());
+    let rows: Vec<_> = rows.filter(|row| !row.contains('▀')).collect();
+    escaped(rows.iter().map(|row| row.trim_end()).collect::<Vec<_>>().join("\n").trim_end())
+}
+
+/// The elements of the half blocks of a frame.
+fn image(columns: usize, frame: &Frame) -> String {
+    let rows = &frame.rows;
+    if !rows.iter().any(|row| row.text().contains('▀')) {
+        return String::new();
+    }
+    format!(
+        "<image width=\"{}\" height=\"{}\" style=\"image-rendering: pixelated\" \
+         href=\"data:image/png;base64,{}\"/>",
+        columns * WIDTH,
+        rows.len() * HEIGHT,
+        STANDARD.encode(half_blocks(columns, rows)),
+    )
+}
+
+/// The elements of the text of a row.
+fn texts(line: &Line) -> String {
+    let (mut column, mut texts) = (0, String::new());
+    for cells in line.cells().chunk_by(|a, b| a.pen() == b.pen()) {
+        texts += &text(column, cells);
+        column += cells.len();
+    }
+    texts
 }
 
 /// The half blocks as an image of two pixels per character, which is transparent elsewhere. As
 /// text, they would have gaps.
-fn half_blocks(columns: usize, rows: &[&Line]) -> Vec<u8> {
+fn half_blocks(columns: usize, rows: &[Line]) -> Vec<u8> {
     let mut image = RgbaImage::new(columns as u32, 2 * rows.len() as u32);
     for (row, line) in rows.iter().enumerate() {
         for (column, cell) in line.cells().iter().enumerate().filter(|(_, c)| c.char() == '▀') {
@@ -64,7 +125,7 @@ fn half_blocks(columns: usize, rows: &[&Line]) -> Vec<u8> {
 }
 
 /// The text of cells in the same colour. Its length is fixed, because fonts differ.
-fn text(column: usize, row: usize, cells: &[Cell]) -> String {
+fn text(column: usize, cells: &[Cell]) -> String {
     let text: String =
         cells.iter().map(Cell::char).map(|c| if c == '▀' { ' ' } else { c }).collect();
     if text.trim().is_empty() {
@@ -72,21 +133,17 @@ fn text(column: usize, row: usize, cells: &[Cell]) -> String {
     }
     let before = text.chars().take_while(|c| *c == ' ').count();
     let text = text.trim();
-    let mut element = format!(
-        "<text x=\"{}\" y=\"{}\" textLength=\"{}\" xml:space=\"preserve\"{}>",
+    format!(
+        "<text x=\"{}\" y=\"14\" textLength=\"{}\" xml:space=\"preserve\"{}>{}</text>",
         (column + before) * WIDTH,
-        row * HEIGHT + 14,
         text.chars().count() * WIDTH,
-        style(cells[0].pen())
-    );
-    for c in text.chars() {
-        match c {
-            '<' => element += "&lt;",
-            '&' => element += "&amp;",
-            c => element.push(c),
-        }
-    }
-    element + "</text>\n"
+        style(cells[0].pen()),
+        escaped(text),
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 fn style(pen: &Pen) -> String {
