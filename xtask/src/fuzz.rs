@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use self::record::Run;
-use crate::{process::read_lines, repository};
+use crate::{process::read_lines, proof, repository};
 
 /// The largest input in bytes, that of the kept inputs.
 const MAX_INPUT: u32 = 64 * 1024;
@@ -46,6 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         findings += run.findings;
         record::add(&root, &run)?;
     }
+    proof::write()?;
     Ok(if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -7,8 +7,11 @@ use clap::Args;
 
 use crate::{
     process::{cargo, exit_code, status},
-    repository,
+    proof, repository,
 };
+
+/// The record of all runs.
+const RECORD: &str = "histories/record.tsv";
 
 /// Lives histories of paid pictures with random faults, deaths and decisions, compares each with
 /// the simulator's account, and adds them to `histories/record.tsv`
@@ -29,11 +32,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // Nothing is encrypted, and each client would read all certificates of the system.
     command.env("SSL_CERT_FILE", root.join("histories/certificate.pem"));
     command.env("SSL_CERT_DIR", "/nonexistent");
-    match arguments.seed {
-        Some(seed) => command.arg(format!("--seed={seed}")),
-        None => command
-            .arg(format!("--minutes={}", arguments.minutes))
-            .arg("--record=histories/record.tsv"),
-    };
-    Ok(exit_code(status(&mut command)?))
+    if let Some(seed) = arguments.seed {
+        return Ok(exit_code(status(command.arg(format!("--seed={seed}")))?));
+    }
+    let minutes = format!("--minutes={}", arguments.minutes);
+    let ended = status(command.args([minutes, format!("--record={RECORD}")]))?;
+    proof::record("histories", &figure(&repository::read(RECORD)?))?;
+    Ok(exit_code(ended))
+}
+
+/// Adds up the runs of the record.
+fn figure(record: &str) -> String {
+    let runs = record.lines().skip(1);
+    let runs = runs.map(|run| run.split('\t').filter_map(|cell| cell.parse().ok()).collect());
+    let runs: Vec<Vec<u64>> = runs.collect();
+    let sum = |column: usize| runs.iter().filter_map(|run| run.get(column)).sum::<u64>();
+    let kept = runs.iter().rev().take_while(|run| run.get(2) == Some(&0));
+    let kept: u64 = kept.filter_map(|run| run.get(1)).sum();
+    let (histories, killed, charged) = (sum(1), sum(4), sum(5));
+    format!(
+        "{histories} histories with {killed} kills and {charged} paid pictures; the last {kept} \
+         broke no promise"
+    )
 }

@@ -10,6 +10,7 @@ use clap::{Args, builder::RangedU64ValueParser};
 
 use crate::{
     process::{cargo, exit_code, read_lines},
+    proof::{number_of, record},
     repository,
 };
 
@@ -65,5 +66,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })?;
     println!("seed {seed}");
     summaries.iter().for_each(|summary| println!("{summary}"));
+    let text = summaries.join("\n");
+    let [jobs, kills, saved, failed] =
+        ["jobs", "kills", "saved", "failed"].map(|word| number_of(word, &text));
+    let end = if status.success() { "none paid for twice" } else { "the test failed" };
+    let figure = format!("{jobs} jobs, {kills} kills: {saved} saved, {failed} reported as failed");
+    record("kill-test", &format!("{figure}, {end}"))?;
     Ok(exit_code(status))
 }

@@ -23,6 +23,7 @@ mod names;
 mod outline;
 mod plan;
 mod process;
+mod proof;
 mod public_api;
 mod quick;
 mod regenerate;
@@ -60,6 +61,7 @@ enum Command {
     Histories(histories::Arguments),
     KillTest(kill_test::Arguments),
     Dist(dist::Arguments),
+    Proof(proof::Arguments),
     Windows(windows::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Histories(arguments) => histories::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::Dist(arguments) => dist::run(&arguments),
+        Command::Proof(arguments) => proof::run(&arguments),
         Command::Windows(arguments) => windows::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),

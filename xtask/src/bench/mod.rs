@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::{
     process::{cargo, read_lines, succeed},
-    repository,
+    proof, repository,
 };
 
 /// The page with the figures, in the repository.
@@ -54,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let page = page::render(&repository::read(PAGE)?, &lines)?;
     fs::write(root.join(PAGE), page).with_context(|| format!("could not write {PAGE}"))?;
+    proof::write()?;
     println!("wrote {PAGE}");
     for name in page::missing(&lines) {
         println!("no benchmark printed the figure `{name}`");

@@ -21,7 +21,7 @@ use self::{
     tool::{Report, Tool, summary},
     tools::{NOT_INSTALLABLE, TOOLS},
 };
-use crate::repository;
+use crate::{proof, repository};
 
 /// The name of the folders in `xtask` and `target`.
 const FOLDER: &str = "generators";
@@ -56,7 +56,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             reports.push(report);
         }
     }
-    println!("\n{}", summary(&reports));
+    let summary = summary(&reports);
+    println!("\n{summary}");
+    if arguments.only.is_empty() {
+        proof::record("generators", &summary)?;
+    }
     let is_success = reports.iter().all(|report| !report.has_problem());
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
