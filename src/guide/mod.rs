@@ -16,8 +16,8 @@
 // The names that the pages link to.
 #[cfg(doc)]
 use crate::{
-    Client, ClientBuilder, ErrorKind, ImageInput, Picture, Request, RetryPolicy, SubmitOptions,
-    Task, Update, WaitOptions,
+    Client, ClientBuilder, Error, ErrorKind, ImageInput, Picture, Request, RetryPolicy,
+    SubmitOptions, Task, Unfinished, Update, WaitOptions, journal,
     middleware::Middleware,
     operations,
     recording::{Recorder, Recording},

@@ -203,10 +203,11 @@ fn properties() -> Result<Found> {
 
 /// Counts the figures of the page about performance that have an aim.
 fn measured(page: &str) -> Result<Found> {
-    let (met, missed) = (page.matches("| yes |\n").count(), page.matches("| no |\n").count());
-    let date = page.split_once("wrote this page on ").context("no date in the figures")?.1;
-    let date = date.split(',').next().unwrap_or_default();
-    Ok([format!("{met} of {} aims met", met + missed), date.to_owned()])
+    let aims = page.lines().filter(|line| line.contains("| ≥ ") || line.contains("| ≤ "));
+    let (missed, met): (Vec<_>, Vec<_>) = aims.partition(|line| line.ends_with(", missed |"));
+    let date = page.split_once("| date | ").context("no date in the figures")?.1;
+    let date = date.split(' ').next().unwrap_or_default();
+    Ok([format!("{} of {} aims met", met.len(), met.len() + missed.len()), date.to_owned()])
 }
 
 /// Reads the runs of all tests.
