@@ -54,6 +54,8 @@ fn the_guide_to_many_pictures() {
 }
 
 async fn decide(bench: &Bench) {
+    // With the features of this package only, the client has no provider. A test may be the second.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let journal = Directory::open_keeping(bench.place.path("foxes-journal"), 1000).unwrap();
     let client = Client::builder().api_key(bench.simulator.api_key());
     let client = client.base_url(bench.simulator.base_url()).journal(journal).build().unwrap();
