@@ -1,5 +1,5 @@
 //! The history of submissions, which is the journal of kiln's clients. With it, a killed command
-//! loses no paid picture. Several pictures of one command are not a batch, so that `resume` and `@3`
+//! loses no paid picture. Several pictures of one command are not a batch, so `resume` and `@3`
 //! work as for one.
 
 pub mod find;

@@ -30,7 +30,7 @@ const BENCHMARKS: [&str; 4] = [
     "bench --package imagekiln-simulator --bench load -- --seconds 20 --no-attacks",
 ];
 
-/// Runs all benchmarks, and writes their figures into docs/performance.md. The machine must be quiet
+/// Runs all benchmarks, and writes their figures into docs/performance.md, on a quiet machine
 #[derive(Args)]
 pub struct Arguments {
     /// Read the figures from a file that an earlier run wrote, instead of running the benchmarks
