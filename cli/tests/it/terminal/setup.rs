@@ -44,7 +44,11 @@ fn from_nothing_to_a_first_picture() {
     terminal.until(&key_of("default"));
     assert!(!terminal.echoes());
     terminal.press("sk-a b\r");
-    terminal.until("a key is one line");
+    // What is typed before the question would be shown, and is thrown away.
+    terminal.until_it("a second question", |terminal| {
+        terminal.text().matches(&key_of("default")).count() == 2
+    });
+    assert!(terminal.text().contains("a key is one line"), "{}", terminal.text());
     terminal.press(&format!("{}\r", bench.simulator.api_key()));
     terminal.until(OFFER);
     assert!(terminal.echoes());
