@@ -14,10 +14,7 @@ record
 
 run 'tail -n 2 jobs.csv'
 enter 'kiln batch run jobs.csv -o pictures'
-# A kill during a submission would leave a job that only a person can resolve.
-until all_submitted; do sleep 0.1; done
-pkill -KILL -f 'kiln batch run jobs.csv' --parent "$(tmux -L "$name" display -p '#{pane_pid}')"
-until_prompt
+kill_batch
 run 'ls pictures/*.jpg | wc -l'
 
 run 'kiln batch run jobs.csv -o pictures'

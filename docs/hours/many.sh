@@ -20,10 +20,7 @@ tmux -L "$name" send-keys C-c
 until_prompt
 
 enter 'kiln batch run jobs.csv -o pictures --quiet'
-# A kill during a submission would leave a job that only a person can resolve.
-until all_submitted; do sleep 0.1; done
-pkill -KILL -f 'kiln batch run jobs.csv' --parent "$(tmux -L "$name" display -p '#{pane_pid}')"
-until_prompt
+kill_batch
 
 run 'kiln batch run jobs.csv -o pictures'
 run 'kiln batch status --ledger pictures'

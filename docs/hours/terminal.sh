@@ -65,6 +65,14 @@ all_submitted() {
     grep -q '^saved ' "$HOME/status" && ! grep -qE '^(queued|submitting) ' "$HOME/status"
 }
 
+# Kills the batch that runs in the terminal. A kill during a submission would leave a job that only a
+# person can resolve.
+kill_batch() {
+  until all_submitted; do sleep 0.1; done
+  pkill -KILL -f 'kiln batch run jobs.csv' --parent "$(tmux -L "$name" display -p '#{pane_pid}')"
+  until_prompt
+}
+
 # Keeps what the terminal shows each time it has changed, with its time, until `recorded` prints it.
 record() {
   while tmux -L "$name" capture-pane -e -p > "$HOME/now" 2> "$HOME/record.log"; do

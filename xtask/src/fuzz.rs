@@ -21,8 +21,8 @@ const MAX_INPUT: u32 = 64 * 1024;
 /// An input that takes longer is a finding, in seconds.
 const TIMEOUT: u32 = 25;
 
-/// Runs fuzz targets one after the other, and adds each run to fuzz/runs.tsv and
-/// docs/reliability.md. Needs a nightly toolchain and cargo-fuzz
+/// Runs fuzz targets one after the other, and adds each run to fuzz/runs.tsv and docs/proof.md.
+/// Needs a nightly toolchain and cargo-fuzz
 #[derive(Args)]
 pub struct Arguments {
     /// The targets; all by default

@@ -246,6 +246,13 @@ mod tests {
     }
 
     #[test]
+    fn the_aims_of_the_figures_are_counted() {
+        let page = "| date | May |\n| a | 1 | ≥ 2, missed |\n| b | 3 | ≤ 4 |\n| c | 5 | ≥ 5 |\n";
+        assert_eq!(measured(page).unwrap(), ["2 of 3 aims met", "May"]);
+        assert!(measured("| a | 1 | ≥ 2 |\n").is_err());
+    }
+
+    #[test]
     fn numbers_before_a_word_are_added() {
         let text = "test result: ok. 12 passed; 0 failed\n  3 passed, 1 failed";
         assert_eq!(["passed", "failed", "lost"].map(|word| number_of(word, text)), [15, 1, 0]);

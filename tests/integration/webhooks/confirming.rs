@@ -172,7 +172,11 @@ fn a_refusal_becomes_an_error() {
         Verifier::hmac_sha256(SECRET).verify(&http::HeaderMap::new(), "{}").unwrap_err();
     let error = Error::from(rejection);
     assert_kind(&error, ErrorKind::Webhook);
-    insta::assert_snapshot!(error, @"the webhook delivery was rejected: the header x-webhook-signature is missing; if the service sent it, compare the settings of the verifier with the headers of the delivery");
+    assert_eq!(
+        error.to_string(),
+        "the webhook delivery was rejected: the header x-webhook-signature is missing; if the \
+         service sent it, compare the settings of the verifier with the headers of the delivery"
+    );
 }
 
 #[tokio::test]
