@@ -121,20 +121,25 @@ impl Shared {
     }
 
     fn definition(&mut self, field: &Field) -> TokenStream {
-        let Field { name, description, required, nullable, .. } = field;
-        let (kind, limits) = (self.kind(&field.kind), bounds(&field.limits));
-        let default = option(field.default.as_ref().map(ToString::to_string));
+        let Field { name, description, .. } = field;
+        let kind = self.kind(&field.kind);
+        let default = field.default.as_ref().map(|default| option(Some(default.to_string())));
         let limits_text = words::describe(field);
+        let others = [
+            field.required.then(|| quote!(required: true)),
+            field.nullable.then(|| quote!(nullable: true)),
+            default.map(|default| quote!(default: #default)),
+            bounds(&field.limits).map(|limits| quote!(limits: #limits)),
+            (!limits_text.is_empty()).then(|| quote!(limits_text: #limits_text)),
+        ];
+        let others = others.into_iter().flatten();
         quote! {
             crate::Field {
                 name: #name,
                 description: #description,
-                required: #required,
-                nullable: #nullable,
                 kind: #kind,
-                default: #default,
-                limits: #limits,
-                limits_text: #limits_text,
+                #(#others,)*
+                ..crate::Field::NONE
             }
         }
     }
@@ -195,8 +200,8 @@ fn need(need: &Need) -> TokenStream {
     quote!(crate::Need { kind: #what, why: #why })
 }
 
-/// Generates the limits that are set.
-fn bounds(limits: &Limits) -> TokenStream {
+/// Generates the limits that are set, if any.
+fn bounds(limits: &Limits) -> Option<TokenStream> {
     fn set(name: &str, limit: Option<impl ToTokens>) -> Option<TokenStream> {
         let (name, limit) = (format_ident!("{name}"), limit?);
         Some(quote!(#name: Some(#limit)))
@@ -211,8 +216,5 @@ fn bounds(limits: &Limits) -> TokenStream {
         set("max_items", limits.max_items),
     ];
     let set: Vec<_> = set.into_iter().flatten().collect();
-    if set.is_empty() {
-        return quote!(crate::Limits::NONE);
-    }
-    quote!(crate::Limits { #(#set,)* ..crate::Limits::NONE })
+    (!set.is_empty()).then(|| quote!(crate::Limits { #(#set,)* ..crate::Limits::NONE }))
 }

@@ -149,6 +149,20 @@ pub struct Field {
     pub limits_text: &'static str,
 }
 
+impl Field {
+    /// What fields have that say nothing else.
+    pub(crate) const NONE: Self = Self {
+        name: "",
+        description: "",
+        required: false,
+        nullable: false,
+        kind: FieldKind::Json,
+        default: None,
+        limits: Limits::NONE,
+        limits_text: "",
+    };
+}
+
 /// The type of a field's value.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
