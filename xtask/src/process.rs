@@ -23,6 +23,19 @@ pub fn cargo(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
+/// Removes the settings of `.ci/settings.sh`. Clippy would read the repository, with settings that
+/// no package has, and `.ci/timed` run all examples in one process, of which some change its
+/// directory.
+pub fn without_ci(command: &mut Command) -> &mut Command {
+    let is_of_ci = |name: &str| name == "RUSTC_WORKSPACE_WRAPPER" || name.ends_with("_RUNNER");
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(is_of_ci) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 /// Runs a command until it ends.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("could not start {command:?}"))

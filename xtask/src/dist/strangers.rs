@@ -12,18 +12,18 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    process::{command, succeed},
+    process::{cargo, command, succeed, without_ci},
     repository,
 };
 
-/// The longest time from the first command to the end of the tests.
+/// The longest time from the first command to the end of the tests, without compiling.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A person who follows one section of a page.
 struct Stranger {
     page: &'static str,
     heading: &'static str,
-    /// What the person has already: the program under test.
+    /// What the person has already: the program under test, in a folder of `examples/testing`.
     files: &'static [&'static str],
     /// What the output of the commands contains.
     expected: &'static str,
@@ -31,9 +31,10 @@ struct Stranger {
 
 const TESTING: &str = "docs/testing.md";
 const INSTALL: &str = "docs/install.md";
+const RUST: &str = "src/guide/testing.md";
 const VERSION: &str = concat!("kiln ", env!("CARGO_PKG_VERSION"));
 
-const STRANGERS: [Stranger; 9] = [
+const STRANGERS: [Stranger; 10] = [
     Stranger {
         page: TESTING,
         heading: "## pytest",
@@ -62,6 +63,7 @@ const STRANGERS: [Stranger; 9] = [
         ],
         expected: "ok  \timagekiln.example/testing",
     },
+    Stranger { page: RUST, heading: "# Test your own program", files: &[], expected: "1 passed" },
     Stranger { page: INSTALL, heading: "### pip", files: &[], expected: VERSION },
     Stranger { page: INSTALL, heading: "### pipx", files: &[], expected: VERSION },
     Stranger { page: INSTALL, heading: "### uv", files: &[], expected: VERSION },
@@ -86,27 +88,33 @@ pub fn play(root: &Path, packages: &Path) -> Result<()> {
         let what =
             format!("{}, {}", stranger.page, stranger.heading.trim_start_matches(['#', ' ']));
         match stranger.play(root, packages) {
-            Ok(time) => println!("{:>7.1} s  {what}", time.as_secs_f64()),
+            Ok(time) => println!("{what}: {time}"),
             Err(error) => {
-                println!("   failed  {what}: {error:#}");
+                println!("{what}: failed: {error:#}");
                 failed.push(what);
             }
         }
     }
     let home = tempfile::tempdir().context("could not create a temporary folder")?;
     let time = follow(IMAGE, home.path(), home.path(), packages, VERSION)?;
-    println!("{:>7.1} s  the container image, unpacked and run", time.as_secs_f64());
+    println!("the container image, unpacked and run: {:.1} s", time.as_secs_f64());
     ensure!(failed.is_empty(), "the pages do not work: {}", failed.join("; "));
     Ok(())
 }
 
 impl Stranger {
-    /// Follows the section in a new folder. The caches of the package managers are empty.
-    fn play(&self, root: &Path, packages: &Path) -> Result<Duration> {
+    /// Follows the section in a new folder, and returns how long it took. The caches of the package
+    /// managers are empty, except Cargo's.
+    fn play(&self, root: &Path, packages: &Path) -> Result<String> {
         let home = tempfile::tempdir().context("could not create a temporary folder")?;
         let home = home.path();
         let project = home.join("project");
         fs::create_dir(&project).context("could not create a folder")?;
+        if self.page == RUST {
+            succeed(cargo(&project, &["init", "--quiet", "--lib"]).arg(&project))?;
+            let clone = ["git", "clone", "--quiet", "--no-hardlinks"];
+            succeed(command(home, &clone).arg(root).arg("imagekiln"))?;
+        }
         for path in self.files {
             let name = Path::new(path).file_name().unwrap_or_default();
             let copied = fs::copy(root.join(path), project.join(name));
@@ -115,7 +123,9 @@ impl Stranger {
         let page = repository::read(self.page)?;
         let section = section(&page, self.heading)?;
         for (name, content) in files(section) {
-            fs::write(project.join(name), content).with_context(|| name.to_owned())?;
+            let path = project.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(&project))?;
+            fs::write(path, content).with_context(|| name.to_owned())?;
         }
         let script = commands(section);
         ensure!(!script.is_empty(), "the section has no commands");
@@ -126,8 +136,24 @@ impl Stranger {
             let mut install = Command::new(environment.join("bin/pip"));
             succeed(install.args(["install", "--quiet", tool]))?;
         }
-        follow(&script, home, &project, packages, self.expected)
+        let (build, tests) = built(&script);
+        let built = match build {
+            "" => String::new(),
+            build => {
+                let time = follow(build, home, &project, packages, "")?;
+                format!(", after a build of {} s", time.as_secs())
+            }
+        };
+        let time = follow(tests, home, &project, packages, self.expected)?;
+        ensure!(time <= LIMIT, "took {} s", time.as_secs());
+        Ok(format!("{:.1} s{built}", time.as_secs_f64()))
     }
+}
+
+/// Splits a script after the command that compiles a program, if there is one.
+fn built(script: &str) -> (&str, &str) {
+    const BUILD: &str = "cargo test --no-run\n";
+    script.split_at(script.find(BUILD).map_or(0, |start| start + BUILD.len()))
 }
 
 /// Runs commands, and returns how long they took. They must print a text.
@@ -139,10 +165,10 @@ fn follow(
     packages: &Path,
     expected: &str,
 ) -> Result<Duration> {
+    let mut bash = Command::new("bash");
+    let bash = without_ci(&mut bash).args(["-euo", "pipefail", "-c", script]).current_dir(project);
     let started = Instant::now();
-    let output = Command::new("bash")
-        .args(["-euo", "pipefail", "-c", script])
-        .current_dir(project)
+    let output = bash
         .env("DIST", packages)
         .env("HOME", home)
         .env("PATH", search_path(home)?)
@@ -155,7 +181,6 @@ fn follow(
     let text = String::from_utf8_lossy(&text);
     ensure!(output.status.success(), "{}\n{text}", output.status);
     ensure!(text.contains(expected), "not printed: {expected}\n{text}");
-    ensure!(time <= LIMIT, "took {} s", time.as_secs());
     Ok(time)
 }
 
@@ -169,9 +194,12 @@ fn search_path(home: &Path) -> Result<OsString> {
 
 /// Returns the text from a heading to the next one.
 fn section<'a>(page: &'a str, heading: &str) -> Result<&'a str> {
+    let heading = format!("\n{heading}\n");
+    let first = || page.strip_prefix(heading.trim_start()).map(|rest| ("", rest));
     let (_, rest) = page
-        .split_once(&format!("\n{heading}\n"))
-        .with_context(|| format!("the page has no heading `{heading}`"))?;
+        .split_once(&heading)
+        .or_else(first)
+        .with_context(|| format!("the page has no heading `{}`", heading.trim()))?;
     Ok(rest
         .find("\n## ")
         .into_iter()
@@ -230,7 +258,15 @@ mod tests {
         assert_eq!(files(one).collect::<Vec<_>>(), [("a.json", "{}\n")]);
         assert_eq!(commands(one), "first \\\n  second\nthird\n");
         assert_eq!(commands(section(page, "## Two").unwrap()), "other\n");
+        assert_eq!(section(page, "# Page").unwrap(), "");
         assert!(section(page, "## Three").is_err());
+    }
+
+    #[test]
+    fn a_build_is_measured_by_itself() {
+        let script = "cargo add one\ncargo test --no-run\ncargo test\n";
+        assert_eq!(built(script), ("cargo add one\ncargo test --no-run\n", "cargo test\n"));
+        assert_eq!(built("cargo test\n"), ("", "cargo test\n"));
     }
 
     #[test]
@@ -243,7 +279,7 @@ mod tests {
                 files(section).any(|(name, _)| name.contains("test") && !name.contains("config"));
             let mut given = stranger.files.iter();
             let is_given = given.any(|path| path.contains(".test.") || path.contains("_test."));
-            let needs_test = stranger.page == TESTING && !is_given;
+            let needs_test = stranger.page != INSTALL && !is_given;
             assert_eq!(has_test, needs_test, "{}", stranger.heading);
         }
     }

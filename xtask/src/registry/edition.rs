@@ -26,10 +26,7 @@ impl Page<'_> {
         let rewritten = without_marked(blocks(text)).into_iter().map(|block| {
             let lines = block.without_cargo_kiln();
             let lines: String = lines.split_inclusive('\n').map(|line| self.code(line)).collect();
-            if !block.is_code {
-                return self.prose(&lines);
-            }
-            if self.is_readme() { whole(&lines) } else { lines }
+            if block.is_code { lines } else { self.prose(&lines) }
         });
         let text: String = rewritten.collect();
         self.pinned(text.trim_end()) + "\n"
@@ -43,9 +40,11 @@ impl Page<'_> {
                 problems.push(format!("{}: `{words}`", self.path));
             }
         }
+        // Other readers see these lines.
+        let is_hidden = |line: &str| line.starts_with("# ") && !line.starts_with("# include!(");
         let hides =
-            |block: &Block| block.text.starts_with("```rust") && whole(block.text) != block.text;
-        if self.is_readme() && blocks(edition).iter().any(hides) {
+            |block: &Block| block.text.starts_with("```rust") && block.text.lines().any(is_hidden);
+        if blocks(edition).iter().any(hides) {
             problems.push(format!("{}: a line that only rustdoc hides", self.path));
         }
         let prose: Vec<_> = blocks(edition).into_iter().filter(|block| !block.is_code).collect();
@@ -54,7 +53,7 @@ impl Page<'_> {
             for target in block.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
                 let is_sound = match target.strip_prefix('#') {
                     Some(anchor) => anchors.iter().any(|known| known == anchor),
-                    None => is_absolute(target) || (!self.is_readme() && is_item(target)),
+                    None => is_absolute(target),
                 };
                 if !is_sound {
                     problems.push(format!("{}: the link to `{target}`", self.path));
@@ -95,14 +94,8 @@ impl Page<'_> {
         while let Some((before, (target, after))) =
             rest.split_once("](").and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
         {
-            let start = before.rfind('[').unwrap_or_default();
-            if self.is_readme() && is_item(target) {
-                done.push_str(&before[..start]);
-                done.push_str(&before[start..].replacen('[', "", 1));
-            } else {
-                let is_image = before[..start].ends_with('!');
-                done.push_str(&format!("{before}]({})", self.absolute(target, is_image)));
-            }
+            let is_image = before.rfind('[').is_some_and(|start| before[..start].ends_with('!'));
+            done.push_str(&format!("{before}]({})", self.absolute(target, is_image)));
             rest = after;
         }
         done + rest
@@ -110,7 +103,7 @@ impl Page<'_> {
 
     /// Returns the URL of a link's target.
     fn absolute(&self, target: &str, is_image: bool) -> String {
-        if target.starts_with('#') || is_absolute(target) || is_item(target) {
+        if target.starts_with('#') || is_absolute(target) {
             return target.to_owned();
         }
         let (path, anchor) = match target.find('#') {
@@ -183,30 +176,6 @@ fn without_marked(blocks: Vec<Block>) -> Vec<Block> {
     kept
 }
 
-/// Shows the lines of a program that only rustdoc hides, and indents what they enclose.
-fn whole(code: &str) -> String {
-    if !code.starts_with("```rust") {
-        return code.to_owned();
-    }
-    let mut depth = 0_usize;
-    let mut done = String::new();
-    for line in code.split_inclusive('\n') {
-        let hidden = if line.trim_end() == "#" { Some("\n") } else { line.strip_prefix("# ") };
-        if hidden.is_some_and(|line| line.starts_with('}')) {
-            depth = depth.saturating_sub(1);
-        }
-        let shown = hidden.unwrap_or(line);
-        if !shown.trim().is_empty() && !shown.starts_with("```") {
-            done.push_str(&"    ".repeat(depth));
-        }
-        done.push_str(shown);
-        if hidden.is_some_and(|line| line.trim_end().ends_with('{')) {
-            depth += 1;
-        }
-    }
-    done
-}
-
 /// Replaces the folder of a package by its name in a command.
 fn installed(line: &str) -> String {
     let Some((before, after)) = line.split_once(" --path ") else { return line.to_owned() };
@@ -237,14 +206,4 @@ fn without_shortcuts(text: &str) -> String {
 
 fn is_absolute(target: &str) -> bool {
     ["https://", "http://", "mailto:"].iter().any(|scheme| target.starts_with(scheme))
-}
-
-/// Whether only rustdoc knows the target: `Job::group`, `Batch`, `crate`.
-fn is_item(target: &str) -> bool {
-    let name = target.split('#').next().unwrap_or_default();
-    let is_type = name.starts_with(|c: char| c.is_ascii_uppercase())
-        && name.contains(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_alphanumeric());
-    let is_path = name.contains("::") || name.ends_with("()") || name == "crate";
-    !is_absolute(target) && !name.contains('/') && (is_path || is_type)
 }

@@ -4,7 +4,7 @@ mod blocks;
 mod edition;
 
 use std::{
-    env, fs,
+    fs,
     path::{self, Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -16,7 +16,7 @@ use semver::Version;
 use self::edition::Page;
 use crate::{
     binary,
-    process::{cargo, command, output, succeed},
+    process::{cargo, command, output, succeed, without_ci},
     repository,
 };
 
@@ -188,14 +188,7 @@ fn test(root: &Path, folder: &Path) -> Result<()> {
         // The same versions as in the repository, and the compiled dependencies of its tests.
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
         let mut cargo = cargo(folder, words);
-        // Clippy reads the repository, with settings that are not packed. `.ci/timed` would run
-        // all examples in one process, and some change its directory.
-        let is_of_ci = |name: &str| name == "RUSTC_WORKSPACE_WRAPPER" || name.ends_with("_RUNNER");
-        env::vars().filter(|(name, _)| is_of_ci(name)).for_each(|(name, _)| {
-            cargo.env_remove(name);
-        });
-        cargo.env("CARGO_TARGET_DIR", &target);
-        succeed(&mut cargo)
+        succeed(without_ci(&mut cargo).env("CARGO_TARGET_DIR", &target))
     };
     run(&["build", "--workspace"])?;
     let made = folder.join("made");

@@ -119,8 +119,10 @@ fn cargo(command: &str) -> Result<(), String> {
         let place = words.iter().position(|word| *word == flag)?;
         words.get(place + 1).copied()
     };
-    let package = value("--package").or(value("--path")).unwrap_or("imagekiln");
-    let folder = match package.strip_prefix("imagekiln").unwrap_or(package).trim_matches('-') {
+    let path = value("--path").map(|path| path.trim_start_matches("../"));
+    let package = value("--package").or(path).unwrap_or("imagekiln");
+    let folder = package.strip_prefix("imagekiln").unwrap_or(package);
+    let folder = match folder.trim_matches(['-', '/']) {
         "" => String::new(),
         // A package in a folder of another one has the names of both.
         folder => format!("{}/", folder.replace('-', "/")),
@@ -148,7 +150,9 @@ fn cargo(command: &str) -> Result<(), String> {
         let folder = format!("{folder}tests/{name}/main.rs");
         exists("such test", super::root().join(folder).is_file())?;
     }
-    for feature in value("--features").iter().flat_map(|features| features.split(',')) {
+    let is_of_another = words[1] == "add" && path.is_none();
+    let features = value("--features").filter(|_| !is_of_another);
+    for feature in features.iter().flat_map(|features| features.split(',')) {
         exists("such feature", manifest.contains(&format!("\n{feature} = [")))?;
     }
     Ok(())
