@@ -49,6 +49,35 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let folders = folders()?;
+    println!("{:<40} {:>7} {:>7} {:>7}", "folder", "files", "code", "lines");
+    for (name, size) in &folders {
+        println!("{name:<40} {:>7} {:>7} {:>7}", size.files, size.code, size.lines);
+    }
+    let code: usize = CRATES.iter().filter_map(|name| folders.get(*name)).map(|s| s.code).sum();
+    println!("\n{code} lines of code in all crates");
+    println!("{} lines of generated code (generated.rs)", generated_lines()?);
+    let (documents, bytes) = documents()?;
+    println!("{bytes} bytes in {documents} documents (*.md)");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns lines for the figures of `cargo xtask bench`: names, units and values.
+pub fn figures() -> Result<String> {
+    let folders = folders()?;
+    let of = |name: &str| folders.get(name).map_or((0, 0), |size| (size.code, size.lines));
+    let figures = [
+        ("size.src.code", "lines", of("src").0),
+        ("size.generated", "lines", generated_lines()?),
+        ("size.simulator", "lines", of("simulator/src").1),
+        ("size.cli", "lines", of("cli/src").1),
+        ("size.documents", "bytes", documents()?.1),
+    ];
+    let line = |(name, unit, value)| format!("{name}\t{unit}\t{value}\t{value}\t{value}\n");
+    Ok(figures.map(line).concat())
+}
+
+fn folders() -> Result<BTreeMap<String, Size>> {
     let mut folders: BTreeMap<String, Size> = BTreeMap::new();
     for source in sources::read()? {
         let lines = source.text.lines().count();
@@ -66,19 +95,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             size.lines += lines;
         }
     }
-    println!("{:<40} {:>7} {:>7} {:>7}", "folder", "files", "code", "lines");
-    for (name, size) in &folders {
-        println!("{name:<40} {:>7} {:>7} {:>7}", size.files, size.code, size.lines);
-    }
-    let code: usize = CRATES.iter().filter_map(|name| folders.get(*name)).map(|s| s.code).sum();
-    println!("\n{code} lines of code in all crates");
-    let generated = contract::generate(&repository::read(CONTRACT)?)?;
-    println!("{} lines of generated code (generated.rs)", generated.lines().count());
-    let mut bytes = 0;
-    let documents = sources::files(&["*.md"])?;
-    for path in &documents {
-        bytes += repository::read(path)?.len();
-    }
-    println!("{bytes} bytes in {} documents (*.md)", documents.len());
-    Ok(ExitCode::SUCCESS)
+    Ok(folders)
+}
+
+fn generated_lines() -> Result<usize> {
+    Ok(contract::generate(&repository::read(CONTRACT)?)?.lines().count())
+}
+
+/// Returns the number of documents and their bytes.
+fn documents() -> Result<(usize, usize)> {
+    let paths = sources::files(&["*.md"])?;
+    let sizes = paths.iter().map(|path| Ok(repository::read(path)?.len()));
+    Ok((paths.len(), sizes.sum::<Result<usize>>()?))
 }

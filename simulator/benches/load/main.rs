@@ -112,6 +112,8 @@ async fn run(plan: &Plan) -> Result<(), Box<dyn Error>> {
         figure(&format!("simulator.picture.{name}"), "ms", vec![millis(picture)]);
     }
     figure("simulator.failed", "", vec![service.failed as f64]);
+    let largest = memory.iter().copied().fold(filled, u64::max);
+    figure("simulator.resident", "MiB", vec![mib(largest)]);
     let tens: Vec<_> =
         memory.iter().skip(10).step_by(10).map(|bytes| format!("{:.0}", mib(*bytes))).collect();
     println!(

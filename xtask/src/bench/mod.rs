@@ -16,17 +16,18 @@ use clap::Args;
 
 use crate::{
     process::{cargo, read_lines, succeed},
-    proof, repository,
+    proof, repository, size,
 };
 
 /// The page with the figures, in the repository.
 const PAGE: &str = "docs/performance.md";
 
 /// The arguments of `cargo` for each benchmark, which prints its figures.
-const BENCHMARKS: [&str; 4] = [
+const BENCHMARKS: [&str; 5] = [
     "bench --bench client",
     "bench --bench memory",
     "bench --package imagekiln-batch --bench fleet",
+    "bench --package imagekiln-cli --bench hundred",
     "bench --package imagekiln-simulator --bench load -- --seconds 20 --no-attacks",
 ];
 
@@ -46,12 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let lines = match &arguments.from {
         Some(path) => fs::read_to_string(path)
             .with_context(|| format!("could not read {}", path.display()))?,
-        None => measure(&root)?,
+        None => measure(&root, &root.join(&arguments.figures))?,
     };
-    if arguments.from.is_none() {
-        let path = root.join(&arguments.figures);
-        fs::write(&path, &lines).with_context(|| format!("could not write {}", path.display()))?;
-    }
     let page = page::render(&repository::read(PAGE)?, &lines)?;
     fs::write(root.join(PAGE), page).with_context(|| format!("could not write {PAGE}"))?;
     proof::write()?;
@@ -62,20 +59,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the benchmarks, and returns a description of the machine and all their figures.
-fn measure(root: &Path) -> Result<String> {
+/// Runs the benchmarks, and returns a description of the machine and all their figures, which are
+/// in a file after each benchmark.
+fn measure(root: &Path, file: &Path) -> Result<String> {
     // Built first, so that no compiler runs during a measurement.
     for arguments in BENCHMARKS {
         let build: Vec<_> = arguments.split(' ').take_while(|argument| *argument != "--").collect();
         succeed(cargo(root, &build).arg("--no-run"))?;
     }
-    let mut lines = machine::describe();
+    let mut lines = machine::describe() + &size::figures()?;
     for arguments in BENCHMARKS {
         let mut command = cargo(root, &arguments.split(' ').collect::<Vec<_>>());
         let status = read_lines(command.stdout(Stdio::piped()), |line| {
             println!("{line}");
             lines += &format!("{line}\n");
         })?;
+        fs::write(file, &lines).with_context(|| format!("could not write {}", file.display()))?;
         ensure!(status.success(), "{command:?} failed");
     }
     Ok(lines)

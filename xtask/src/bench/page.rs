@@ -10,8 +10,8 @@ use super::{
     rows::{Aim, Row, TABLES},
 };
 
-/// The figures of cold builds, which are measured separately because they take long.
-const BUILDS: &str = include_str!("builds.tsv");
+/// The durations of builds and checks, which are measured separately because they take long.
+const DURATIONS: &str = include_str!("durations.tsv");
 
 const NOT_MEASURED: &str = "not measured";
 
@@ -23,7 +23,7 @@ pub fn render(page: &str, lines: &str) -> Result<String> {
     for (title, rows) in TABLES {
         page = with_table(&page, title, &table(rows, &figures))?;
     }
-    with_table(&page, "Cold builds", &builds())
+    with_table(&page, "Durations", &durations())
 }
 
 /// Replaces the end of a section, from its table on.
@@ -101,7 +101,11 @@ impl Aim {
     }
 
     fn text(self, unit: &str) -> String {
-        let unit = if unit == "ratio" { "" } else { unit };
+        let unit = match unit {
+            "ratio" => "",
+            "us" => "µs",
+            unit => unit,
+        };
         match self {
             Self::AtLeast(aim) => format!("≥ {aim} {unit}"),
             Self::AtMost(aim) => format!("≤ {aim} {unit}"),
@@ -111,10 +115,10 @@ impl Aim {
     }
 }
 
-/// Returns the table of cold builds. Its first line has the heads of the columns.
-fn builds() -> String {
+/// Returns the table of durations. Its first line has the heads of the columns.
+fn durations() -> String {
     let mut text = String::new();
-    for (index, line) in BUILDS.lines().enumerate() {
+    for (index, line) in DURATIONS.lines().enumerate() {
         let cells: Vec<_> = line.split('\t').collect();
         text.push_str(&format!("| {} |\n", cells.join(" | ")));
         if index == 0 {
