@@ -194,10 +194,13 @@ fn test(root: &Path, folder: &Path) -> Result<()> {
     let made = folder.join("made");
     fs::create_dir(&made)?;
     binary::check_picture(Command::new(target.join("debug/kiln")), &made)?;
+    // What the tests compare the code with, beside the packages as in the repository.
+    let link = |folder: &Path| {
+        succeed(command(folder, &["ln", "-s"]).arg(root.join("docs")).arg("docs"))
+    };
+    link(folder)?;
     for package in &PUBLISHED {
-        // What the tests compare the code with.
-        let mut link = command(&folder.join(package.name), &["ln", "-s"]);
-        succeed(link.arg(root.join("docs")).arg("docs"))?;
+        link(&folder.join(package.name))?;
         add_dependencies(root, folder, package)?;
     }
     let features: Vec<_> = PUBLISHED.iter().flat_map(Package::test_features).collect();
