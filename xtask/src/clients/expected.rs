@@ -48,7 +48,7 @@ pub const EXPECTED: [(&str, &str, &str); 22] = [
         "the contract has no maximum, and the simulator has one for what it renders",
     ),
     ("schemathesis", "POST /v1/flux-tools/outpainting-v1 body.", OPEN),
-    ("schemathesis", "POST /v1/flux-3-video body.", OPEN),
+    ("schemathesis", "POST /v1/flux-3-video body", OPEN),
     (
         "schemathesis",
         "response 404 (1: POST /v1/{base_model}-finetuned)",
