@@ -195,9 +195,8 @@ fn test(root: &Path, folder: &Path) -> Result<()> {
     fs::create_dir(&made)?;
     binary::check_picture(Command::new(target.join("debug/kiln")), &made)?;
     // What the tests compare the code with, beside the packages as in the repository.
-    let link = |folder: &Path| {
-        succeed(command(folder, &["ln", "-s"]).arg(root.join("docs")).arg("docs"))
-    };
+    let link =
+        |folder: &Path| succeed(command(folder, &["ln", "-s"]).arg(root.join("docs")).arg("docs"));
     link(folder)?;
     for package in &PUBLISHED {
         link(&folder.join(package.name))?;
