@@ -39,6 +39,7 @@
 //! | generate a picture from text | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
 //! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
 //! | fill a masked area, erase, expand | [`GenPro10Fill`](types::GenPro10Fill), [`GenToolsEraseV1`](types::GenToolsEraseV1), [`GenPro10Expand`](types::GenPro10Expand) | [inpaint](guide::inpaint) |
+//! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | make many pictures, and survive a crash | [`ClientBuilder::max_active`], [`journal`] | [many](guide::many) |
 //! | receive webhooks | `webhook::Receiver`, `webhook::Verifier` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
@@ -46,7 +47,6 @@
 //! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |
 //! | use it without an async runtime | `blocking::Client` (feature `blocking`) | |
 //! | export traces and metrics | feature `metrics` | [observe](guide::observe) |
-//! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | work with every operation at run time | [`operations()`], [`Request`] | |
 //!
 //! Every operation of the contract has a request type in [`types`]. The search of this

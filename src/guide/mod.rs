@@ -6,12 +6,12 @@
 //! | [`generate`] | from a prompt to a file |
 //! | [`edit`] | editing with reference images |
 //! | [`inpaint`] | filling, erasing and expanding |
+//! | [`money`] | what each error means for the money, and what to do |
 //! | [`many`] | a hundred pictures with a cap, and what happens after a crash |
 //! | [`webhooks`] | receiving events instead of polling often |
 //! | [`testing`] | testing your own program without a key |
 //! | [`transport`] | TLS, proxies, headers, deadlines, hooks, logs |
 //! | [`observe`] | spans for OpenTelemetry, and metrics |
-//! | [`money`] | what each error means for the money, and what to do |
 
 // The names that the pages link to.
 #[cfg(doc)]
@@ -33,6 +33,9 @@ pub mod edit {}
 #[doc = include_str!("inpaint.md")]
 pub mod inpaint {}
 
+#[doc = include_str!("money.md")]
+pub mod money {}
+
 #[doc = include_str!("many.md")]
 pub mod many {}
 
@@ -47,9 +50,6 @@ pub mod transport {}
 
 #[doc = include_str!("observe.md")]
 pub mod observe {}
-
-#[doc = include_str!("money.md")]
-pub mod money {}
 
 /// The programs of the book, which are tested with the guides.
 #[cfg(doctest)]
