@@ -36,12 +36,13 @@
 //!
 //! | to do this | use | guide |
 //! |---|---|---|
-//! | generate a picture from text | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
+//! | generate a picture | [`Client::submit`], [`Task::wait`], [`Picture::save`] | [generate](guide::generate) |
 //! | edit a picture with reference images | `references`, [`ImageInput`] | [edit](guide::edit) |
-//! | fill a masked area, erase, expand | [`GenPro10Fill`](types::GenPro10Fill), [`GenToolsEraseV1`](types::GenToolsEraseV1), [`GenPro10Expand`](types::GenPro10Expand) | [inpaint](guide::inpaint) |
+//! | fill a masked area | [`types::GenPro10Fill`] | [inpaint](guide::inpaint) |
+//! | erase, expand | [`types::GenToolsEraseV1`], [`types::GenPro10Expand`] | [inpaint](guide::inpaint) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
 //! | make many pictures, and survive a crash | [`ClientBuilder::max_active`], [`journal`] | [many](guide::many) |
-//! | receive webhooks | `webhook::Receiver`, `webhook::Verifier` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
+//! | receive webhooks | `webhook` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |
 //! | log and record what the service returns | [`recording`] | [transport](guide::transport#logs) |

@@ -123,12 +123,12 @@ impl Shared {
     fn definition(&mut self, field: &Field) -> TokenStream {
         let Field { name, description, .. } = field;
         let kind = self.kind(&field.kind);
-        let default = field.default.as_ref().map(|default| option(Some(default.to_string())));
+        let default = field.default.as_ref().map(ToString::to_string);
         let limits_text = words::describe(field);
         let others = [
             field.required.then(|| quote!(required: true)),
             field.nullable.then(|| quote!(nullable: true)),
-            default.map(|default| quote!(default: #default)),
+            default.map(|default| quote!(default: Some(#default))),
             bounds(&field.limits).map(|limits| quote!(limits: #limits)),
             (!limits_text.is_empty()).then(|| quote!(limits_text: #limits_text)),
         ];

@@ -23,8 +23,8 @@ pub fn cargo(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Removes the settings of `.ci/settings.sh`. Clippy would read the repository, with settings that
-/// no package has, and `.ci/timed` run all examples in one process, of which some change its
+/// Removes settings of `.ci/settings.sh`. Clippy reads the repository, with settings that no
+/// package has, and `.ci/timed` would run all examples in one process, of which some change its
 /// directory.
 pub fn without_ci(command: &mut Command) -> &mut Command {
     let is_of_ci = |name: &str| name == "RUSTC_WORKSPACE_WRAPPER" || name.ends_with("_RUNNER");

@@ -215,7 +215,7 @@ fn repeated(runs: &str) -> Result<Found> {
     let runs: Vec<Vec<_>> = runs.lines().map(|run| run.split('\t').collect()).collect();
     let last = runs.last().filter(|run| run.len() == 6).context("no run of all tests")?;
     let passed = runs.iter().rev().take_while(|run| run[5].starts_with("ok")).count();
-    let figure = format!("{}, {}; {passed} runs since the last failure", last[4], last[5].trim());
+    let figure = format!("{}, {}; runs since the last failure: {passed}", last[4], last[5].trim());
     let date = last[1].split('T').next().unwrap_or_default();
     Ok([figure, format!("{date}, `{}`", last[2])])
 }

@@ -63,7 +63,12 @@ const STRANGERS: [Stranger; 10] = [
         ],
         expected: "ok  \timagekiln.example/testing",
     },
-    Stranger { page: RUST, heading: "# Test your own program", files: &[], expected: "1 passed" },
+    Stranger {
+        page: RUST,
+        heading: "# Test your own program",
+        files: &[],
+        expected: "test a_fox_is_paid_for_once ... ok",
+    },
     Stranger { page: INSTALL, heading: "### pip", files: &[], expected: VERSION },
     Stranger { page: INSTALL, heading: "### pipx", files: &[], expected: VERSION },
     Stranger { page: INSTALL, heading: "### uv", files: &[], expected: VERSION },

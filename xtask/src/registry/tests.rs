@@ -129,9 +129,13 @@ fn what_is_left_for_a_clone_is_a_problem() {
         "`cargo kiln`",
         "<!-- not in the registry -->",
         "```rust\n# fn main() {\n```",
+        "```rust\n# include!(\"a.in\");\n```",
     ] {
         assert_eq!(problems(text).len(), 1, "{text}");
     }
+    let guide = Page { path: "src/guide/many.md", version: VERSION };
+    assert_eq!(guide.problems("```rust\n# include!(\"a.in\");\n```"), [""; 0]);
+    assert_eq!(guide.problems("```rust\n# fn main() {\n```").len(), 1);
     assert_eq!(problems("[a](#it-is-here)\n\n# It is, `here`\n\n```\n[a](b)\n```\n"), [""; 0]);
 }
 

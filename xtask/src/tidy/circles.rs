@@ -94,7 +94,9 @@ fn find_paths(tokens: TokenStream, module: &mut Module, found: &mut BTreeSet<Mod
             module.truncate(module.len() - usize::from(inner.is_some()));
         }
         let starts = ["crate", "self", "super"].iter().any(|name| is_ident(&tokens[at], name));
-        if starts && has_colons(&tokens, at + 1) && !(at > 0 && is_punct(&tokens[at - 1], ':')) {
+        // A single colon is that of a type: `x: crate::X`.
+        let continues = at > 1 && has_colons(&tokens, at - 2);
+        if starts && has_colons(&tokens, at + 1) && !continues {
             find_tree(&tokens[at..], module, found);
         }
         at += 1;
@@ -230,7 +232,8 @@ mod tests {
             "use crate::a::X;",
             "use crate::{b::Y, a::{X, Z}};",
             "pub(crate) use crate::{c, a};",
-            "fn f() -> crate::a::X { todo!() }",
+            "fn f() -> crate::a::X { loop {} }",
+            "fn f(_: crate::a::X) {}",
             "fn f() { assert_eq!(1, crate::a::one()); }",
             "use super::super::a::X;",
             "use super::{super::a, Y};",
