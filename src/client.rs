@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
-    ClientBuilder, Error, ErrorKind, Operation, Region, Submit, SubmitOptions, Task, TaskRef,
-    TaskStatus, find_operation,
+    ClientBuilder, Durations, Error, ErrorKind, Operation, Region, Submit, SubmitOptions, Task,
+    TaskRef, TaskStatus, find_operation,
     journal::{self, Origin, Record, Step},
     task::Shared,
     transport::service::result_url,
@@ -327,6 +327,20 @@ impl Client {
     /// open.
     pub async fn dismiss(&self, record: &Record) -> Result<(), Error> {
         self.advance(record.intent().id(), &Step::Settled).await
+    }
+
+    /// Returns how long the last tasks of this client took, for the next one:
+    /// [`ClientBuilder::durations`](crate::ClientBuilder::durations).
+    ///
+    /// ```
+    /// # fn keep(client: &imagekiln::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let known = serde_json::to_string(&client.durations())?;
+    /// let builder = imagekiln::Client::builder().durations(serde_json::from_str(&known)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn durations(&self) -> Durations {
+        self.shared.waits.schedules.durations()
     }
 
     /// Makes every submission of this client and its clones fail instead of being retried, for

@@ -115,7 +115,9 @@ pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
-pub use self::task::{SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions};
+pub use self::task::{
+    Durations, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
+};
 pub use self::transport::{middleware, recording};
 pub use self::values::text;
 pub use self::values::{

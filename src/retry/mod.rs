@@ -133,14 +133,13 @@ pub struct Backoff {
     first: Duration,
     next: Duration,
     longest: Duration,
-    growth: f64,
 }
 
 impl Backoff {
     /// Creates a backoff from its first and its longest pause.
     pub fn new(first: Duration, longest: Duration) -> Self {
         let first = first.min(longest);
-        Self { first, next: first, longest, growth: 2.0 }
+        Self { first, next: first, longest }
     }
 
     /// Returns the pauses between the attempts of a request.
@@ -148,14 +147,10 @@ impl Backoff {
         Self::new(FIRST_RETRY, LONGEST_RETRY)
     }
 
-    pub(crate) fn with_growth(self, growth: f64) -> Self {
-        Self { growth, ..self }
-    }
-
     /// Returns the next pause.
     pub fn pause(&mut self) -> Duration {
-        let grown = Duration::try_from_secs_f64(self.next.as_secs_f64() * self.growth);
-        std::mem::replace(&mut self.next, grown.unwrap_or(self.longest).min(self.longest))
+        let grown = self.next.saturating_mul(2).min(self.longest);
+        std::mem::replace(&mut self.next, grown)
     }
 
     /// Starts again with the first pause.
@@ -183,7 +178,8 @@ impl Random {
         requested.saturating_add(jitter.mul_f64(self.fraction()))
     }
 
-    fn fraction(&self) -> f64 {
+    /// Returns a random number from 0 to 1.
+    pub(crate) fn fraction(&self) -> f64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).f64()
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{ClientBuilder, check::bounded};
 use crate::{
-    Address, RetryPolicy, Secret, WebhookSecret,
+    Address, Durations, RetryPolicy, Secret, WebhookSecret,
     journal::Journal,
     transport::{middleware::Middleware, recording::Recorder, service::WallClock},
 };
@@ -135,6 +135,14 @@ impl ClientBuilder {
     /// journal by default. See [`journal`](crate::journal).
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.tasks.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Sets what an earlier client knew about the durations of tasks:
+    /// [`Client::durations`](crate::Client::durations). Without it, the client polls the first task
+    /// of an operation more often, and finds it later.
+    pub fn durations(mut self, durations: Durations) -> Self {
+        self.tasks.durations = durations;
         self
     }
 

@@ -12,6 +12,7 @@ use super::{
     Shared, Task,
     acceptance::{find_task, has_polling_url},
     deadline::Deadline,
+    schedules::work_of,
     submissions::InFlight,
 };
 use crate::{
@@ -139,7 +140,13 @@ impl Submission {
             let (read, findings) = found.response(&redaction);
             self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
             let task = Task::resumed(Arc::clone(&self.shared), task);
-            return Ok(Task { response: read.map(Arc::new), ..task });
+            return Ok(Task {
+                response: read.map(Arc::new),
+                work: work_of(&self.request).map(Arc::from),
+                accepted: Some(Instant::now()),
+                expects_event: cfg!(feature = "webhook") && self.request.asks_for_webhook(),
+                ..task
+            });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {

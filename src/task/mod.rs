@@ -5,6 +5,10 @@ mod deadline;
 mod exchange;
 mod poll;
 mod polling;
+mod schedule;
+#[cfg(test)]
+mod schedule_laws;
+mod schedules;
 mod slots;
 #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "only webhooks look up tasks"))]
 mod submissions;
@@ -18,7 +22,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 use url::Url;
 
 pub use self::acceptance::SubmissionResponse;
@@ -26,9 +30,9 @@ pub use self::acceptance::SubmissionResponse;
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::deadline::SubmitOptions;
 pub use self::poll::Update;
-pub use self::polling::WaitOptions;
 pub use self::wait::Updates;
-use self::{slots::Slots, submissions::Submissions, waits::Waits};
+pub use self::{polling::WaitOptions, schedules::Durations};
+use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};
 use crate::{
@@ -54,6 +58,12 @@ pub struct Task {
     /// The polling URL, once it was parsed and found to be allowed to receive the key.
     polling_url: Arc<OnceLock<Secret<Url>>>,
     response: Option<Arc<SubmissionResponse>>,
+    /// The name of its work, if that is more than the operation.
+    work: Option<Arc<str>>,
+    /// When this client received the acceptance. `None` for a resumed task.
+    accepted: Option<Instant>,
+    /// Whether its request asks for a webhook.
+    expects_event: bool,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<SystemTime>,
 }
@@ -65,8 +75,19 @@ impl Task {
             reference: Arc::new(reference),
             polling_url: Arc::default(),
             response: None,
+            work: None,
+            accepted: None,
+            expects_event: false,
             ready_since: None,
         }
+    }
+
+    /// The time since the service accepted the task, if it is known.
+    fn age(&self) -> Option<Duration> {
+        self.accepted.map(|accepted| accepted.elapsed()).or_else(|| {
+            let now = self.shared.service.clock.now();
+            Some(now.duration_since(self.reference.submitted_at()?).unwrap_or_default())
+        })
     }
 
     /// Sets when the task was first seen as `Ready`, for programs that have stored
@@ -129,6 +150,8 @@ pub(crate) struct TaskSettings {
     pub(crate) poll_deadline: Duration,
     pub(crate) webhook: WebhookDefaults,
     pub(crate) journal: Option<Arc<dyn Journal>>,
+    /// What an earlier client knew about the durations of tasks.
+    pub(crate) durations: Durations,
 }
 
 impl Default for TaskSettings {
@@ -141,6 +164,7 @@ impl Default for TaskSettings {
             poll_deadline: Duration::from_secs(30),
             webhook: WebhookDefaults::default(),
             journal: None,
+            durations: Durations::default(),
         }
     }
 }
@@ -160,7 +184,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(service: Arc<Service>, settings: TaskSettings, downloads: Downloads) -> Self {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        mut settings: TaskSettings,
+        downloads: Downloads,
+    ) -> Self {
+        let schedules = Schedules::new(std::mem::take(&mut settings.durations));
         Self {
             service,
             downloads,
@@ -168,7 +197,7 @@ impl Shared {
             slots: settings.max_active.map(Slots::new),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
-            waits: Arc::default(),
+            waits: Arc::new(Waits::new(schedules)),
             submissions: Arc::default(),
             drift: Drift::default(),
             settings,

@@ -5,22 +5,32 @@ use std::time::Duration;
 use tokio::time::{self, Instant};
 use tracing::{Instrument, Span};
 
-use super::{Task, Update, waits::WaitGuard};
+use super::{
+    Task, Update,
+    deadline::NO_LIMIT,
+    schedule::{Progress, Seen},
+    waits::WaitGuard,
+};
 use crate::{
     Error, ErrorKind, TaskStatus, WaitEnd,
-    retry::{Backoff, LONGEST_RETRY},
+    retry::LONGEST_RETRY,
     telemetry,
     transport::middleware::{Purpose, Retry},
     values::{MAX_NAME, one_line},
 };
 
-/// The minimum pause between polls, whatever interval is configured.
+/// The minimum pause between polls at an interval that the program has set.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The time between the last poll and the deadline.
 const LAST_POLL: Duration = Duration::from_secs(1);
 
-/// How much the interval grows with each poll.
+/// The first pause after polls that failed, or that lag behind an event.
+const FIRST_REPEAT: Duration = Duration::from_millis(500);
+
+/// The longest of these pauses, and of those at an interval that the program has set, unless it has
+/// set a maximum. They grow by this factor.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const GROWTH: f64 = 1.5;
 
 /// The maximum interval; a much larger one would overflow.
@@ -36,16 +46,18 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 #[must_use]
 pub struct WaitOptions {
     pub(crate) deadline: Duration,
-    interval: Duration,
-    max_interval: Duration,
+    interval: Option<Duration>,
+    max_interval: Option<Duration>,
+    is_urgent: bool,
 }
 
 impl Default for WaitOptions {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(600),
-            interval: Duration::from_millis(500),
-            max_interval: Duration::from_secs(5),
+            interval: None,
+            max_interval: None,
+            is_urgent: false,
         }
     }
 }
@@ -59,42 +71,53 @@ impl WaitOptions {
         self
     }
 
-    /// Sets the time between the first two polls. The default is 500 milliseconds; the minimum is
-    /// 10 milliseconds.
+    /// Polls at this interval, and immediately when the wait begins. The minimum is 10
+    /// milliseconds, the maximum is one day.
     ///
-    /// The interval grows by half with each poll. Around the time that the last task of the same
-    /// model took, pauses are shorter.
+    /// Without it, the client polls when the task is probably ready: it knows how long the last
+    /// tasks of the same operation took. With it, only the interval counts. It grows by half with
+    /// each poll, up to five seconds or [`max_interval`](Self::max_interval). Each pause is random,
+    /// between half of the interval and the interval.
     pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
+        self.interval = Some(interval);
         self
     }
 
-    /// Sets the maximum time between two polls. The default is five seconds; the maximum is one
-    /// day.
+    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no default:
+    /// the longer a task is in progress, the more rarely the client polls.
     ///
-    /// Each pause is chosen randomly between half of the interval and the interval. If the service
-    /// asks for a longer pause (`Retry-After`), the client waits that long, up to two minutes, plus
-    /// a random addition that keeps many clients from returning at once.
+    /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
+    /// two minutes, plus a random addition that keeps many clients from returning at once.
     pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = interval;
+        self.max_interval = Some(interval);
         self
+    }
+
+    /// Polls immediately when the wait begins.
+    pub(crate) fn urgent(self) -> Self {
+        Self { is_urgent: true, ..self }
     }
 }
 
-/// The polls of one wait: the first immediately, the others after pauses.
+/// The polls of one wait.
 pub(super) struct Polling {
     pub(super) task: Task,
     waiting: WaitGuard,
     started: Instant,
-    deadline: Duration,
-    intervals: Backoff,
+    options: WaitOptions,
+    /// The age of the task when the wait began, if it is known.
+    age: Option<Duration>,
     polls: u32,
     last_status: Option<TaskStatus>,
-    /// The age of the wait at the last poll whose status was not final.
+    /// The age of the task when the last poll was sent that found it in progress.
     in_progress_at: Duration,
     requested_pause: Option<Duration>,
     /// Whether the retries that all polls share allow the next poll soon.
     has_retry: bool,
+    /// Whether an event caused the last poll.
+    has_event: bool,
+    /// Whether another task was just ready at an unexpected age.
+    is_surprised: bool,
     last_poll_is_sent: bool,
     span: Span,
 }
@@ -109,19 +132,18 @@ struct Pause {
 
 impl Polling {
     pub(super) fn new(task: Task, options: WaitOptions) -> Self {
-        // Raised to the minimum, because an interval of zero would never grow.
-        let longest = options.max_interval.clamp(SHORTEST_PAUSE, LONGEST_INTERVAL);
-        let first = options.interval.max(SHORTEST_PAUSE);
         Self {
-            waiting: WaitGuard::new(&task.shared.waits, &task.reference),
+            waiting: WaitGuard::new(&task.shared.waits, &task.reference, task.work.as_ref()),
             started: Instant::now(),
-            deadline: options.deadline,
-            intervals: Backoff::new(first, longest).with_growth(GROWTH),
+            options,
+            age: task.age(),
             polls: 0,
             last_status: None,
             in_progress_at: Duration::ZERO,
             requested_pause: None,
             has_retry: true,
+            has_event: false,
+            is_surprised: false,
             last_poll_is_sent: false,
             span: telemetry::wait_span(&task.reference),
             task,
@@ -144,29 +166,24 @@ impl Polling {
     async fn next_update(&mut self) -> Result<Update, Error> {
         let (mut last_failure, mut failures) = (None, 0);
         loop {
-            if self.polls > 0 {
-                let pause = self.begin_pause(last_failure.as_ref(), failures);
-                let Some(Pause { wait, is_last, can_be_woken }) = pause else {
-                    return Err(self.deadline_passed(last_failure));
-                };
-                tokio::select! {
-                    () = time::sleep(wait) => self.last_poll_is_sent = is_last,
-                    () = self.waiting.woken(), if can_be_woken => {
-                        self.intervals.reset();
-                    }
-                }
+            let pause = self.begin_pause(last_failure.as_ref(), failures);
+            let Some(pause) = pause else {
+                return Err(self.deadline_passed(last_failure));
+            };
+            self.last_poll_is_sent = pause.is_last;
+            if !pause.wait.is_zero() {
+                self.pass(pause, failures).await;
             }
             self.polls += 1;
-            let asked_at = self.started.elapsed();
+            let sent_at = self.age();
             let polling = self.task.poll_within(self.left(), failures);
             match polling.instrument(self.span.clone()).await {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
                     if !update.status().is_final() {
-                        self.in_progress_at = asked_at;
+                        self.in_progress_at = sent_at;
                     } else if update.status().is_success() {
-                        let waits = &self.task.shared.waits;
-                        waits.learn(&self.task.reference, self.in_progress_at);
+                        self.learn();
                     }
                     return Ok(update);
                 }
@@ -181,11 +198,48 @@ impl Polling {
         }
     }
 
+    /// Waits until the end of the pause, or until an event. A task that was ready at an unexpected
+    /// age can only make it shorter.
+    async fn pass(&mut self, pause: Pause, failures: u32) {
+        let mut until = Instant::now() + pause.wait.min(NO_LIMIT);
+        loop {
+            tokio::select! {
+                () = time::sleep_until(until) => return,
+                is_event = self.waiting.woken(), if pause.can_be_woken => {
+                    if is_event {
+                        (self.has_event, self.last_poll_is_sent) = (true, false);
+                        return;
+                    }
+                    self.is_surprised = true;
+                    until = until.min(Instant::now() + self.pause(failures));
+                }
+            }
+        }
+    }
+
+    /// The age of the task: since the service accepted it or, if that is not known, since the wait
+    /// began.
+    fn age(&self) -> Duration {
+        self.age.unwrap_or_default() + self.started.elapsed()
+    }
+
+    /// Remembers how long the task took, and that webhooks do not arrive if a poll was first.
+    fn learn(&self) {
+        let (task, waits) = (&self.task, &self.task.shared.waits);
+        let seen = Seen::new(self.in_progress_at, self.age(), self.has_event);
+        let is_known = self.age.is_some() && seen.is_useful();
+        let is_surprise = is_known && waits.schedules.learn(task, seen);
+        let is_missing = task.expects_event && !self.has_event && waits.expect_no_events();
+        if is_surprise || is_missing {
+            waits.replan(task);
+        }
+    }
+
     /// Returns the pause before the next poll, or `None` if the deadline leaves no time for one.
     /// The last poll is sent shortly before the deadline, even if the pause would be longer.
     fn begin_pause(&mut self, last_failure: Option<&Error>, failures: u32) -> Option<Pause> {
         let left = self.left();
-        if self.last_poll_is_sent || left <= SHORTEST_PAUSE {
+        if self.polls > 0 && (self.last_poll_is_sent || left <= SHORTEST_PAUSE) {
             return None;
         }
         let service = &self.task.shared.service;
@@ -199,10 +253,7 @@ impl Polling {
         };
         let requested = self.requested_pause.take();
         let after = requested.map(|wait| random.after(wait.min(service.retry.longest_retry_after)));
-        let pause = random.spread(self.intervals.pause());
-        let pause = if failures == 0 { self.expecting(pause) } else { pause };
-        let pause = pause.max(after.unwrap_or_default());
-        let pause = pause.max(SHORTEST_PAUSE);
+        let pause = self.pause(failures).max(after.unwrap_or_default());
         let wait = pause.min(latest);
         if let Some(error) = last_failure {
             self.span.in_scope(|| self.announce(failures, wait, error));
@@ -210,15 +261,41 @@ impl Polling {
         Some(Pause { wait, is_last: pause >= latest, can_be_woken: requested.is_none() })
     }
 
-    /// The pause, or a shorter one around the time at which the last task of the model was ready:
-    /// others are probably ready then, too.
-    fn expecting(&self, pause: Duration) -> Duration {
-        let age = self.started.elapsed();
-        match self.task.shared.waits.expected(&self.task.reference) {
-            Some(expected) if age < expected => pause.min(expected - age),
-            Some(expected) if age < 2 * expected => pause.min(age / 8),
-            _ => pause,
+    /// The pause before the next poll, if the service does not ask for one.
+    fn pause(&mut self, failures: u32) -> Duration {
+        let random = &self.task.shared.service.random;
+        let repeat = |polls| random.spread(grown(FIRST_REPEAT, LONGEST_PAUSE, polls));
+        if let Some(interval) = self.options.interval {
+            if self.polls == 0 {
+                return Duration::ZERO;
+            }
+            let longest = self.options.max_interval.unwrap_or(LONGEST_PAUSE.max(interval));
+            let first = interval.max(SHORTEST_PAUSE);
+            let interval = grown(first, longest.max(SHORTEST_PAUSE), self.polls);
+            return random.spread(interval).max(SHORTEST_PAUSE);
         }
+        if failures > 0 {
+            return repeat(failures);
+        }
+        if self.polls == 0 && (self.options.is_urgent || self.age.is_none()) {
+            return Duration::ZERO;
+        }
+        let waits = &self.task.shared.waits;
+        let age = self.age();
+        let progress = Progress {
+            in_progress_at: self.in_progress_at.as_secs_f64(),
+            age: age.as_secs_f64(),
+            polls: self.polls,
+            waiting: waits.count(&self.task),
+            expects_event: self.task.expects_event && waits.events_work(),
+            is_surprised: std::mem::take(&mut self.is_surprised),
+        };
+        let next = waits.schedules.next(&self.task, progress, random.fraction());
+        let pause = Duration::try_from_secs_f64(next)
+            .map_or(LONGEST_INTERVAL, |next| next.saturating_sub(age));
+        // The poll that an event has caused lags behind it.
+        let pause = if std::mem::take(&mut self.has_event) { pause.min(repeat(1)) } else { pause };
+        self.options.max_interval.map_or(pause, |most| pause.min(most.max(SHORTEST_PAUSE)))
     }
 
     fn announce(&self, failures: u32, wait: Duration, error: &Error) {
@@ -236,7 +313,7 @@ impl Polling {
     }
 
     fn left(&self) -> Duration {
-        self.deadline.saturating_sub(self.started.elapsed())
+        self.options.deadline.saturating_sub(self.started.elapsed())
     }
 
     fn deadline_passed(&self, last_failure: Option<Error>) -> Error {
@@ -249,7 +326,7 @@ impl Polling {
             format!(
                 "the task was not final after {:.1} s (deadline {} s, polls: {}; {seen})",
                 elapsed.as_secs_f32(),
-                self.deadline.as_secs_f32(),
+                self.options.deadline.as_secs_f32(),
                 self.polls
             ),
         )
@@ -265,4 +342,11 @@ impl Polling {
             None => error,
         }
     }
+}
+
+/// Returns an interval that grows with each poll, up to the longest.
+fn grown(first: Duration, longest: Duration, polls: u32) -> Duration {
+    let longest = longest.min(LONGEST_INTERVAL);
+    let grown = first.as_secs_f64() * GROWTH.powf(f64::from(polls.saturating_sub(1)));
+    Duration::try_from_secs_f64(grown).map_or(longest, |grown| grown.min(longest))
 }

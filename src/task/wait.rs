@@ -104,7 +104,8 @@ impl Source for Shared {
         deadline: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>> {
         let task = Task::resumed(self, task).ready_since(ready_since);
-        Box::pin(async move { task.wait_with(WaitOptions::default().deadline(deadline)).await })
+        let options = WaitOptions::default().deadline(deadline).urgent();
+        Box::pin(task.wait_with(options))
     }
 }
 

@@ -1,14 +1,17 @@
-//! The waits of a client that are in progress, and how long its last tasks took.
+//! The waits of a client that are in progress. Webhook events and unexpected durations wake them.
 
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use tokio::sync::Notify;
 
+use super::{Task, schedules::Schedules};
 use crate::TaskRef;
 
 /// The active waits of a client, which webhook events can wake, by the hash of the id of their
@@ -17,20 +20,34 @@ use crate::TaskRef;
 pub(crate) struct Waits {
     hasher: RandomState,
     active: Mutex<HashMap<u64, Vec<Arc<Wait>>>>,
-    /// How long the last task of each model was in progress, as far as its wait saw it.
-    durations: Mutex<HashMap<String, Duration>>,
+    /// Whether the last event came before a poll found its task ready.
+    events_work: AtomicBool,
+    pub(crate) schedules: Schedules,
 }
 
-/// More models are not remembered.
-const MAX_MODELS: usize = 100;
+/// More waits for tasks with the same work are not counted.
+const MANY: usize = 64;
 
 struct Wait {
     task: Arc<TaskRef>,
-    /// Keeps an event that arrives while a poll is in flight.
-    event: Notify,
+    work: Option<Arc<str>>,
+    /// Keeps a call that arrives while a poll is in flight.
+    woken: Notify,
+    /// Whether an event about the task has arrived.
+    has_event: AtomicBool,
+}
+
+impl Wait {
+    fn is_like(&self, task: &Task) -> bool {
+        self.work == task.work && self.task.operation() == task.reference.operation()
+    }
 }
 
 impl Waits {
+    pub(super) fn new(schedules: Schedules) -> Self {
+        Self { schedules, ..Self::default() }
+    }
+
     /// Makes every wait for a task with this id poll immediately. Tasks in both regions may have
     /// it, and an event contains only the id.
     #[cfg(feature = "webhook")]
@@ -38,7 +55,9 @@ impl Waits {
         let active = self.lock();
         let same_hash = active.get(&self.hasher.hash_one(task_id)).into_iter().flatten();
         for wait in same_hash.filter(|wait| wait.task.id() == task_id) {
-            wait.event.notify_one();
+            self.events_work.store(true, Relaxed);
+            wait.has_event.store(true, Relaxed);
+            wait.woken.notify_one();
         }
     }
 
@@ -49,19 +68,27 @@ impl Waits {
         same_hash.any(|wait| wait.task.identity() == task.identity())
     }
 
-    /// Remembers how long a task was in progress.
-    pub(super) fn learn(&self, task: &TaskRef, duration: Duration) {
-        let Some(model) = task.operation() else { return };
-        let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
-        if durations.len() < MAX_MODELS || durations.contains_key(model) {
-            durations.insert(model.to_owned(), duration);
-        }
+    /// Returns the number of waits for tasks with the same work as this one.
+    pub(super) fn count(&self, task: &Task) -> usize {
+        let active = self.lock();
+        active.values().flatten().filter(|wait| wait.is_like(task)).take(MANY).count()
     }
 
-    /// How long a task is probably in progress.
-    pub(super) fn expected(&self, task: &TaskRef) -> Option<Duration> {
-        let durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
-        durations.get(task.operation()?).copied()
+    /// Whether webhook events arrive.
+    pub(super) fn events_work(&self) -> bool {
+        self.events_work.load(Relaxed)
+    }
+
+    /// Expects no webhook events until one arrives. Returns whether they were expected.
+    pub(super) fn expect_no_events(&self) -> bool {
+        self.events_work.swap(false, Relaxed)
+    }
+
+    /// Makes every wait for a task with the same work decide again when it polls.
+    pub(super) fn replan(&self, task: &Task) {
+        let active = self.lock();
+        let same = active.values().flatten().filter(|wait| wait.is_like(task));
+        same.for_each(|wait| wait.woken.notify_one());
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<Arc<Wait>>>> {
@@ -76,16 +103,23 @@ pub(super) struct WaitGuard {
 }
 
 impl WaitGuard {
-    pub(super) fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>) -> Self {
-        let wait = Arc::new(Wait { task: Arc::clone(task), event: Notify::new() });
-        let hash = waits.hasher.hash_one(task.id());
+    pub(super) fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>, work: Option<&Arc<str>>) -> Self {
+        let wait = Arc::new(Wait {
+            task: Arc::clone(task),
+            work: work.cloned(),
+            woken: Notify::new(),
+            has_event: AtomicBool::new(false),
+        });
+        let hash = waits.hasher.hash_one(wait.task.id());
         waits.lock().entry(hash).or_default().push(Arc::clone(&wait));
         Self { waits: Arc::clone(waits), wait }
     }
 
-    /// Returns when an event has arrived since the previous call returned.
-    pub(super) async fn woken(&self) {
-        self.wait.event.notified().await;
+    /// Returns when an event has arrived since the previous call returned, or when the next poll
+    /// should be planned again. Returns whether it was an event.
+    pub(super) async fn woken(&self) -> bool {
+        self.wait.woken.notified().await;
+        self.wait.has_event.swap(false, Relaxed)
     }
 }
 
@@ -113,7 +147,7 @@ mod tests {
     }
 
     fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
-        WaitGuard::new(waits, &Arc::new(task(id)))
+        WaitGuard::new(waits, &Arc::new(task(id)), None)
     }
 
     #[test]
@@ -135,7 +169,7 @@ mod tests {
     fn an_event_wakes_the_waits_of_all_regions() {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task)));
+        let waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task), None));
         all.wake("t1");
         assert!(waits.iter().all(|wait| wait.woken().now_or_never().is_some()));
 
@@ -156,14 +190,14 @@ mod tests {
         let late = waiting(&all, "t1");
         assert_eq!(late.woken().now_or_never(), None);
         for wait in &waits {
-            assert_eq!(wait.woken().now_or_never(), Some(()));
+            assert_eq!(wait.woken().now_or_never(), Some(true));
             assert_eq!(wait.woken().now_or_never(), None);
         }
         let [first, _] = &waits;
         let mut pause = Box::pin(first.woken());
         assert_eq!(pause.as_mut().now_or_never(), None);
         all.wake("t1");
-        assert_eq!(pause.now_or_never(), Some(()));
+        assert_eq!(pause.now_or_never(), Some(true));
         assert_eq!(first.woken().now_or_never(), None);
     }
 }

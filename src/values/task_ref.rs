@@ -48,15 +48,15 @@ pub struct TaskRef {
     region: Option<Region>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
-    /// Seconds since the Unix epoch.
+    /// Seconds since the Unix epoch, with milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    submitted_at: Option<u64>,
+    submitted_at: Option<f64>,
     /// The id of the submission in the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     submission: Option<String>,
 }
 
-// `cost` is never NaN: JSON cannot represent it, and `with_cost` rejects it.
+// No number is NaN: JSON cannot represent it, and `with_cost` rejects it.
 impl Eq for TaskRef {}
 
 impl TaskRef {
@@ -96,7 +96,8 @@ impl TaskRef {
     }
 
     pub(crate) fn submitted(mut self, at: SystemTime) -> Self {
-        self.submitted_at = at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+        let since = at.duration_since(UNIX_EPOCH).ok();
+        self.submitted_at = since.map(|since| since.as_millis() as f64 / 1000.0);
         self
     }
 
@@ -157,10 +158,10 @@ impl TaskRef {
         self.cost
     }
 
-    /// Returns when the service accepted the task, in whole seconds of the local clock. `None` if
+    /// Returns when the service accepted the task, in milliseconds of the local clock. `None` if
     /// this SDK did not submit the task.
     pub fn submitted_at(&self) -> Option<SystemTime> {
-        UNIX_EPOCH.checked_add(Duration::from_secs(self.submitted_at?))
+        UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(self.submitted_at?).ok()?)
     }
 }
 

@@ -87,7 +87,8 @@ async fn each_response_is_recorded_with_its_request() {
     let poll = json!({
         "purpose": "poll",
         "operation": "gen-2-pro",
-        "recorded_at": 1_800_000_000,
+        // The first poll is not sent immediately.
+        "recorded_at": 1_800_000_001,
         "method": "GET",
         "path": "/poll/t1",
         "status": 200,

@@ -159,14 +159,15 @@ async fn an_echoed_key_is_redacted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_between_polls_grow_to_the_maximum() {
+async fn pauses_at_an_interval_grow_to_five_seconds() {
     let service = ScriptedServer::start().await;
     (0..12).for_each(|_| {
         service.reply(samples::status("Pending"));
     });
     service.reply(ready(&service));
 
-    let _ = task(&client(&service), &service).wait().await.unwrap();
+    let options = samples::deadline(600).interval(seconds(1) / 2);
+    let _ = task(&client(&service), &service).wait_with(options).await.unwrap();
 
     let polls = service.polls();
     let pauses: Vec<_> = polls.windows(2).map(|pair| pair[1].at - pair[0].at).collect();

@@ -1,0 +1,101 @@
+//! What a client knows about the durations of tasks, by their work.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Task,
+    schedule::{Progress, Schedule, Seen},
+};
+use crate::Request;
+
+/// The schedules of more kinds of work are not kept.
+const MAX_SCHEDULES: usize = 200;
+
+/// How long the last tasks of a client took, by operation, and by the fields of their requests that
+/// change it.
+///
+/// A client polls new tasks when tasks with the same work were ready.
+/// [`Client::durations`](crate::Client::durations) returns what a client knows, so that the next
+/// process, with [`ClientBuilder::durations`](crate::ClientBuilder::durations), does not start
+/// without knowledge. It contains no secret, and its serialized form may change.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Durations(BTreeMap<String, Vec<Seen>>);
+
+/// The schedules of a client.
+#[derive(Debug, Default)]
+pub(crate) struct Schedules(Mutex<HashMap<String, Schedule>>);
+
+impl Schedules {
+    pub(crate) fn new(Durations(known): Durations) -> Self {
+        let schedule = |(work, seen): (String, Vec<Seen>)| {
+            let mut schedule = Schedule::default();
+            for seen in seen.into_iter().filter(Seen::is_useful) {
+                schedule.learn(seen);
+            }
+            (work, schedule)
+        };
+        Self(Mutex::new(known.into_iter().take(MAX_SCHEDULES).map(schedule).collect()))
+    }
+
+    pub(crate) fn durations(&self) -> Durations {
+        let schedules = self.lock();
+        let known = |(work, schedule): (&String, &Schedule)| {
+            (work.clone(), schedule.seen().copied().collect())
+        };
+        Durations(schedules.iter().map(known).collect())
+    }
+
+    /// Adds a finished task. Returns whether the tasks in progress with the same work should be
+    /// planned again.
+    pub(super) fn learn(&self, task: &Task, seen: Seen) -> bool {
+        let mut schedules = self.lock();
+        let mut is_surprise = None;
+        for work in works(task) {
+            if !schedules.contains_key(work) && schedules.len() < MAX_SCHEDULES {
+                schedules.insert(work.to_owned(), Schedule::default());
+            }
+            let is_unexpected = schedules.get_mut(work).is_some_and(|known| known.learn(seen));
+            is_surprise.get_or_insert(is_unexpected);
+        }
+        is_surprise == Some(true)
+    }
+
+    /// Returns the age of the next poll of a task.
+    pub(super) fn next(&self, task: &Task, progress: Progress, random: f64) -> f64 {
+        let mut schedules = self.lock();
+        let known = works(task).find(|work| schedules.get(*work).is_some_and(Schedule::is_known));
+        match known.and_then(|work| schedules.get_mut(work)) {
+            Some(schedule) => schedule.next(progress, random),
+            None => Schedule::default().next(progress, random),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Schedule>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The names of the work of a task: the most specific, and the operation for all of it.
+fn works(task: &Task) -> impl Iterator<Item = &str> {
+    [task.work.as_deref(), task.reference.operation()].into_iter().flatten()
+}
+
+/// Returns the name of the work of a request, if it sets a field that changes how long it takes.
+/// The contract does not say which do; these set how much the service has to compute.
+pub(super) fn work_of(request: &Request) -> Option<String> {
+    let mut work = request.model_name();
+    let model = work.len();
+    for name in ["width", "height", "aspect_ratio", "steps", "mode"] {
+        let number = request.integer(name).map(|number| number.to_string());
+        if let Some(value) = number.or_else(|| request.text(name).map(str::to_owned)) {
+            work.extend([" ", name, "=", &value]);
+        }
+    }
+    (work.len() > model).then_some(work)
+}
