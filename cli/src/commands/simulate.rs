@@ -87,6 +87,9 @@ pub struct Options {
     /// How long a task takes [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     ready_after: Option<Duration>,
+    /// How much the durations vary: 0.1 is up to 10 % shorter or longer [default: 0]
+    #[arg(long, value_name = "FRACTION")]
+    ready_after_spread: Option<f64>,
     /// The statuses of a task in progress, separated by commas; each lasts equally long [default:
     /// Pending]
     #[arg(long, value_name = "STATUSES", value_delimiter = ',')]
@@ -104,7 +107,7 @@ pub struct Options {
     /// Require the fields that an operation needs, and reject those that it does not have
     #[arg(long)]
     strict: bool,
-    /// Seed for task ids, and for pictures whose request sets no seed [default: a new one for each
+    /// Seed for task ids, varying durations, and pictures whose request sets no seed [default: a new one for each
     /// run]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
@@ -190,6 +193,7 @@ fn config(options: Options, default_port: u16) -> Result<Config, Failure> {
         regional_public_url: options.regional_public_url.or(file.regional_public_url),
         allow_remote: options.allow_remote || file.allow_remote,
         ready_after: options.ready_after.unwrap_or(file.ready_after),
+        ready_after_spread: options.ready_after_spread.unwrap_or(file.ready_after_spread),
         in_progress: statuses.unwrap_or(file.in_progress),
         api_keys: options.key.map_or(file.api_keys, |key| vec![key.into()]),
         model_prefix: options.model_prefix.unwrap_or(file.model_prefix),

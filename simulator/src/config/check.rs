@@ -11,7 +11,7 @@ use crate::{
 /// A setting, whether it is valid, and what it must be.
 type Check = (&'static str, fn(&Config) -> bool, &'static str);
 
-const CHECKS: [Check; 21] = [
+const CHECKS: [Check; 22] = [
     (
         "control_listen",
         |config| {
@@ -42,6 +42,11 @@ const CHECKS: [Check; 21] = [
         "model_prefix",
         |config| is_model_prefix(&config.model_prefix),
         "must consist of letters, digits, `_` and `.`, and start with a letter or digit",
+    ),
+    (
+        "ready_after_spread",
+        |config| (0.0..1.0).contains(&config.ready_after_spread),
+        "must be at least 0 and less than 1",
     ),
     ("in_progress", |config| !config.in_progress.is_empty(), "must contain at least one status"),
     (

@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::{
     billing::{accounts::Organization, credits::Prices},
+    runtime::chance::Chance,
     tasks::moderation::Moderation,
     values::{names, seconds, secret::Secret},
     webhooks::WebhookSettings,
@@ -93,6 +94,10 @@ pub struct Config {
     /// none.
     #[serde(deserialize_with = "seconds::table")]
     pub ready_after_of: BTreeMap<String, Duration>,
+    /// How much the durations of tasks vary: each is `ready_after` or that of `ready_after_of`
+    /// times a random factor from `1 - ready_after_spread` to `1 + ready_after_spread`. All factors
+    /// are equally likely, and `seed` makes them repeatable. At least 0 and less than 1. Default: 0.
+    pub ready_after_spread: f64,
     /// Whether a task can be polled at both base URLs. Default: `false`, which makes it known only
     /// at the one that accepted it.
     pub regions_share_tasks: bool,
@@ -158,10 +163,10 @@ pub struct Config {
     /// The fault rules, each in the notation of [`Faults`](crate::Faults): `html-502@poll:0.1`.
     /// Default: none.
     pub faults: Vec<String>,
-    /// The seed of task ids, of picture seeds that a request does not set, of faults by chance, and
-    /// of the secret that signs delivery URLs. Two simulators with the same seed and the same
-    /// requests in the same order produce the same ids and seeds. Default: none, which is the same
-    /// as 0.
+    /// The seed of task ids, of picture seeds that a request does not set, of durations that vary,
+    /// of faults by chance, and of the secret that signs delivery URLs. Two simulators with the
+    /// same seed and the same requests in the same order produce the same ids, seeds and durations.
+    /// Default: none, which is the same as 0.
     pub seed: Option<Secret<u64>>,
 }
 
@@ -195,6 +200,7 @@ impl Default for Config {
             strict: false,
             ready_after: Duration::from_secs(1),
             ready_after_of: BTreeMap::new(),
+            ready_after_spread: 0.0,
             regions_share_tasks: false,
             not_found_status: 200,
             pixels_per_megapixel: 1 << 20,
@@ -244,9 +250,15 @@ impl Config {
         ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into_iter().chain(public).collect()
     }
 
-    /// The time from acceptance to the final status, for an operation named without `/v1/`.
-    pub(crate) fn time_of(&self, operation: &str) -> Duration {
-        names::best(&self.ready_after_of, operation).copied().unwrap_or(self.ready_after)
+    /// The time from acceptance to the final status, for task `number` of an operation named
+    /// without `/v1/`.
+    pub(crate) fn time_of(&self, operation: &str, chance: Chance, number: u64) -> Duration {
+        let mean = names::best(&self.ready_after_of, operation).copied();
+        let mean = mean.unwrap_or(self.ready_after);
+        let deviation =
+            self.ready_after_spread * (2.0 * chance.fraction("task duration", number) - 1.0);
+        let difference = mean.mul_f64(deviation.abs());
+        if deviation < 0.0 { mean.saturating_sub(difference) } else { mean + difference }
     }
 
     /// The number of pixels in an area.

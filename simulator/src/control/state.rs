@@ -36,6 +36,7 @@ pub(super) async fn overview(State(state): Shared) -> ControlResult {
         "model_prefix": config.model_prefix,
         "in_progress": config.in_progress,
         "ready_after": config.ready_after.as_secs_f64(),
+        "ready_after_spread": config.ready_after_spread,
         "delivery_lifetime": config.delivery_lifetime.as_secs_f64(),
         "counts": state.counts(),
         "clock": clock::shown(&state.clock),

@@ -264,7 +264,7 @@ impl FaultState {
                 && may_apply(spec);
             let draw = || {
                 *draws += 1;
-                fraction(chance.bytes("fault", *draws))
+                chance.fraction("fault", *draws)
             };
             if fits && spec.is_due(draw) {
                 spec.applied += 1;
@@ -275,12 +275,6 @@ impl FaultState {
         }
         AppliedFaults(applied)
     }
-}
-
-/// A number from 0 up to but not including 1.
-fn fraction(drawn: [u8; 32]) -> f64 {
-    let [a, b, c, d, ..] = drawn;
-    f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
 }
 
 impl fmt::Debug for Faults {

@@ -22,6 +22,12 @@ impl Chance {
         hash.finalize().into()
     }
 
+    /// A number from 0 up to but not including 1.
+    pub(crate) fn fraction(self, purpose: &str, number: u64) -> f64 {
+        let [a, b, c, d, ..] = self.bytes(purpose, number);
+        f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
+    }
+
     /// A task id in the form of a version 4 UUID.
     pub(crate) fn task_id(self, number: u64) -> String {
         let mut id = self.bytes("task id", number);

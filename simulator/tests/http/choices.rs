@@ -105,7 +105,8 @@ async fn a_setting_for_an_unknown_operation_is_an_error() {
         assert!(error.contains(&format!("{value} matches no operation")), "{error}");
         assert!(error.contains(nearest), "{error}");
     }
-    for toml in ["not_found_status = 410", "pixels_per_megapixel = 1024"] {
+    for toml in ["not_found_status = 410", "pixels_per_megapixel = 1024", "ready_after_spread = 1"]
+    {
         let error = Simulator::start(Config::from_toml(toml).unwrap()).await.unwrap_err();
         assert!(error.to_string().contains(" must be "), "{error}");
     }

@@ -95,6 +95,38 @@ async fn the_time_can_be_set_per_model() {
     assert_eq!(view.final_at - view.accepted_at, Duration::from_secs(10));
 }
 
+#[tokio::test]
+async fn durations_vary_by_the_spread_and_repeat_with_the_seed() {
+    let durations = async |spread: f64, seed: u64| {
+        let bench = Bench::with(Config {
+            ready_after: Duration::from_secs(100),
+            ready_after_spread: spread,
+            ready_after_of: [("gen-2-flex".to_owned(), Duration::from_secs(10))].into(),
+            seed: Some(seed.into()),
+            ..Config::default()
+        });
+        let bench = bench.await;
+        for path in ["/v1/gen-2-pro", "/v1/gen-2-flex"].repeat(20) {
+            bench.submit(path, &small("x")).await;
+        }
+        let all = bench.sim.tasks().into_iter();
+        let all = all.map(|task| (task.final_at - task.accepted_at).as_secs_f64());
+        let (flex, pro): (Vec<_>, Vec<_>) = all.partition(|seconds| *seconds < 50.0);
+        assert_eq!(flex.len(), 20);
+        // In per cent of the setting.
+        [pro, flex.into_iter().map(|seconds| seconds * 10.0).collect()].concat()
+    };
+    let first = durations(0.2, 7).await;
+    assert!(first.iter().all(|one| (80.0..=120.0).contains(one)), "{first:?}");
+    // None of these fails by chance, because the seed is fixed.
+    let (least, most) = (f64::min, f64::max);
+    assert!(first.iter().copied().reduce(least).unwrap() < 85.0, "{first:?}");
+    assert!(first.iter().copied().reduce(most).unwrap() > 115.0, "{first:?}");
+    assert_eq!(durations(0.2, 7).await, first);
+    assert_ne!(durations(0.2, 8).await, first);
+    assert_eq!(durations(0.0, 7).await, [100.0; 40]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn at_the_maximum_of_active_tasks_retry_after_is_exact() {
     let config = Config {

@@ -210,13 +210,14 @@ fn new_task(
     if !valid.has_seed {
         valid.picture.seed = state.chance.picture_seed(number).into();
     }
+    let duration = state.config.time_of(&call.operation, state.chance, number);
     Task {
         id,
         project: call.project.clone(),
         picture: valid.picture,
         images_dropped: false,
         painted: None,
-        final_at: now.saturating_add(state.config.time_of(&call.operation)),
+        final_at: now.saturating_add(duration),
         operation: call.operation.clone(),
         operation_id: call.operation_id.clone(),
         region: endpoint.region,
