@@ -1,9 +1,15 @@
 // What the details of a task show: its facts, its timeline, its request and its result.
 
 import { TimeLeft } from "./card.js";
-import { clockTime, credits, moment, seconds, span, times } from "./format.js";
+import { clockTime, credits, delay, moment, seconds, span, times } from "./format.js";
 import { Picture } from "./picture.js";
 import { Facts, html } from "./ui.js";
+
+/** When a client first noticed that the task was ready. */
+function noticed(task, after) {
+  if (task.progress !== "ready") return "";
+  return after === null ? "not yet" : `${delay(after)} after it was ready`;
+}
 
 function factsOf(task) {
   return [
@@ -25,6 +31,8 @@ function factsOf(task) {
       `${moment(task.final_at)}, after ${span(task.final_at - task.accepted_at)}`,
     ],
     ["Polled", times(task.polls)],
+    ["Found", noticed(task, task.found_after)],
+    ["Fetched", noticed(task, task.fetched_after)],
     ["Delivered", times(task.deliveries)],
   ].filter(([, value]) => value !== "");
 }

@@ -32,6 +32,11 @@ const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 /** A short duration, to a tenth of a second. */
 export const seconds = (number) => `${tenths.format(Math.max(0, number))} s`;
 
+const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** A measured duration, to three digits. */
+export const delay = (number) => `${digits.format(number)} s`;
+
 /** The time of day of a Unix time in seconds, in UTC. */
 export const clockTime = (number) => moment(number).slice(11, 19);
 

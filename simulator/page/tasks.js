@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { Card } from "./card.js";
-import { count } from "./format.js";
+import { count, delay } from "./format.js";
 import { useLive } from "./live.js";
 import { Details } from "./task.js";
 import { Button, Choice, Field, Filters, html, Loading } from "./ui.js";
@@ -19,6 +19,19 @@ const PROGRESS = [
   ["failed", "failed"],
 ];
 const REGIONS = ["global", "regional"];
+
+function Lateness() {
+  const state = useLive(["counts"], () => get("/api/state"));
+  const late = ({ count: number, mean, p99 }) =>
+    number > 0 ? `${delay(mean)} after it was ready (p99 ${delay(p99)})` : "";
+  const { found, fetched } = state?.lateness ?? { found: {}, fetched: {} };
+  const parts = [
+    late(found) && `found a task ${late(found)}`,
+    late(fetched) && `fetched its picture ${late(fetched)}`,
+  ].filter(Boolean);
+  if (parts.length === 0) return null;
+  return html`<p id="lateness" class="note">On average, clients ${parts.join(", and ")}.</p>`;
+}
 
 export function Tasks({ item }) {
   const [{ limit, filters }, setWanted] = useState({ limit: PAGE, filters: [] });
@@ -45,6 +58,7 @@ export function Tasks({ item }) {
             placeholder="prompt, operation, status, id" />
           <p class="total">${count(tasks.length)} of ${count(total)} tasks shown</p>
         <//>
+        <${Lateness} />
         ${tasks.length === 0 && html`<p class="none">No matching tasks.</p>`}
         <ul class="gallery" aria-label="Tasks, newest first">
           ${tasks.map((task) => html`<${Card} key=${task.id} task=${task} />`)}

@@ -40,7 +40,11 @@ pub use self::journal::{RequestRecord, RequestViolation};
 pub use self::runtime::clock::Clock;
 pub use self::simulator::Simulator;
 pub use self::snapshot::{RestoreError, Snapshot};
-pub use self::tasks::{Counts, TaskView, moderation::Moderation};
+pub use self::tasks::{
+    Counts, TaskView,
+    lateness::{Delays, Lateness, PollsPerTask},
+    moderation::Moderation,
+};
 pub use self::values::secret::Secret;
 pub use self::webhooks::{
     WebhookAttempt, WebhookCause, WebhookDelivery, WebhookScheme, WebhookSettings, WebhookState,

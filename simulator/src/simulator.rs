@@ -20,7 +20,7 @@ use crate::{
     runtime::clock::Clock,
     snapshot::{self, RestoreError, Snapshot},
     state::AppState,
-    tasks::{Counts, Task, TaskView},
+    tasks::{Counts, Task, TaskView, lateness::Lateness},
     webhooks::{self, WebhookDelivery},
 };
 
@@ -113,6 +113,12 @@ impl Simulator {
     /// The counters so far.
     pub fn counts(&self) -> Counts {
         self.state.counts()
+    }
+
+    /// How late clients noticed until now that tasks were ready, on the simulator's clock. A client
+    /// that learns it from webhooks counts in the same way.
+    pub fn lateness(&self) -> Lateness {
+        self.state.lateness()
     }
 
     /// What is known about a task, at either base URL.

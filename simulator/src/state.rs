@@ -28,7 +28,10 @@ use crate::{
         single_flight::SingleFlight,
         workers::WorkerPool,
     },
-    tasks::{Counts, Retention, Tasks},
+    tasks::{
+        Counts, Retention, Tasks,
+        lateness::{Lateness, Measurements},
+    },
     webhooks::Webhooks,
 };
 
@@ -63,6 +66,7 @@ pub(crate) struct AppState {
 pub(crate) struct Records {
     pub(crate) tasks: Tasks,
     pub(crate) accounts: Accounts,
+    pub(crate) lateness: Measurements,
     pub(crate) polls: u64,
     pub(crate) delivered: u64,
     pub(crate) refused: BTreeMap<u16, u64>,
@@ -219,5 +223,10 @@ impl AppState {
             refused: records.refused.clone(),
             faults: self.faults.applied(),
         }
+    }
+
+    pub(crate) fn lateness(&self) -> Lateness {
+        let records = self.records();
+        records.lateness.summary(records.tasks.accepted())
     }
 }

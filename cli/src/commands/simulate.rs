@@ -107,8 +107,8 @@ pub struct Options {
     /// Require the fields that an operation needs, and reject those that it does not have
     #[arg(long)]
     strict: bool,
-    /// Seed for task ids, varying durations, and pictures whose request sets no seed [default: a new one for each
-    /// run]
+    /// Seed for task ids, varying durations, and pictures whose request sets no seed [default: a
+    /// new one for each run]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
     /// A command to run, with the settings in its environment; the simulator ends with it

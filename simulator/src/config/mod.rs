@@ -96,7 +96,7 @@ pub struct Config {
     pub ready_after_of: BTreeMap<String, Duration>,
     /// How much the durations of tasks vary: each is `ready_after` or that of `ready_after_of`
     /// times a random factor from `1 - ready_after_spread` to `1 + ready_after_spread`. All factors
-    /// are equally likely, and `seed` makes them repeatable. At least 0 and less than 1. Default: 0.
+    /// are equally likely, and `seed` makes them repeatable. From 0 to less than 1. Default: 0.
     pub ready_after_spread: f64,
     /// Whether a task can be polled at both base URLs. Default: `false`, which makes it known only
     /// at the one that accepted it.

@@ -28,13 +28,14 @@ fn observe(state: &AppState) -> [(&'static str, Value); 6] {
         *unfinished.entry(task.status(now, &state.config.in_progress)).or_default() += 1;
     }
     let tasks = json!([records.tasks.accepted(), records.tasks.ended(), unfinished]);
+    let fetched = records.lateness.fetched.count();
     let accounts = &records.accounts;
     let ledger = accounts.ledger(&Actor::Operator, 1).first().map(|entry| entry.number);
     let audit = accounts.audit_log(&Actor::Operator, 1).first().map(|entry| entry.number);
     let rules = state.faults.rules().into_iter().map(|rule| (rule.id, rule.applied));
     let parts = [
         ("tasks", tasks.clone()),
-        ("counts", json!([tasks, records.polls, records.delivered, records.refused])),
+        ("counts", json!([tasks, records.polls, fetched, records.delivered, records.refused])),
         ("requests", json!(state.journal.written())),
         // A task that ends makes the finetune usable that it trains.
         ("accounts", json!([ledger, audit, accounts.usable_finetunes(now)])),

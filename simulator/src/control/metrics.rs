@@ -1,6 +1,6 @@
 //! The counters in the text format of Prometheus.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use axum::{
     extract::State,
@@ -9,11 +9,16 @@ use axum::{
 };
 
 use super::Shared;
+use crate::tasks::lateness::Histogram;
 
 /// The version of the text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The values of a metric, each with its label in braces.
+/// The limits of the buckets of a histogram, in milliseconds.
+const LIMITS: [u64; 15] =
+    [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 3_600_000];
+
+/// The values of a metric, each with its label in braces, or what follows the name of a histogram.
 type Series = Vec<(String, f64)>;
 
 fn single(count: u64) -> Series {
@@ -26,11 +31,26 @@ fn by<V: ToString>(label: &str, counts: impl IntoIterator<Item = (V, u64)>) -> S
     counts.into_iter().map(|(value, count)| (labelled(value), count as f64)).collect()
 }
 
+/// A histogram: the number of delays up to each limit, their sum and their number.
+fn histogram(delays: &Histogram) -> Series {
+    let bucket = |limit: &str, count: u64| (format!("_bucket{{le=\"{limit}\"}}"), count as f64);
+    let up_to = |millis: u64| {
+        let limit = Duration::from_millis(millis);
+        bucket(&limit.as_secs_f64().to_string(), delays.count_up_to(limit))
+    };
+    let all = delays.count();
+    let sum = ("_sum".to_owned(), delays.sum.as_secs_f64());
+    let mut series: Series = LIMITS.into_iter().map(up_to).collect();
+    series.extend([bucket("+Inf", all), sum, ("_count".to_owned(), all as f64)]);
+    series
+}
+
 pub(super) async fn show(State(state): Shared) -> Response {
     let counts = state.counts();
     let ended = [("ready", counts.ready), ("failed", counts.failed)];
     let charged = vec![(String::new(), counts.charged.hundredths() as f64 / 100.0)];
     let webhooks = state.webhooks.counts();
+    let measured = state.records().lateness.clone();
     let metrics = [
         (
             "submissions_total",
@@ -45,6 +65,8 @@ pub(super) async fn show(State(state): Shared) -> Response {
             "Polls answered with a status, including Task not found.",
             single(counts.polls),
         ),
+        ("found_seconds", "From Ready to the first poll with it.", histogram(&measured.found)),
+        ("fetched_seconds", "From Ready to the first download.", histogram(&measured.fetched)),
         ("deliveries_total", "Pictures delivered completely.", single(counts.delivered)),
         (
             "rejections_total",
@@ -56,7 +78,11 @@ pub(super) async fn show(State(state): Shared) -> Response {
     ];
     let mut text = String::new();
     for (name, help, series) in metrics {
-        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+        let kind = match name.rsplit('_').next() {
+            Some("total") => "counter",
+            Some("seconds") => "histogram",
+            _ => "gauge",
+        };
         let name = format!("imagekiln_simulator_{name}");
         // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

@@ -67,7 +67,12 @@ fn routes() -> Routes {
             get(index),
         ),
         ("/metrics", "GET: for Prometheus", get(metrics::show)),
-        ("/api/state", "GET: settings, counts, clock", get(state::overview)),
+        (
+            "/api/state",
+            "GET: settings, counts, clock, `lateness` of clients: seconds from Ready to the first \
+             poll with it (`found`) and request for the picture (`fetched`), `polls` of each task",
+            get(state::overview),
+        ),
         ("/api/events", "GET: server-sent events `change`", get(events::stream)),
         (
             "/api/openapi.json",

@@ -39,6 +39,7 @@ pub(super) async fn overview(State(state): Shared) -> ControlResult {
         "ready_after_spread": config.ready_after_spread,
         "delivery_lifetime": config.delivery_lifetime.as_secs_f64(),
         "counts": state.counts(),
+        "lateness": state.lateness(),
         "clock": clock::shown(&state.clock),
     }))
 }

@@ -39,7 +39,7 @@ pub(super) fn routes() -> Routes {
         ),
         (
             "/api/tasks/{id}",
-            "GET: request, images, `timeline`, `ignored_fields`",
+            "GET: request, images, `timeline`, `ignored_fields`, `found_after`, `fetched_after`",
             get(details::show),
         ),
         ("/api/tasks/{id}/picture", "GET: never expires", get(details::picture)),

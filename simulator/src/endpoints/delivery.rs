@@ -17,7 +17,7 @@ use crate::{
     journal::RequestRecord,
     media::paint::{self, Picture},
     runtime::workers::JobSize,
-    state::AppState,
+    state::{AppState, Records},
     tasks::{outcome::Outcome, timeline::HappeningKind},
 };
 
@@ -39,7 +39,14 @@ pub(super) async fn deliver(
     record.set_task(id);
     let mut requested =
         RequestedFaults::in_header(headers, FaultPlace::Delivery).map_err(Rejection::Malformed)?;
-    let resets = state.records().resets;
+    let resets = {
+        let Records { tasks, lateness, resets, .. } = &mut *state.records();
+        if let Some(task) = tasks.get_mut(id) {
+            let delay = task.ready_for(state.clock.unix_now());
+            lateness.fetched.record(delay, &mut task.fetched_after);
+        }
+        *resets
+    };
     let (kind, bytes) = picture(state, id).await?;
     let applied = match *method {
         // A HEAD response has no body, so it gets no faults.

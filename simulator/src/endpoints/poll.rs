@@ -16,7 +16,7 @@ use crate::{
     faults::{AppliedFaults, FalseStatus, FaultPlace, RequestedFaults},
     http::response,
     journal::RequestRecord,
-    state::AppState,
+    state::{AppState, Records},
     tasks::{
         Task,
         outcome::{Outcome, UNKNOWN_STATUS},
@@ -52,12 +52,13 @@ fn respond(
 ) -> (Response, AppliedFaults) {
     let state = &endpoint.state;
     let now = state.clock.unix_now();
-    let mut records = state.records();
+    let mut guard = state.records();
+    let Records { tasks, lateness, polls, .. } = &mut *guard;
     let is_known_here = |task: &&mut Task| {
         let region = task.region == endpoint.region || state.config.regions_share_tasks;
         region && task.project == *project
     };
-    let mut task = records.tasks.get_mut(id).filter(is_known_here);
+    let mut task = tasks.get_mut(id).filter(is_known_here);
     let carried = task.as_mut().map(|task| &mut task.directives.faults);
     let applied = state.faults.apply(FaultPlace::Poll, requested, carried);
     if let Some(response) = applied.replacement(FaultPlace::Poll) {
@@ -69,7 +70,7 @@ fn respond(
     let body = match task {
         None => json!({ "id": names::printable(id), "status": Outcome::NotFound.status() }),
         Some(task) => {
-            task.polls += 1;
+            lateness.count_poll(task);
             let false_status = applied.status().map(|status| match status {
                 FalseStatus::Unknown => UNKNOWN_STATUS,
                 FalseStatus::NotFound => Outcome::NotFound.status(),
@@ -86,11 +87,14 @@ fn respond(
             );
             match false_status {
                 Some(status) => json!({ "id": id, "status": status }),
-                None => result_of(state, task, now, &endpoint.public_base(head)),
+                None => {
+                    lateness.found.record(task.ready_for(now), &mut task.found_after);
+                    result_of(state, task, now, &endpoint.public_base(head))
+                }
             }
         }
     };
-    records.polls += 1;
+    *polls += 1;
     (response::json(status_code(endpoint, &body), &body), applied)
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The version of the documents that this simulator writes and reads.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The moment of every snapshot in its document, so that times are relative to it.
 const TAKEN_AT: Duration = Duration::from_secs(1 << 32);

@@ -77,7 +77,9 @@ fn limits(state: &AppState) -> PictureLimits {
 /// to.
 fn check(state: &AppState, document: &Document) -> Result<(), RestoreError> {
     let Document {
-        speed, records: Records { tasks, accounts, polls, delivered, refused, .. }, ..
+        speed,
+        records: Records { tasks, accounts, lateness, polls, delivered, refused, .. },
+        ..
     } = document;
     if !(0.0..=Clock::MAX_SPEED).contains(speed) {
         return Err(RestoreError::new("speed", "must be from 0 to 100000"));
@@ -88,6 +90,8 @@ fn check(state: &AppState, document: &Document) -> Result<(), RestoreError> {
     let checked = accounts.check(|pattern| state.contract.check_pattern(pattern));
     checked.map_err(|problem| RestoreError::new("records.accounts", problem))?;
     tasks.check(TAKEN_AT).map_err(|problem| RestoreError::new("records.tasks", problem))?;
+    let checked = lateness.check(tasks.ended().0);
+    checked.map_err(|problem| RestoreError::new("records.lateness", problem))?;
     for task in tasks.iter() {
         check_task(state, document, task)
             .map_err(|problem| RestoreError::new(place(task), problem))?;

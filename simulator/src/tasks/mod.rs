@@ -1,5 +1,6 @@
 //! The tasks, and how they change over time. The status of a task is computed when it is needed.
 
+pub(crate) mod lateness;
 pub(crate) mod logged_request;
 pub(crate) mod moderation;
 pub(crate) mod outcome;
@@ -61,6 +62,10 @@ pub(crate) struct Task {
     pub(crate) accepted_at: Duration,
     pub(crate) final_at: Duration,
     pub(crate) polls: u64,
+    /// The time from `final_at` to the first poll that says that the task is ready.
+    pub(crate) found_after: Option<Duration>,
+    /// The time from `final_at` to the first request for the delivery URL.
+    pub(crate) fetched_after: Option<Duration>,
     pub(crate) deliveries: u64,
     pub(crate) timeline: Timeline,
 }
@@ -101,6 +106,12 @@ impl Task {
     /// The outcome, once the task has ended.
     pub(crate) fn outcome(&self, now: Duration) -> Option<Outcome> {
         (now >= self.final_at).then_some(self.directives.outcome)
+    }
+
+    /// How long the task has been ready, once it is.
+    pub(crate) fn ready_for(&self, now: Duration) -> Option<Duration> {
+        let is_ready = self.outcome(now) == Some(Outcome::Ready);
+        is_ready.then(|| now.saturating_sub(self.final_at))
     }
 
     /// The status for a poll.

@@ -10,7 +10,7 @@ use crate::{
     billing::credits::{Credits, Megapixels},
     contract::Region,
     runtime::clock::Clock,
-    values::formats,
+    values::{formats, seconds},
 };
 
 /// What the simulator knows about a task.
@@ -68,6 +68,12 @@ pub struct TaskView {
     pub final_at: Duration,
     /// The number of polls.
     pub polls: u64,
+    /// The time from the moment it became ready to the first poll answered with `Ready`.
+    #[serde(serialize_with = "seconds::write_known")]
+    pub found_after: Option<Duration>,
+    /// The time from the moment it became ready to the first request for its delivery URL.
+    #[serde(serialize_with = "seconds::write_known")]
+    pub fetched_after: Option<Duration>,
     /// How often its picture was delivered completely.
     pub deliveries: u64,
 }
@@ -98,6 +104,8 @@ impl Task {
             accepted_at: clock.at_unix(self.accepted_at),
             final_at: clock.at_unix(self.final_at),
             polls: self.polls,
+            found_after: self.found_after,
+            fetched_after: self.fetched_after,
             deliveries: self.deliveries,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize as _, Serializer, de::Error};
 
 /// The maximum of any setting: a hundred years.
 const MAX: f64 = 100.0 * 366.0 * 86_400.0;
@@ -24,6 +24,13 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Dur
 
 pub(crate) fn write<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(time.as_secs_f64())
+}
+
+pub(crate) fn write_known<S: Serializer>(
+    time: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64()).serialize(serializer)
 }
 
 /// A duration from zero to a hundred years.

@@ -59,6 +59,21 @@ async fn the_timeline_grows_while_the_details_are_open(stage: &Stage<'_>) {
             "+3 s Delivered completely",
         ])
     );
+    // The task was ready after one of the three seconds.
+    let facts = "Object.fromEntries([...document.querySelectorAll('dialog dt')]
+        .map((name) => [name.textContent, name.nextElementSibling.textContent]))";
+    let facts = browser.run(&format!("return {facts}")).await;
+    for (name, value) in [
+        ("Polled", "3 times"),
+        ("Found", "2 s after it was ready"),
+        ("Fetched", "2 s after it was ready"),
+    ] {
+        assert_eq!(facts[name], value, "{facts}");
+    }
+    let lateness = "On average, clients found a task 2 s after it was ready (p99 2 s), and \
+                    fetched its picture 2 s after it was ready (p99 2 s).";
+    let shown = "document.querySelector('#lateness')?.textContent";
+    browser.wait(&format!("{shown} === '{lateness}'")).await;
 }
 
 async fn a_request_is_shown_with_its_images_and_can_be_repeated(stage: &Stage<'_>) {

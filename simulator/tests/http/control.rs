@@ -4,6 +4,7 @@ mod accounts;
 mod audit;
 mod faults;
 mod guard;
+mod lateness;
 mod metrics;
 mod task_details;
 mod tasks;

@@ -111,6 +111,7 @@ async fn durations_vary_by_the_spread_and_repeat_with_the_seed() {
         }
         let all = bench.sim.tasks().into_iter();
         let all = all.map(|task| (task.final_at - task.accepted_at).as_secs_f64());
+        assert_eq!(bench.show("/api/state").await["ready_after_spread"], spread);
         let (flex, pro): (Vec<_>, Vec<_>) = all.partition(|seconds| *seconds < 50.0);
         assert_eq!(flex.len(), 20);
         // In per cent of the setting.

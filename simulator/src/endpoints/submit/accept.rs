@@ -230,6 +230,8 @@ fn new_task(
         output_mp: bill.output_mp,
         accepted_at: now,
         polls: 0,
+        found_after: None,
+        fetched_after: None,
         deliveries: 0,
         timeline: Timeline::default(),
     }

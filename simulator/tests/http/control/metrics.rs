@@ -18,12 +18,18 @@ fn parse(text: &str) -> (BTreeMap<&str, f64>, BTreeMap<&str, &str>) {
         assert!(name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_')), "{line}");
         assert!(!help.is_empty() && !help.contains('\\'), "{line}");
         let kind = lines.next().unwrap().strip_prefix(&format!("# TYPE {name} ")).unwrap();
-        assert!(["counter", "gauge"].contains(&kind), "{kind}");
-        assert_eq!(name.ends_with("_total"), kind == "counter", "{name} is a {kind}");
+        let meant = match name.rsplit('_').next() {
+            Some("total") => "counter",
+            Some("seconds") => "histogram",
+            _ => "gauge",
+        };
+        assert_eq!(kind, meant, "{name}");
         assert_eq!(kinds.insert(name, kind), None, "{name} occurs twice");
         while let Some(line) = lines.next_if(|line| !line.starts_with('#')) {
             let (key, value) = line.rsplit_once(' ').unwrap();
-            let labels = key.strip_prefix(name).unwrap();
+            let rest = key.strip_prefix(name).unwrap();
+            let parts = ["_bucket", "_sum", "_count"].iter().filter(|_| kind == "histogram");
+            let labels = parts.fold(rest, |rest, part| rest.strip_prefix(part).unwrap_or(rest));
             assert!(labels.is_empty() || is_label(labels), "{line}");
             let value: f64 = value.parse().unwrap();
             assert!(value.is_finite() && value >= 0.0, "{line}");
@@ -37,7 +43,10 @@ fn parse(text: &str) -> (BTreeMap<&str, f64>, BTreeMap<&str, &str>) {
 fn is_label(text: &str) -> bool {
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix("\"}"));
     inner.and_then(|inner| inner.split_once("=\"")).is_some_and(|(name, value)| {
-        let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        let is_plain = |byte: u8| {
+            matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')
+                || name == "le" && b".+I".contains(&byte)
+        };
         name.bytes().all(|byte| byte.is_ascii_lowercase()) && value.bytes().all(is_plain)
     })
 }
@@ -53,7 +62,12 @@ async fn scrape(bench: &Bench) -> String {
 async fn metrics_can_be_scraped() {
     let bench = Bench::new().await;
     let fox = json!({ "prompt": "a fox", "width": 64, "height": 64 });
-    bench.picture("/v1/gen-2-pro", &fox).await;
+    bench.sim.clock().set_speed(0.0);
+    let task = bench.submit("/v1/gen-2-pro", &fox).await;
+    bench.sim.clock().advance(Duration::from_millis(1_250));
+    let poll = bench.poll(&task).await;
+    bench.sim.clock().advance(Duration::from_millis(1));
+    bench.fetch(poll["result"]["sample"].as_str().unwrap()).await;
     let moderated = json!({ "prompt": "a fox [[content-moderated]]", "width": 64, "height": 64 });
     let task = bench.submit("/v1/gen-2-pro", &moderated).await;
     bench.sim.clock().advance(Duration::from_secs(60));
@@ -82,6 +96,14 @@ async fn metrics_can_be_scraped() {
         ("tasks_ended_total{outcome=\"ready\"}", 1.0),
         ("tasks_ended_total{outcome=\"failed\"}", 1.0),
         ("polls_total", polls),
+        ("found_seconds_bucket{le=\"0.1\"}", 0.0),
+        ("found_seconds_bucket{le=\"0.25\"}", 1.0),
+        ("found_seconds_bucket{le=\"+Inf\"}", 1.0),
+        ("found_seconds_sum", 0.25),
+        ("found_seconds_count", 1.0),
+        ("fetched_seconds_bucket{le=\"0.25\"}", 0.0),
+        ("fetched_seconds_bucket{le=\"0.5\"}", 1.0),
+        ("fetched_seconds_sum", 0.251),
         ("deliveries_total", 1.0),
         ("rejections_total{status=\"422\"}", 2.0),
         ("faults_total{fault=\"html-502\"}", 1.0),

@@ -45,7 +45,8 @@ async fn shown(bench: &Bench) -> Vec<Value> {
     for path in ["/api/faults", "/api/audit?limit=1000", "/api/ledger?limit=1000"] {
         all.push(bench.show(path).await);
     }
-    all.push(bench.show("/api/state").await["counts"].take());
+    let mut state = bench.show("/api/state").await;
+    all.extend([state["counts"].take(), state["lateness"].take()]);
     all
 }
 

@@ -48,6 +48,9 @@ async fn in_the_document() {
         ("/speed", json!(1e300), "from 0 to 100000"),
         ("/records/polls", json!(1u64 << 60), "larger than 2^53"),
         ("/records/polls", json!(-1), "records.polls: invalid value"),
+        ("/records/lateness/found/lengths", json!({ "1": 1000 }), "more tasks were found"),
+        ("/records/lateness/fetched/lengths", json!({ "1": u64::MAX, "2": 1 }), "became ready"),
+        ("/records/lateness/max_polls", json!(1u64 << 60), "records.lateness: a counter is larger"),
         ("/records/refused", json!({ "x": 1 }), "expected"),
         ("/records/refused", json!({ "422": 1e300 }), "records.refused.422: invalid type"),
         ("/faults/rules/0/spec/text", json!("no-fault"), "unknown fault"),
@@ -167,7 +170,7 @@ async fn what_is_not_a_document() {
         ("{}", &json, 422),
         ("[]", &json, 422),
         ("null", &json, 422),
-        ("{\"version\":2}", &json, 422),
+        ("{\"version\":3}", &json, 422),
         (&document.to_string(), &[("content-type", "text/plain")], 400),
     ] {
         let response = bench.send(Method::PUT, &url, kind, body.to_owned()).await;

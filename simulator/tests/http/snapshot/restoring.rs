@@ -31,7 +31,7 @@ async fn it_replaces_what_happened_since() {
 async fn programs_in_rust_need_no_document() {
     let first = prepared().await;
     let snapshot = first.sim.snapshot();
-    assert_eq!(format!("{snapshot:?}"), "Snapshot { version: 2, .. }");
+    assert_eq!(format!("{snapshot:?}"), "Snapshot { version: 3, .. }");
     let second = Bench::with(config()).await;
     second.sim.restore(&snapshot).await.unwrap();
     second.sim.restore(&Snapshot::from_json(&snapshot.to_json()).unwrap()).await.unwrap();
