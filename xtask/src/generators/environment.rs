@@ -19,12 +19,13 @@ const DEBIAN_GO: &str = "/usr/share/gocode";
 pub const GO_VALIDATOR: &str = "/usr/share/gocode/src/gopkg.in/validator.v2";
 
 /// Programs and files that are not installed by this command, and how to get them.
-const REQUIREMENTS: [(&str, &str); 6] = [
+const REQUIREMENTS: [(&str, &str); 7] = [
     ("npm", "install Node.js 20.19 or later"),
     ("tsc", "install Node.js 20.19 or later"),
     ("python3", "install Python 3.11 or later"),
     ("java", "install Java 11 or later"),
     ("go", "install Go (in Debian: golang-go)"),
+    ("time", "install GNU time (in Debian: time)"),
     (GO_VALIDATOR, "install the Debian package golang-gopkg-validator.v2-dev"),
 ];
 

@@ -31,10 +31,16 @@ impl Simulator {
     /// Builds the simulator, starts it on free ports with these options, and waits until it accepts
     /// requests.
     pub fn start(root: &Path, options: &[&str]) -> Result<Self> {
-        let mut command = cargo(root, &["run", "--quiet", "--package", "imagekiln-cli"]);
-        command.args(["--bin", "kiln", "--", "simulate", "--json", "--port", "0"]).args(options);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let process = command.spawn().context("could not start cargo run")?;
+        let mut kiln = cargo(root, &["run", "--quiet", "--package", "imagekiln-cli"]);
+        kiln.args(["--bin", "kiln", "--"]);
+        Self::start_with(kiln, options)
+    }
+
+    /// Starts the simulator like [`start`](Self::start), with a command that runs `kiln`.
+    pub fn start_with(mut kiln: Command, options: &[&str]) -> Result<Self> {
+        kiln.args(["simulate", "--json", "--port", "0"]).args(options);
+        kiln.stdin(Stdio::null()).stdout(Stdio::piped());
+        let process = kiln.spawn().with_context(|| format!("could not start {kiln:?}"))?;
         let mut simulator = Self { process, settings: Settings::default() };
         let output = simulator.process.stdout.take().context("the simulator has no output")?;
         let mut line = String::new();
@@ -52,18 +58,20 @@ impl Simulator {
 
     /// Returns the contract without references to responses.
     pub fn inlined_contract(&self) -> Result<String> {
+        self.get("/api/openapi.json?responses=inline")
+    }
+
+    /// Returns what the control interface has at this path.
+    pub fn get(&self, path: &str) -> Result<String> {
         let address = self.settings.control_url.trim_start_matches("http://");
         let mut stream =
             TcpStream::connect(address).context("could not connect to its control port")?;
         // With HTTP/1.0, the connection ends with the response.
-        write!(
-            stream,
-            "GET /api/openapi.json?responses=inline HTTP/1.0\r\nHost: {address}\r\n\r\n"
-        )?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
         let mut response = String::new();
-        stream.read_to_string(&mut response).context("could not read the inlined contract")?;
+        stream.read_to_string(&mut response).with_context(|| format!("could not read {path}"))?;
         let (head, body) = response.split_once("\r\n\r\n").context("the response has no body")?;
-        ensure!(head.contains(" 200 "), "the simulator did not return the contract: {response}");
+        ensure!(head.contains(" 200 "), "the simulator did not return {path}: {response}");
         Ok(body.to_owned())
     }
 }
