@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: runs all benchmarks, and writes their figures into `docs/performance.md`.
+//! `cargo xtask bench peers` compares whole programs.
 
 mod figure;
 mod machine;
 mod page;
+mod peers;
 mod rows;
 
 use std::{
@@ -12,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::{
     process::{cargo, read_lines, succeed},
@@ -33,7 +35,10 @@ const BENCHMARKS: [&str; 5] = [
 
 /// Runs all benchmarks, and writes their figures into docs/performance.md, on a quiet machine
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    comparison: Option<Comparison>,
     /// Read the figures from a file that an earlier run wrote, instead of running the benchmarks
     #[arg(long)]
     from: Option<PathBuf>,
@@ -42,7 +47,15 @@ pub struct Arguments {
     figures: PathBuf,
 }
 
+#[derive(Subcommand)]
+enum Comparison {
+    Peers(peers::Arguments),
+}
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(Comparison::Peers(arguments)) = &arguments.comparison {
+        return peers::run(arguments);
+    }
     let root = repository::root()?;
     let lines = match &arguments.from {
         Some(path) => fs::read_to_string(path)
