@@ -174,10 +174,16 @@ impl Polling {
             if !pause.wait.is_zero() {
                 self.pass(pause, failures).await;
             }
-            self.polls += 1;
             let sent_at = self.age();
-            let polling = self.task.poll_within(self.left(), failures);
-            match polling.instrument(self.span.clone()).await {
+            let polled = match self.waiting.confirmed() {
+                Some(update) => Ok(update),
+                None => {
+                    self.polls += 1;
+                    let polling = self.task.poll_within(self.left(), failures);
+                    polling.instrument(self.span.clone()).await
+                }
+            };
+            match polled {
                 Ok(update) => {
                     self.last_status = Some(update.status().clone());
                     if !update.status().is_final() {

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::{Task, schedules::Schedules};
+use super::{Task, Update, schedules::Schedules};
 use crate::TaskRef;
 
 /// The active waits of a client, which webhook events can wake, by the hash of the id of their
@@ -35,6 +35,8 @@ struct Wait {
     woken: Notify,
     /// Whether an event about the task has arrived.
     has_event: AtomicBool,
+    /// The poll that has confirmed the event.
+    update: Mutex<Option<Box<Update>>>,
 }
 
 impl Wait {
@@ -48,15 +50,22 @@ impl Waits {
         Self { schedules, ..Self::default() }
     }
 
-    /// Makes every wait for a task with this id poll immediately. Tasks in both regions may have
-    /// it, and an event contains only the id.
+    /// Ends the pauses of every wait for a task with this id. If `confirmed` is a poll of the same
+    /// task, the wait takes its update, and otherwise it polls. Tasks in both regions may have the
+    /// id, and an event contains only the id.
     #[cfg(feature = "webhook")]
-    pub(crate) fn wake(&self, task_id: &str) {
+    pub(crate) fn wake(&self, task_id: &str, confirmed: Option<(&TaskRef, &Update)>) {
         let active = self.lock();
         let same_hash = active.get(&self.hasher.hash_one(task_id)).into_iter().flatten();
         for wait in same_hash.filter(|wait| wait.task.id() == task_id) {
             self.events_work.store(true, Relaxed);
             wait.has_event.store(true, Relaxed);
+            if let Some((task, update)) = confirmed
+                && wait.task.identity() == task.identity()
+            {
+                *wait.update.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Box::new(update.clone()));
+            }
             wait.woken.notify_one();
         }
     }
@@ -109,6 +118,7 @@ impl WaitGuard {
             work: work.cloned(),
             woken: Notify::new(),
             has_event: AtomicBool::new(false),
+            update: Mutex::default(),
         });
         let hash = waits.hasher.hash_one(wait.task.id());
         waits.lock().entry(hash).or_default().push(Arc::clone(&wait));
@@ -120,6 +130,11 @@ impl WaitGuard {
     pub(super) async fn woken(&self) -> bool {
         self.wait.woken.notified().await;
         self.wait.has_event.swap(false, Relaxed)
+    }
+
+    /// Returns the poll that has confirmed an event.
+    pub(super) fn confirmed(&self) -> Option<Update> {
+        self.wait.update.lock().unwrap_or_else(PoisonError::into_inner).take().map(|update| *update)
     }
 }
 
@@ -170,7 +185,7 @@ mod tests {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
         let waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task), None));
-        all.wake("t1");
+        all.wake("t1", None);
         assert!(waits.iter().all(|wait| wait.woken().now_or_never().is_some()));
 
         let [global, regional] = waits;
@@ -185,8 +200,8 @@ mod tests {
     fn an_event_ends_one_pause_of_each_wait() {
         let all = Arc::<Waits>::default();
         let waits = [waiting(&all, "t1"), waiting(&all, "t1")];
-        all.wake("t1");
-        all.wake("t2");
+        all.wake("t1", None);
+        all.wake("t2", None);
         let late = waiting(&all, "t1");
         assert_eq!(late.woken().now_or_never(), None);
         for wait in &waits {
@@ -196,7 +211,7 @@ mod tests {
         let [first, _] = &waits;
         let mut pause = Box::pin(first.woken());
         assert_eq!(pause.as_mut().now_or_never(), None);
-        all.wake("t1");
+        all.wake("t1", None);
         assert_eq!(pause.now_or_never(), Some(true));
         assert_eq!(first.woken().now_or_never(), None);
     }

@@ -148,8 +148,9 @@ impl Client {
             .with_advice("look up the reference of the task in the event")
             .with_task(task));
         }
-        self.shared.waits.wake(id);
-        self.task(task.clone()).poll().await
+        let confirmed = self.task(task.clone()).poll().await;
+        self.shared.waits.wake(id, confirmed.as_ref().ok().map(|update| (task, update)));
+        confirmed
     }
 
     /// Returns the reference of the task that an event is about, if this client submitted it with a

@@ -71,7 +71,10 @@ async fn follow_one(
     task: Option<TaskRef>,
     claimed: Option<&TaskStatus>,
 ) -> bool {
-    let (task, update) = match confirm(shared, task_id, task, claimed).await {
+    let confirmed = confirm(shared, task_id, task, claimed).await;
+    let polled = confirmed.as_ref().ok().map(|(task, update)| (task, update));
+    shared.client.shared.waits.wake(task_id, polled);
+    let (task, update) = match confirmed {
         Ok(confirmed) => confirmed,
         Err(error) => {
             tracing::warn!(task_id, kind = ?error.kind(), %error, "could not confirm a webhook");

@@ -190,7 +190,6 @@ fn accept(shared: &Arc<Shared>, event: Event) -> StatusCode {
     let claimed_status = event.claimed_status().cloned();
     let pending = PendingEvent { claimed_status, in_progress, _permit: permit };
     let is_first = shared.followers.add(task_id, pending);
-    shared.client.shared.waits.wake(task_id);
     if is_first {
         tokio::spawn(follow(Arc::clone(shared), task_id.to_owned()));
     }
