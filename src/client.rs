@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
-    ClientBuilder, Durations, Error, ErrorKind, Operation, Region, Submit, SubmitOptions, Task,
-    TaskRef, TaskStatus, find_operation,
+    ClientBuilder, Durations, Error, ErrorKind, Operation, Region, Slot, Submit, SubmitOptions,
+    Task, TaskRef, TaskStatus, find_operation,
     journal::{self, Origin, Record, Step},
     task::Shared,
     transport::service::result_url,
@@ -98,7 +98,8 @@ impl Client {
     }
 
     /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
-    /// [`max_active`](crate::ClientBuilder::max_active) tasks are active.
+    /// [`max_active`](crate::ClientBuilder::max_active) tasks are active. Without this setting, the
+    /// client always sends the request, and retries it after a delay if the service refuses it.
     ///
     /// # Errors
     ///
@@ -147,7 +148,25 @@ impl Client {
         request: impl Submit,
         options: SubmitOptions,
     ) -> Result<Task, Error> {
-        self.shared.submit(request.into_request(), options).await
+        self.shared.submit(request.into_request(), options, None).await
+    }
+
+    /// Waits until a submission would not have to wait for a slot, and returns the slot. For
+    /// programs of this project that decide late what to submit next.
+    #[doc(hidden)]
+    pub async fn slot(&self) -> Result<Slot, Error> {
+        self.shared.slot(false).await
+    }
+
+    /// Submits a request like [`submit_with`](Self::submit_with), with this slot if there is one.
+    #[doc(hidden)]
+    pub async fn submit_in(
+        &self,
+        slot: Option<Slot>,
+        request: impl Submit,
+        options: SubmitOptions,
+    ) -> Result<Task, Error> {
+        self.shared.submit(request.into_request(), options, slot).await
     }
 
     /// Resumes a task, for example one that another process submitted.
@@ -347,7 +366,8 @@ impl Client {
     /// example when a program was asked to stop.
     ///
     /// A submission that waits before its next attempt fails with the error of its last attempt,
-    /// and nothing was billed. Those that the service may be processing continue;
+    /// and nothing was billed. Without [`max_active`](crate::ClientBuilder::max_active), one that
+    /// waits until the service allows more active tasks fails, too. Those that the service may be processing continue;
     /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
     pub fn stop_retrying_submissions(&self) {
         self.shared.submissions.stop_retries();

@@ -115,6 +115,8 @@ pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
     Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
 };
+#[doc(hidden)]
+pub use self::task::Slot;
 pub use self::task::{
     Durations, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
 };

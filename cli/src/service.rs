@@ -32,7 +32,7 @@ use crate::{
     terminal::{self, counted_down},
 };
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Request, SubmitOptions, Task,
+    Client, ClientBuilder, Error, ErrorKind, Request, Slot, SubmitOptions, Task,
     middleware::{Middleware, Purpose, Retry},
     recording::{Recorder, Recording},
 };
@@ -72,13 +72,14 @@ impl Session {
         index: usize,
         request: Request,
         deadline: Duration,
+        slot: Option<Slot>,
     ) -> Result<Task, Error> {
         let options = SubmitOptions::default().deadline(deadline);
         let options = match &self.history {
             Some(history) => options.origin(history.origin(index)),
             None => options,
         };
-        self.client.submit_with(request, options).await
+        self.client.submit_in(slot, request, options).await
     }
 
     /// The last submission for a picture of this command, if there is a history.

@@ -110,13 +110,28 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the maximum number of active tasks. There is no limit by default; the minimum is 1.
+    /// Sets the maximum number of active tasks; the minimum is 1. By default, the client finds out
+    /// how many the service allows.
     ///
     /// A task holds a slot from its submission until any poll by this client or its clones returns
     /// a final status. Dropping the [`Task`](crate::Task) does not free its slot.
     /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
     /// tasks without an active wait. [`Client::try_submit`](crate::Client::try_submit) does not
     /// wait.
+    ///
+    /// Without this setting, the client starts with 8 tasks, and doubles their number when the
+    /// service has accepted them, or when a submission has waited for a second in which nothing
+    /// happened. If the service refuses one because of too many requests (429) while others
+    /// are active, their number becomes the limit:
+    ///
+    /// - The refused submission waits until a task ends, and is then sent again. This counts as an
+    ///   attempt of the [`RetryPolicy`](crate::RetryPolicy), unless the submission has a deadline.
+    ///   It fails if the service asks for a longer delay than the policy allows.
+    /// - Other submissions wait for a slot. `try_submit` sends its submission anyway.
+    /// - After some tasks, the client raises the limit to find out whether the service allows more.
+    ///   If not, it waits twice as long before the next attempt.
+    ///
+    /// If none of the client's tasks is active, a refused submission is retried after its delay.
     pub fn max_active(mut self, tasks: usize) -> Self {
         self.tasks.max_active = Some(tasks);
         self

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
 use reqwest::StatusCode;
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::time::Instant;
 use url::Url;
 
 use super::{
@@ -49,7 +49,8 @@ pub(super) struct Submission {
     pub(super) base: Url,
     pub(super) request: Request,
     pub(super) plan: Arc<BodyPlan>,
-    pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// Whether the submission may wait for a slot after a refusal.
+    pub(super) waits_for_slot: bool,
     pub(super) deadline: Deadline,
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,

@@ -3,6 +3,7 @@
 mod acceptance;
 mod deadline;
 mod exchange;
+mod limit;
 mod poll;
 mod polling;
 mod schedule;
@@ -30,6 +31,7 @@ pub use self::acceptance::SubmissionResponse;
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::deadline::SubmitOptions;
 pub use self::poll::Update;
+pub use self::slots::Slot;
 pub use self::wait::Updates;
 pub use self::{polling::WaitOptions, schedules::Durations};
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
@@ -175,7 +177,7 @@ pub(crate) struct Shared {
     downloads: Downloads,
     pub(crate) settings: TaskSettings,
     polls: Semaphore,
-    slots: Option<Slots>,
+    slots: Arc<Slots>,
     submission_retries: RetryBudget,
     poll_retries: RetryBudget,
     pub(crate) waits: Arc<Waits>,
@@ -194,7 +196,7 @@ impl Shared {
             service,
             downloads,
             polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
-            slots: settings.max_active.map(Slots::new),
+            slots: Arc::new(Slots::new(settings.max_active)),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
             waits: Arc::new(Waits::new(schedules)),

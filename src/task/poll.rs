@@ -96,9 +96,7 @@ impl Task {
         telemetry::polled(&span, task, polled.as_ref().map(Update::status));
         let update = polled?;
         if update.status().is_final() {
-            if let Some(slots) = &shared.slots {
-                slots.release(task);
-            }
+            shared.slots.release(task);
             let step = Step::Polled { status: update.status().clone(), at };
             journal::note(shared.settings.journal.as_deref(), task, &step).await;
         }

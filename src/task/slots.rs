@@ -1,17 +1,20 @@
 //! The slots of active tasks: a submission waits for a free one.
 
 use std::{
+    collections::VecDeque,
+    fmt,
+    hash::{BuildHasher, RandomState},
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::{
-    sync::{self, OwnedSemaphorePermit, Semaphore},
+    sync::{self, oneshot},
     time::{self, Instant},
 };
 
-use super::{Shared, Task};
+use super::{Shared, Task, limit::Limit};
 use crate::{Error, ErrorKind, TaskRef, retry::Backoff};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
@@ -22,100 +25,239 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a submission waits for a slot before it logs a warning.
 const LONG_WAIT: Duration = Duration::from_secs(10);
 
+/// The maximum number of tasks that hold a slot, unless the program allows more. The oldest lose
+/// theirs first: other processes may poll them.
+const REMEMBERED: usize = 10_000;
+
 /// Limits the number of active tasks. A task holds a slot until any poll by this client returns a
 /// final status.
 pub(crate) struct Slots {
-    capacity: usize,
-    free: Arc<Semaphore>,
-    /// A faulty service may return the same task for several submissions, each of which holds a
-    /// slot.
-    held: Mutex<Vec<(TaskRef, OwnedSemaphorePermit)>>,
+    state: Mutex<State>,
+    hasher: RandomState,
     /// Ensures that only one waiting submission polls.
     polling: sync::Mutex<()>,
 }
 
+struct State {
+    limit: Limit,
+    /// The number of slots without a task yet.
+    sending: usize,
+    /// The tasks that hold a slot, with the hashes of their ids. A faulty service may return the
+    /// same task for several submissions, each of which holds a slot.
+    held: VecDeque<(u64, Arc<TaskRef>)>,
+    /// The submissions that wait for a slot.
+    waiting: VecDeque<oneshot::Sender<Slot>>,
+}
+
+impl State {
+    fn has_free(&self) -> bool {
+        self.sending + self.held.len() < self.limit.most()
+    }
+
+    /// Removes the next submission that still waits, if a slot is free.
+    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+        while self.has_free() {
+            let waiting = self.waiting.pop_front()?;
+            if !waiting.is_closed() {
+                self.sending += 1;
+                return Some(waiting);
+            }
+        }
+        None
+    }
+}
+
+/// A slot of a client, for one submission: from [`Client::slot`](crate::Client::slot).
+#[must_use = "other submissions wait for it"]
+pub struct Slot {
+    slots: Arc<Slots>,
+    has_task: bool,
+}
+
+impl Slot {
+    /// Assigns the slot to the task of the submission.
+    pub(super) fn hold(mut self, task: Arc<TaskRef>) {
+        let mut state = self.slots.lock();
+        state.sending -= 1;
+        state.held.push_back((self.slots.hash(&task), task));
+        if !state.limit.is_set() && state.held.len() > REMEMBERED {
+            state.held.pop_front();
+        }
+        let active = state.held.len();
+        state.limit.accepted(active);
+        drop(state);
+        self.has_task = true;
+        self.slots.grant();
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if !self.has_task {
+            self.slots.lock().sending -= 1;
+            self.slots.grant();
+        }
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").finish_non_exhaustive()
+    }
+}
+
 impl Slots {
-    pub(crate) fn new(capacity: usize) -> Self {
-        let capacity = capacity.min(Semaphore::MAX_PERMITS);
+    /// Limits the active tasks to this number, or to what the service turns out to allow.
+    pub(crate) fn new(max_active: Option<usize>) -> Self {
+        let limit = Limit::new(max_active);
+        let (held, waiting) = (VecDeque::new(), VecDeque::new());
         Self {
-            capacity,
-            free: Arc::new(Semaphore::new(capacity)),
-            held: Mutex::default(),
+            state: Mutex::new(State { limit, sending: 0, held, waiting }),
+            hasher: RandomState::new(),
             polling: sync::Mutex::default(),
         }
     }
 
-    /// Assigns the slot of a submission to its task.
-    pub(super) fn hold(&self, task: &TaskRef, slot: OwnedSemaphorePermit) {
-        self.lock().push((task.clone(), slot));
-    }
-
     /// Frees the slots of a task with a final status.
-    pub(super) fn release(&self, task: &TaskRef) {
-        self.lock().retain(|(held, _)| held.identity() != task.identity());
+    pub(super) fn release(self: &Arc<Self>, task: &TaskRef) {
+        let hash = self.hash(task);
+        let mut state = self.lock();
+        let before = state.held.len();
+        state.held.retain(|(other, held)| *other != hash || held.identity() != task.identity());
+        for _ in state.held.len()..before {
+            state.limit.ended();
+        }
+        drop(state);
+        self.grant();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(TaskRef, OwnedSemaphorePermit)>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns a slot if one is free.
-    pub(super) fn try_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
-        Arc::clone(&self.free).try_acquire_owned().map_err(|_| {
-            let limit = self.capacity;
+    /// Returns a slot if one is free. Without a limit that the program has set, only the service
+    /// decides, so there always is one.
+    pub(super) fn try_slot(self: &Arc<Self>) -> Result<Slot, Error> {
+        let mut state = self.lock();
+        if state.limit.is_set() && !state.has_free() {
+            let limit = state.limit.most();
             let message = format!("all slots for active tasks are in use (limit: {limit})");
-            Error::new(ErrorKind::RateLimited, message)
+            return Err(Error::new(ErrorKind::RateLimited, message)
                 .with_advice("nothing was sent; submit when a task has finished")
-                .with_function("Client::submit")
-        })
+                .with_function("Client::submit"));
+        }
+        state.sending += 1;
+        drop(state);
+        Ok(self.slot())
+    }
+
+    /// Notes that the service has refused a submission because of too many requests.
+    pub(super) fn refused(&self) {
+        let mut state = self.lock();
+        let active = state.held.len();
+        state.limit.refused(active);
+    }
+
+    /// Whether a refused submission should wait until one of the client's tasks ends, because more
+    /// of them are active or submitted than the service allows.
+    pub(super) fn are_exceeded(&self) -> bool {
+        let state = self.lock();
+        let used = state.sending + state.held.len();
+        !state.limit.is_set() && !state.held.is_empty() && used > state.limit.most()
+    }
+
+    /// Returns a receiver of the next free slot. A submission that was refused comes first.
+    fn queue(self: &Arc<Self>, was_refused: bool) -> oneshot::Receiver<Slot> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        // Here, so that the queue grows only with the submissions that still wait.
+        if state.waiting.len() == state.waiting.capacity() {
+            state.waiting.retain(|waiting| !waiting.is_closed());
+        }
+        if was_refused {
+            state.waiting.push_front(sender);
+        } else {
+            state.waiting.push_back(sender);
+        }
+        drop(state);
+        self.grant();
+        receiver
+    }
+
+    /// Gives the free slots to the submissions that wait for them.
+    fn grant(self: &Arc<Self>) {
+        loop {
+            let Some(waiting) = self.lock().next() else { return };
+            // Without the lock, because a slot that nobody receives is dropped.
+            drop(waiting.send(self.slot()));
+        }
+    }
+
+    fn slot(self: &Arc<Self>) -> Slot {
+        Slot { slots: Arc::clone(self), has_task: false }
+    }
+
+    fn hash(&self, task: &TaskRef) -> u64 {
+        self.hasher.hash_one(task.id())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Shared {
     /// Waits for a free slot. Meanwhile, polls the tasks that hold one, which frees the slots of
     /// those that are final.
-    pub(super) async fn slot(
-        self: &Arc<Self>,
-        slots: &Slots,
-    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let mut free = pin!(Arc::clone(&slots.free).acquire_owned());
+    pub(crate) async fn slot(self: &Arc<Self>, was_refused: bool) -> Result<Slot, Error> {
+        let slots = &self.slots;
+        let mut free = pin!(slots.queue(was_refused));
         let started = Instant::now();
         let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
+        let is_set = slots.lock().limit.is_set();
         loop {
             let pause = backoff.pause();
             let polling = async {
                 time::sleep(pause).await;
-                self.poll_held(slots).await
+                self.poll_held().await
             };
             tokio::select! {
                 biased;
-                // The semaphore is never closed. If it were, the submission would run without a
-                // slot.
-                slot = &mut free => return Ok(slot.ok()),
+                // The sender is never dropped. If it were, the submission would run without
+                // waiting.
+                slot = &mut free => return slot.or_else(|_| slots.try_slot()),
                 polled = polling => polled?,
+                () = self.submissions.retries_stopped(), if !is_set => return Err(stopped()),
             }
-            if !has_warned && started.elapsed() >= LONG_WAIT {
+            if is_set && !has_warned && started.elapsed() >= LONG_WAIT {
                 has_warned = true;
-                tracing::warn!(active_tasks = slots.capacity, "a submission is waiting for a slot");
+                let active_tasks = slots.lock().limit.most();
+                tracing::warn!(active_tasks, "a submission is waiting for a slot");
             }
         }
     }
 
     /// Polls the tasks that hold a slot and have no active wait.
-    async fn poll_held(self: &Arc<Self>, slots: &Slots) -> Result<(), Error> {
+    async fn poll_held(self: &Arc<Self>) -> Result<(), Error> {
+        let slots = &self.slots;
         let Ok(_guard) = slots.polling.try_lock() else { return Ok(()) };
-        let held: Vec<TaskRef> = slots.lock().iter().map(|(task, _)| task.clone()).collect();
+        let (is_set, most, held) = {
+            let mut state = slots.lock();
+            state.limit.waited();
+            let tasks = state.held.iter().filter(|_| state.limit.is_known());
+            let held: Vec<_> = tasks.map(|(_, task)| Arc::clone(task)).collect();
+            (state.limit.is_set(), state.limit.most(), held)
+        };
+        slots.grant();
         let mut failures = Vec::new();
         for task in held.into_iter().filter(|task| !self.waits.has(task)) {
-            let task = Task::resumed(Arc::clone(self), task);
-            if let Err(error) = task.poll_within(self.settings.poll_deadline, 0).await
-                && error.wait_end().is_some()
-            {
-                failures.push(error);
+            let polled = Task::resumed(Arc::clone(self), TaskRef::clone(&task));
+            match polled.poll_within(self.settings.poll_deadline, 0).await {
+                Err(error) if error.wait_end().is_none() => {}
+                Err(error) if is_set => failures.push(error),
+                // Whether it is active is up to the service.
+                Err(_) => slots.release(&task),
+                Ok(_) => {}
             }
         }
         match failures.pop() {
-            Some(error) if failures.len() + 1 == slots.capacity => Err(Error::new(
+            Some(error) if failures.len() + 1 == most => Err(Error::new(
                 ErrorKind::RateLimited,
                 "all slots are held by tasks that cannot be polled",
             )
@@ -125,4 +267,11 @@ impl Shared {
             _ => Ok(()),
         }
     }
+}
+
+fn stopped() -> Error {
+    let message = "the client has as many active tasks as the service allows";
+    Error::new(ErrorKind::RateLimited, message)
+        .with_advice("nothing was sent; submissions no longer wait, because retries were stopped")
+        .with_function("Client::stop_retrying_submissions")
 }

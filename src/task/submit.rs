@@ -14,7 +14,7 @@ use super::{
     Shared, Task,
     deadline::{Deadline, SubmitOptions},
     exchange::{Submission, SubmitFailure, unknown},
-    slots::Slots,
+    slots::Slot,
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
 };
 use crate::{
@@ -38,11 +38,12 @@ impl Shared {
         self: &Arc<Self>,
         request: Request,
         options: SubmitOptions,
+        slot: Option<Slot>,
     ) -> Result<Task, Error> {
         let operation = request.operation().name;
         let span = telemetry::submit_span(operation);
         let submitting = async {
-            let outcome = self.submit_request(request, options, &span).await;
+            let outcome = self.submit_request(request, options, slot, &span).await;
             let outcome = outcome.map_err(|error| error.with_operation(operation));
             match &outcome {
                 Ok(_) => tracing::info!("submission accepted"),
@@ -60,6 +61,7 @@ impl Shared {
         self: &Arc<Self>,
         mut request: Request,
         SubmitOptions { deadline, origin, waits_for_slot }: SubmitOptions,
+        slot: Option<Slot>,
         span: &Span,
     ) -> Result<Task, Error> {
         let deadline = Deadline::after(deadline.or(self.settings.submit_deadline));
@@ -70,12 +72,13 @@ impl Shared {
         let base = self.service.base_of(operation)?.clone();
         self.settings.webhook.fill(&mut request);
         let (request, plan, origin) = self.prepare(request, origin).await?;
-        let slot = match &self.slots {
-            Some(slots) if waits_for_slot => {
-                let slot = time::timeout_at(deadline.until, self.slot(slots)).await;
+        let slot = match slot {
+            Some(slot) => slot,
+            None if waits_for_slot => {
+                let slot = time::timeout_at(deadline.until, self.slot(false)).await;
                 slot.unwrap_or_else(|_| Err(Deadline::no_slot()))?
             }
-            slots => slots.as_ref().map(Slots::try_slot).transpose()?,
+            None => self.slots.try_slot()?,
         };
         let journal = self.settings.journal.as_ref();
         let intent = journal.map(|_| Intent::new(operation.name, self.service.clock.now(), origin));
@@ -83,9 +86,9 @@ impl Shared {
         self.service.secrets.learn(&request);
         let shared = Arc::clone(self);
         let submission =
-            Submission { shared, base, request, plan, slot, deadline, intent, in_flight };
+            Submission { shared, base, request, plan, waits_for_slot, deadline, intent, in_flight };
         let (caller, mut outcome) = OutcomeReceiver::new(&self.submissions);
-        tokio::spawn(submission.run(caller, span.clone()).instrument(span.clone()));
+        tokio::spawn(submission.run(slot, caller, span.clone()).instrument(span.clone()));
         match time::timeout_at(deadline.until + GRACE, &mut outcome.receiver).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
@@ -147,17 +150,20 @@ fn no_response() -> Error {
 impl Submission {
     /// Runs the submission and reports its outcome to the caller. If the caller is gone, keeps the
     /// task.
-    async fn run(self, mut caller: oneshot::Sender<Outcome>, span: Span) {
-        let outcome = self.send_journalled(&mut caller).await;
-        let Self { shared, slot, in_flight, request, .. } = self;
+    async fn run(self, slot: Slot, mut caller: oneshot::Sender<Outcome>, span: Span) {
+        let mut slot = Some(slot);
+        let outcome = self.send_journalled(&mut slot, &mut caller).await;
+        let Self { shared, in_flight, request, .. } = self;
         let accepted = outcome.as_ref().map(Task::reference);
         telemetry::submitted(&span, request.operation().name, accepted);
         if let Some(task) = accepted_task(&outcome) {
-            if let (Some(slots), Some(slot)) = (&shared.slots, slot) {
-                slots.hold(task, slot);
+            if let Some(slot) = slot.take() {
+                let same = outcome.as_ref().map(|task| Arc::clone(&task.reference));
+                slot.hold(same.unwrap_or_else(|_| Arc::new(task.clone())));
             }
             in_flight.accepted(task);
         }
+        drop(slot);
         // Drop it before reporting an error. If it is the last one, this closes the journal, which
         // the caller may then open again.
         drop(shared);
@@ -167,12 +173,16 @@ impl Submission {
     }
 
     /// Writes the intent to the journal, sends the request, and records the outcome.
-    async fn send_journalled(&self, caller: &mut oneshot::Sender<Outcome>) -> Outcome {
+    async fn send_journalled(
+        &self,
+        slot: &mut Option<Slot>,
+        caller: &mut oneshot::Sender<Outcome>,
+    ) -> Outcome {
         let (Some(journal), Some(intent)) = (&self.shared.settings.journal, &self.intent) else {
-            return self.send(caller).await;
+            return self.send(slot, caller).await;
         };
         journal::call(|| journal.intend(intent)).await.map_err(not_written)?;
-        let sent = self.send(caller).await;
+        let sent = self.send(slot, caller).await;
         let step = match &sent {
             Ok(task) => Step::Accepted(task.reference().clone()),
             Err(error) if error.billing() == Billing::NotBilled => Step::NotBilled,
@@ -201,7 +211,11 @@ impl Submission {
     }
 
     /// Sends the request until the service has processed it, or may have.
-    async fn send(&self, caller: &mut oneshot::Sender<Outcome>) -> Outcome {
+    async fn send(
+        &self,
+        slot: &mut Option<Slot>,
+        caller: &mut oneshot::Sender<Outcome>,
+    ) -> Outcome {
         let (mut attempt, mut backoff) = (1, Backoff::of_retries());
         loop {
             let error = match self.attempt(attempt - 1).await {
@@ -213,14 +227,27 @@ impl Submission {
             // delay.
             let retry_after = error.retry_after().filter(|wait| !wait.is_zero());
             let Service { random, retry: policy, .. } = &*self.shared.service;
+            let is_long = retry_after.is_some_and(|wait| wait > policy.longest_retry_after);
+            let is_busy = error.kind() == ErrorKind::RateLimited;
+            if is_busy {
+                self.shared.slots.refused();
+            }
             // Only time limits the attempts of a submission that has to wait for its turn.
             let attempts = match self.deadline.limit {
-                Some(_) if error.kind() == ErrorKind::RateLimited => None,
+                Some(_) if is_busy => None,
                 _ => Some(policy.attempts),
             };
+            let may_wait = is_busy && self.waits_for_slot && !is_long && attempts != Some(attempt);
+            // This needs no retry of the budget, because each task that ends allows one attempt.
+            if may_wait && self.shared.slots.are_exceeded() {
+                if !self.wait_for_turn(slot, caller).await {
+                    return Err(error);
+                }
+                attempt += 1;
+                continue;
+            }
             let has_retry = self.shared.submission_retries.take();
             let is_last = !has_retry || attempts == Some(attempt);
-            let is_long = retry_after.is_some_and(|wait| wait > policy.longest_retry_after);
             if attempts.is_some() && (is_last || is_long) {
                 return Err(error);
             }
@@ -248,7 +275,31 @@ impl Submission {
                 () = self.shared.submissions.retries_stopped() => return Err(error),
             }
             attempt += 1;
+            // The service has accepted others in the meantime.
+            if may_wait
+                && self.shared.slots.are_exceeded()
+                && !self.wait_for_turn(slot, caller).await
+            {
+                return Err(error);
+            }
         }
+    }
+
+    /// Gives back the slot of a refused submission, and waits until one is free. Returns `false` if
+    /// the submission should fail instead.
+    async fn wait_for_turn(
+        &self,
+        slot: &mut Option<Slot>,
+        caller: &mut oneshot::Sender<Outcome>,
+    ) -> bool {
+        tracing::debug!("a refused submission waits for a slot");
+        *slot = None;
+        let free = time::timeout_at(self.deadline.until, self.shared.slot(true));
+        *slot = tokio::select! {
+            slot = free => slot.ok().and_then(Result::ok),
+            () = caller.closed() => None,
+        };
+        slot.is_some()
     }
 }
 

@@ -146,7 +146,7 @@ impl Dispatcher {
             Named::Ended(status) => return Ok(Advanced::Ended(status)),
             Named::Held => return Ok(Advanced::Later(SOON)),
         };
-        let end = self.worker.advance(&mut job).await;
+        let end = self.worker.advance(&mut job, None).await;
         let (result, after) = match end {
             End::Finished => (Ok(()), SOON),
             End::Limit(_) | End::NotNow => (Ok(()), SOON),

@@ -32,6 +32,10 @@ use crate::{
 /// How long a run waits for the submissions of an earlier run that was dropped.
 const LONGEST_SUBMISSION: Duration = Duration::from_secs(600);
 
+/// The default of the maximum number of active jobs. The client finds out how many of their tasks
+/// the service allows.
+const MAX_ACTIVE: usize = 256;
+
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The function to call with the new status of a job.
@@ -110,7 +114,7 @@ impl Batch {
             output: PathBuf::from("."),
             on_change: Arc::new(|_| {}),
             settings: Settings {
-                limits: RunLimits { max_active: 24, budget: None, price: None },
+                limits: RunLimits { max_active: MAX_ACTIVE, budget: None, price: None },
                 workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
@@ -135,7 +139,8 @@ impl Batch {
     }
 
     /// Sets the maximum number of jobs between their submission and the saved picture, in all
-    /// workers of the ledger. The default is 24; 0 means 1.
+    /// workers of the ledger. The default is 256; 0 means 1. The client submits only as many as the
+    /// service allows, as described for [`ClientBuilder::max_active`].
     ///
     /// If that many jobs are active, a job is submitted only when the picture of another one has
     /// been saved. Slow downloads or a slow disk therefore slow down the submissions. An

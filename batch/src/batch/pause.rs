@@ -1,8 +1,8 @@
-//! Pauses of the submissions, and the room for them.
+//! Pauses of the submissions, the room for them, and their turn at the service.
 
-use std::{future, time::Duration};
+use std::{future, pin::Pin, time::Duration};
 
-use imagekiln::Backoff;
+use imagekiln::{Backoff, Client, Slot};
 use tokio::time::{self, Instant};
 
 /// The number of pauses without a finished job after which a run gives up.
@@ -100,6 +100,31 @@ impl Room {
         self.jobs = self.jobs.saturating_add(self.growth).min(self.cap);
         self.growth = self.growth.saturating_mul(2);
         self.grows_at = (self.jobs < self.cap).then(|| Instant::now() + SLOT_PAUSE);
+    }
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Result<Slot, imagekiln::Error>> + Send>>;
+
+/// The wait for the slot of the next submission.
+#[derive(Default)]
+pub(super) struct Turn(Option<Waiting>);
+
+impl Turn {
+    /// Waits for a slot of the client. The wait continues with the next call if this one is
+    /// dropped.
+    pub(super) async fn slot(&mut self, client: &Client) -> Result<Slot, imagekiln::Error> {
+        let waiting = self.0.get_or_insert_with(|| {
+            let client = client.clone();
+            Box::pin(async move { client.slot().await })
+        });
+        let slot = waiting.await;
+        self.0 = None;
+        slot
+    }
+
+    /// Leaves the slot to others.
+    pub(super) fn give_up(&mut self) {
+        self.0 = None;
     }
 }
 

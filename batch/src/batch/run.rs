@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use imagekiln::Slot;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
@@ -14,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    pause::{Pause, Room},
+    pause::{Pause, Room, Turn},
     worker::{End, Worker},
 };
 use crate::{
@@ -55,6 +56,9 @@ pub(super) struct Run {
     ended: u64,
     pause: Pause,
     room: Room,
+    turn: Turn,
+    /// The slot of the next submission.
+    slot: Option<Slot>,
     /// Changes when this process adds jobs.
     changes: watch::Receiver<()>,
     stopped_by: Option<Error>,
@@ -85,6 +89,8 @@ impl Run {
             blocked: HashSet::new(),
             ended: 0,
             pause: Pause::none(),
+            turn: Turn::default(),
+            slot: None,
             stopped_by: None,
         }
     }
@@ -114,6 +120,8 @@ impl Run {
     /// Starts jobs, and waits until something happens. Returns whether the worker is done.
     async fn step(&mut self, renewals: &mut Interval, looks: &mut Interval) -> Result<bool, Error> {
         self.start_jobs().await?;
+        // No job needs it.
+        self.slot = None;
         if self.active.is_empty() && self.is_done().await? {
             // Nobody gives back jobs any more.
             if self.has_looked_alone || self.is_ending() {
@@ -125,7 +133,15 @@ impl Run {
         }
         let is_stopping = self.is_stopping();
         let stopped = has_stopped(self.worker.stopped.clone());
+        let needs_slot = self.has_room() && self.waiting().is_some();
+        if !needs_slot {
+            self.turn.give_up();
+        }
         tokio::select! {
+            slot = self.turn.slot(&self.worker.client), if needs_slot => match slot {
+                Ok(slot) => self.slot = Some(slot),
+                Err(error) => self.refused(error),
+            },
             Some(joined) = self.active.join_next() => self.take(joined).await?,
             () = self.pause.over() => self.look(),
             () = self.room.grown() => {}
@@ -178,7 +194,9 @@ impl Run {
             while self.active.len() < cap
                 && let Some(job) = self.next().and_then(|index| self.queue.remove(index))
             {
-                self.start(job);
+                let is_queued = job.status.state == JobState::Queued;
+                let slot = if is_queued { self.slot.take() } else { None };
+                self.start(job, slot);
             }
             let free = cap - self.active.len();
             // Those that this worker has come first.
@@ -191,20 +209,24 @@ impl Run {
         }
     }
 
-    fn start(&mut self, mut job: Claim) {
+    fn start(&mut self, mut job: Claim, slot: Option<Slot>) {
         let (worker, started_after) = (Arc::clone(&self.worker), self.ended);
         self.active.spawn(async move {
-            let end = worker.advance(&mut job).await;
+            let end = worker.advance(&mut job, slot).await;
             Ended { job, end, started_after }
         });
     }
 
-    /// Returns the index of the next job. Those that are paid for come first, and need no room.
+    /// Returns the index of the next job. Those that are paid for come first, and need no slot.
     fn next(&self) -> Option<usize> {
         let paid = self.queue.iter().position(|job| job.status.state != JobState::Queued);
-        let has_room = self.active.len() < self.room.jobs();
-        let queued = || self.waiting().filter(|_| has_room);
+        let may_start = self.slot.is_some() && self.has_room();
+        let queued = || self.waiting().filter(|_| may_start);
         paid.filter(|_| !self.is_stopping()).or_else(queued)
+    }
+
+    fn has_room(&self) -> bool {
+        self.active.len() < self.room.jobs()
     }
 
     /// Returns the index of the next job that may be submitted as soon as there is room.
@@ -276,12 +298,8 @@ impl Run {
                 self.queue.push_front(job);
             }
             End::Refused(error) => {
-                self.pause.after_refusal(&error);
                 self.queue.push_front(job);
-                if self.pause.is_too_long() {
-                    let refused = "the service refuses submissions";
-                    self.stop_by(Error::new(ErrorKind::Client, refused).with_source(error));
-                }
+                self.refused(error);
             }
             End::Stop(error) if error.kind() == ErrorKind::Lease => return Err(error),
             End::Stop(error) => {
@@ -290,6 +308,15 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Pauses the submissions, or stops them if the service has refused them for long.
+    fn refused(&mut self, error: imagekiln::Error) {
+        self.pause.after_refusal(&error);
+        if self.pause.is_too_long() {
+            let refused = "the service refuses submissions";
+            self.stop_by(Error::new(ErrorKind::Client, refused).with_source(error));
+        }
     }
 
     /// Decides when a job is tried again that a limit does not allow.

@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use imagekiln::{Billing, ErrorKind as Kind, Request, Task};
+use imagekiln::{Billing, ErrorKind as Kind, Request, Slot, SubmitOptions, Task};
 use tokio::sync::RwLockWriteGuard;
 
 use super::worker::{End, Worker, stop};
@@ -17,13 +17,19 @@ const WEBHOOK_URL: &str = "webhook_url";
 
 impl Worker {
     /// Submits a queued job. The journal of the client changes its state.
-    pub(super) async fn submit(&self, job: &mut Claim, request: Request) -> Result<Task, End> {
+    pub(super) async fn submit(
+        &self,
+        job: &mut Claim,
+        request: Request,
+        slot: Option<Slot>,
+    ) -> Result<Task, End> {
         self.check_target(job).await?;
         let _alone = self.admit(job).await?;
         let (request, token) = self.with_callback(request)?;
         let ticket = Ticket { job: job.id, worker: job.worker, token };
         let origin = ticket.origin(&job.status.name, job.status.group.as_deref());
-        match self.client.submit_for(request, origin).await {
+        let options = SubmitOptions::default().origin(origin);
+        match self.client.submit_in(slot, request, options).await {
             Ok(task) => {
                 self.ledger.note_submitted(job, task.reference());
                 (self.on_change)(&job.status);

@@ -62,6 +62,7 @@ async fn recorded(ledger: &Ledger) -> HashSet<String> {
 
 fn batch(simulator: &Simulator, directory: &TempDir, ledger: &Ledger) -> Batch {
     let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
+    let client = client.max_active(JOBS as usize);
     let jobs = (0..JOBS).map(|number| {
         let request = Gen2Pro::new(format!("fox {number}")).width(64).height(64);
         Job::new(number.to_string(), format!("{number}.jpg"), request)

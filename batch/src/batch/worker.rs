@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use imagekiln::{Client, Picture, Task};
+use imagekiln::{Client, Picture, Slot, Task};
 use tokio::{
     sync::{RwLock, watch},
     time,
@@ -82,15 +82,16 @@ impl Worker {
         Ok(receives && self.ledger.may_be_called_back(self.settings.callback_patience).await?)
     }
 
-    /// Continues the job. The same code starts new jobs and resumes interrupted ones.
-    pub(super) async fn advance(&self, job: &mut Claim) -> End {
-        match self.try_advance(job).await {
+    /// Continues the job. The same code starts new jobs and resumes interrupted ones. Without a
+    /// slot, a new job waits for one.
+    pub(super) async fn advance(&self, job: &mut Claim, slot: Option<Slot>) -> End {
+        match self.try_advance(job, slot).await {
             Ok(()) => End::Finished,
             Err(end) => end,
         }
     }
 
-    async fn try_advance(&self, job: &mut Claim) -> Result<(), End> {
+    async fn try_advance(&self, job: &mut Claim, slot: Option<Slot>) -> Result<(), End> {
         if self.was_saved(job).await? {
             return Ok(());
         }
@@ -104,7 +105,7 @@ impl Worker {
             let Some((request, record)) = found else { return Err(End::Finished) };
             match record.and_then(|record| self.client.task_of_record(&record)) {
                 Some(task) => task,
-                None => self.submit(job, request).await?,
+                None => self.submit(job, request, slot).await?,
             }
         };
         let ready_at = job.status.ready_at;

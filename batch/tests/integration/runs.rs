@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_file_of_another_program_is_not_taken_for_the_picture),
         both(a_refused_key_stops_the_batch_and_bills_nothing),
         both(refusals_pause_the_submissions),
+        both(without_a_cap_as_many_jobs_are_active_as_the_service_allows),
         both(a_picture_that_cannot_be_saved_stops_the_submissions),
         both(a_dropped_run_is_resumed),
         both(a_job_is_continued_although_the_clock_was_set_back),
@@ -192,6 +193,19 @@ async fn refusals_pause_the_submissions(backend: Backend) {
     let report = fixture.batch(&ledger).jobs(jobs).max_active(12).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (12, 12));
     assert!(fixture.simulator.counts().refused_with(429) > 0);
+}
+
+async fn without_a_cap_as_many_jobs_are_active_as_the_service_allows(backend: Backend) {
+    for (allowed, most_refused) in [(6, 10), (100, 0)] {
+        let config = Config { max_active_tasks: allowed, ..Config::default() };
+        let fixture = Fixture::with(backend, config).await;
+        let ledger = fixture.ledger().await;
+        let jobs: Vec<Job> = (0..40).map(|n| job(&format!("{n}"), &format!("fox {n}"))).collect();
+        let report = fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
+        assert_eq!((report.count(JobState::Saved), fixture.accepted()), (40, 40));
+        let refused = fixture.simulator.counts().refused_with(429);
+        assert!(refused <= most_refused, "{refused} of {allowed}");
+    }
 }
 
 async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) {

@@ -30,7 +30,7 @@ use crate::{
     service::Session,
     text::sanitize::one_line,
 };
-use imagekiln::{Billing, Error, ErrorKind, Picture, Request, Task, WaitEnd};
+use imagekiln::{Billing, Error, ErrorKind, Picture, Request, Slot, Task, WaitEnd};
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
@@ -51,7 +51,8 @@ pub async fn make(
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
-            let (task, saved) = make_one(context, &session, (0, planned), &interrupts).await?;
+            let (task, saved) =
+                make_one(context, &session, (0, planned), None, &interrupts).await?;
             let about = json!({ "task": task_json(&task), "seed": seed });
             seeing.present(context, &saved, &task, about).await
         }
@@ -87,9 +88,10 @@ async fn make_one(
     context: &Context,
     session: &Session,
     (index, Planned { request, target, kept, .. }): (usize, Planned),
+    slot: Option<Slot>,
     interrupts: &Interrupts,
 ) -> Result<(Task, Saved), Failure> {
-    let task = submit(context, session, (index, request), &target, interrupts).await?;
+    let task = submit(context, session, (index, request, slot), &target, interrupts).await?;
     match finish(context, session, (&task, kept.as_ref()), &target, interrupts).await {
         Ok(saved) => Ok((task, saved)),
         Err(failure) => {
@@ -105,12 +107,12 @@ async fn make_one(
 pub async fn submit(
     context: &Context,
     session: &Session,
-    (index, request): (usize, Request),
+    (index, request, slot): (usize, Request, Option<Slot>),
     target: &Target,
     interrupts: &Interrupts,
 ) -> Result<Task, Failure> {
     let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
-    let mut posting = pin!(session.submit(index, request, context.left()));
+    let mut posting = pin!(session.submit(index, request, context.left(), slot));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
         () = interrupts.first() => {

@@ -16,8 +16,9 @@ use crate::{
 };
 use imagekiln::{ErrorKind, TaskRef};
 
-/// The number of active tasks that the service accepts, for settings without one.
-const MAX_ACTIVE: u16 = 24;
+/// The maximum number of pictures in progress, for settings without one. The client finds out how
+/// many of them the service allows.
+const MAX_ACTIVE: u16 = 256;
 
 /// Makes all planned pictures. Each one is printed when it is saved, and each failure is reported
 /// when it happens.
@@ -38,18 +39,22 @@ pub async fn make_all(
     let spinner = context.output.spin("");
     loop {
         let may_submit = || !tally.stops && !interrupts.happened() && !context.left().is_zero();
-        while active.len() < limit
-            && may_submit()
-            && let Some(next) = waiting.next()
-        {
-            let (context, session) = (context.without_spinner(), Arc::clone(&session));
-            let interrupts = interrupts.clone();
-            active.spawn(
-                async move { (next.0, make_one(&context, &session, next, &interrupts).await) },
-            );
-        }
+        let has_next = waiting.len() > 0 && active.len() < limit && may_submit();
         spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
-        let Some(joined) = active.join_next().await else { break };
+        let joined = tokio::select! {
+            biased;
+            Ok(slot) = session.client.slot(), if has_next => {
+                let Some(next) = waiting.next() else { continue };
+                let (context, session) = (context.without_spinner(), Arc::clone(&session));
+                let interrupts = interrupts.clone();
+                active.spawn(async move {
+                    (next.0, make_one(&context, &session, next, Some(slot), &interrupts).await)
+                });
+                continue;
+            }
+            Some(joined) = active.join_next() => joined,
+            else => break,
+        };
         match joined {
             Ok((index, Ok((task, saved)))) => {
                 tally.saved += 1;

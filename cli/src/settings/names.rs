@@ -103,9 +103,9 @@ pub const DEADLINE: Name = Name {
 };
 pub const MAX_ACTIVE: Name = Name {
     flag: Some("--max-active"),
-    default: "24",
+    default: "as many as the service allows",
     check: check_count,
-    ..text("max_active", "how many tasks a command may work on at once")
+    ..text("max_active", "how many pictures a command may work on at once")
 };
 pub const WEBHOOK_URL: Name = Name {
     variable: Some(WEBHOOK_URL_VARIABLE),

@@ -14,7 +14,7 @@ fn with<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 /// The lines of `kiln history`, newest first.
 pub fn history(bench: &Bench) -> Vec<Value> {
-    lines(&bench.run(&["history", "--json"]).ok())
+    lines(&bench.run(&["history", "--json", "--limit", "100"]).ok())
 }
 
 fn lines(outcome: &Outcome) -> Vec<Value> {

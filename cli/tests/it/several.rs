@@ -201,6 +201,21 @@ fn after_a_kill_the_submitted_pictures_are_resumed_under_their_names() {
     assert_resumed(&bench);
 }
 
+#[test]
+fn a_command_finds_out_how_many_active_tasks_the_service_allows() {
+    for (allowed, most_refused) in [(6, 10), (100, 0)] {
+        let bench = Bench::with(Config {
+            max_active_tasks: allowed,
+            ready_after: Duration::from_millis(300),
+            ..Config::default()
+        });
+        let made = bench.run(&with(&["generate", "a fox", "-n", "40", "-o", "."])).ok();
+        assert_eq!(made.text().lines().count(), 40);
+        let refused = bench.simulator.counts().refused_with(429);
+        assert!(refused <= most_refused, "{refused} of {allowed}");
+    }
+}
+
 /// The account has fewer slots than the command expects, as if another program used the others.
 #[test]
 fn a_refusal_because_of_too_many_tasks_loses_no_picture() {

@@ -34,9 +34,9 @@ impl Methods {
         }
     }
 
-    /// Adds those in a formatted file.
+    /// Adds those in a formatted file, except hidden ones.
     fn add_file(&mut self, source: &str) {
-        let mut current = None;
+        let (mut current, mut is_hidden) = (None, false);
         let mut rest = source;
         while let Some((line, after)) = rest.split_once('\n') {
             if let Some(header) = line.strip_prefix("impl ") {
@@ -47,7 +47,8 @@ impl Methods {
             }
             let signature = rest.split('{').next().unwrap_or_default();
             rest = after;
-            let Some(owner) = &current else { continue };
+            let was_hidden = std::mem::replace(&mut is_hidden, line == "    #[doc(hidden)]");
+            let Some(owner) = current.as_ref().filter(|_| !was_hidden) else { continue };
             let Some((start, function)) = line.split_once("fn ") else { continue };
             if !["    pub ", "    pub async "].contains(&start) {
                 continue;

@@ -17,6 +17,7 @@ mod dropped_submission;
 mod expiry;
 mod failing_polls;
 mod foreign_polling_host;
+mod found_limits;
 // Its certificate is trusted by `SSL_CERT_FILE`, which Windows and macOS do not read.
 #[cfg(all(unix, not(target_os = "macos")))]
 mod http2;

@@ -56,7 +56,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let seed = planned.seed();
     let Planned { request, target, .. } = planned;
     let interrupts = Interrupts::listen(context.process())?;
-    let task = making::submit(context, &session, (0, request), &target, &interrupts).await?;
+    let task = making::submit(context, &session, (0, request, None), &target, &interrupts).await?;
     if context.shared.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \

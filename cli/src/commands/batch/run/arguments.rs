@@ -93,7 +93,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
     #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
     pub ledger: Option<String>,
-    /// The maximum number of jobs between submission and saved picture [default: 24]
+    /// The maximum number of jobs between submission and saved picture [default: as many as the
+    /// service allows, up to 256]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub max_active: Option<u16>,
     /// The maximum cost of all submissions of the ledger, including earlier runs; `kiln batch
