@@ -71,7 +71,6 @@ pub fn figures() -> Result<String> {
         ("size.generated", "lines", generated_lines()?),
         ("size.simulator", "lines", of("simulator/src").1),
         ("size.cli", "lines", of("cli/src").1),
-        ("size.documents", "bytes", documents()?.1),
     ];
     let line = |(name, unit, value)| format!("{name}\t{unit}\t{value}\t{value}\t{value}\n");
     Ok(figures.map(line).concat())

@@ -242,5 +242,4 @@ const SIZE: &[Row] = &[
     Row::new("generated code of the SDK", "size.generated").aim(AtMost(8_000.0)),
     Row::new("`simulator/src`", "size.simulator").aim(AtMost(21_000.0)),
     Row::new("`cli/src`", "size.cli").aim(AtMost(13_000.0)).reason(SIZE_REASON),
-    Row::new("documents", "size.documents").aim(AtMost(180_000.0)),
 ];

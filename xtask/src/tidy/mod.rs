@@ -3,7 +3,6 @@
 //! `xtask/exceptions.tsv` has how often each rule may be broken at each place. A number may only
 //! fall: the check also fails if the file allows more than there is.
 
-mod budgets;
 pub mod circles;
 mod commits;
 mod files;
@@ -25,7 +24,7 @@ const EXCEPTIONS: &str = "xtask/exceptions.tsv";
 const PROSE: [&str; 4] = ["*.md", ".ci/*", "*.js", "*.toml"];
 
 /// The rules, and advice for a place that breaks one.
-const RULES: [(&str, &str); 9] = [
+const RULES: [(&str, &str); 8] = [
     ("circle", "move what both parts need to one that both can import"),
     ("long file", "split it where its second idea starts"),
     ("wide line", "break it: `cargo fmt` leaves lines alone that hold a string too long to fit"),
@@ -33,7 +32,6 @@ const RULES: [(&str, &str); 9] = [
     ("module docs", "say in `//!` what the file is for"),
     ("match on bool", "write `if`"),
     ("source printed", "leave the source out of `Display`: whoever prints the chain adds it"),
-    ("page budget", "shorten it: a rule instead of cases, a link instead of a repetition"),
     ("phrase", "rewrite it as a native speaker would say it"),
 ];
 
@@ -126,12 +124,6 @@ fn findings() -> Result<Findings> {
     for path in sources::files(&PROSE)? {
         let phrases = phrases::found(&repository::read(&path)?, path.ends_with(".md"));
         add("phrase", &path, phrases.len(), phrases);
-    }
-    let pages = sources::files(&["*.md"])?.into_iter();
-    let sizes = pages.map(|path| repository::read(&path).map(|text| (path, text.len())));
-    let sizes = sizes.collect::<Result<Vec<_>>>()?;
-    for (place, detail) in budgets::exceeded(&repository::read(budgets::PAGE)?, &sizes)? {
-        add("page budget", &place, 1, vec![detail]);
     }
     for path in sources::files(&["*.js", "*.css", ":!simulator/page/vendor"])? {
         let wide = files::wide_lines(&repository::read(&path)?);
