@@ -53,7 +53,7 @@ export interface Task {
   operation?: string // the model
   region?: "global" | "regional"
   submission?: string // its id in the history
-  submitted_at?: int
+  submitted_at?: number // seconds since the Unix epoch, with milliseconds
   cost?: number | null
   input_mp?: number | null; output_mp?: number | null // megapixels
   seed?: int | null // only in `task submit`

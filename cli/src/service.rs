@@ -25,7 +25,11 @@ use tracing_subscriber::{
 use crate::{
     context::Context,
     failure::Failure,
-    history::{Entry, History, list::rfc3339},
+    history::{
+        Entry, History,
+        durations::{self, KeptDurations},
+        list::rfc3339,
+    },
     output::Output,
     process::Stream,
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
@@ -46,6 +50,7 @@ pub struct Session {
     pub client: Client,
     /// `None` if nothing is to be recorded.
     pub history: Option<History>,
+    _durations: Option<KeptDurations>,
     _simulator: Option<Simulator>,
 }
 
@@ -63,7 +68,10 @@ impl Session {
             Some(history) => builder.journal(history.journal()),
             None => builder,
         };
-        Ok(Self { client: builder.build()?, history, _simulator: simulator })
+        let client = builder.build()?;
+        let durations =
+            history.as_ref().and_then(|_| KeptDurations::of(context.process(), &client));
+        Ok(Self { client, history, _durations: durations, _simulator: simulator })
     }
 
     /// Submits the request of a picture of this command.
@@ -100,7 +108,7 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
             .regional_base_url(simulator.regional_base_url());
         (builder, Some(simulator))
     } else {
-        (context.settings.service()?, None)
+        (context.settings.service()?.durations(durations::known(context.process())), None)
     };
     let hosts = context.hosts(&options.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));

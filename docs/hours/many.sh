@@ -6,7 +6,7 @@ set -eu
 
 simulate --ready-after 1
 open_terminal
-run "export IMAGEKILN_BASE_URL=$base_url IMAGEKILN_API_KEY=$key; clear"
+run "export IMAGEKILN_BASE_URL=$base_url IMAGEKILN_API_KEY=$key; kiln config set max_active 24; clear"
 
 saved() { find "$HOME/work/pictures" -name '*.png' 2> "$HOME/find.log" | wc -l; }
 

@@ -2,6 +2,7 @@
 //! loses no paid picture. Several pictures of one command are not a batch, so `resume` and `@3`
 //! work as for one.
 
+pub mod durations;
 pub mod find;
 pub mod list;
 pub mod request;

@@ -20,6 +20,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::check_path,
+    history::durations::KeptDurations,
     process::interrupt::Interrupts,
     service,
 };
@@ -91,6 +92,9 @@ async fn run(
     let metrics = servers::listen_for_metrics(context, options.metrics).await?;
     let ledger = open(context, &place, options).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
+    let is_kept = context.records()?;
+    let _durations =
+        is_kept.then(|| KeptDurations::of(context.process(), batch.client())).flatten();
     ledger.add(jobs.into_iter().map(Into::into)).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
