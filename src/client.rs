@@ -350,16 +350,8 @@ impl Client {
 
     /// Returns how long the last tasks of this client took, for the next one:
     /// [`ClientBuilder::durations`](crate::ClientBuilder::durations).
-    ///
-    /// ```
-    /// # fn keep(client: &imagekiln::Client) -> Result<(), Box<dyn std::error::Error>> {
-    /// let known = serde_json::to_string(&client.durations())?;
-    /// let builder = imagekiln::Client::builder().durations(serde_json::from_str(&known)?);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn durations(&self) -> Durations {
-        self.shared.waits.schedules.durations()
+        self.shared.waits.schedules.durations(&self.shared.service.base_url)
     }
 
     /// Makes every submission of this client and its clones fail instead of being retried, for
@@ -367,8 +359,9 @@ impl Client {
     ///
     /// A submission that waits before its next attempt fails with the error of its last attempt,
     /// and nothing was billed. Without [`max_active`](crate::ClientBuilder::max_active), one that
-    /// waits until the service allows more active tasks fails, too. Those that the service may be processing continue;
-    /// [`drain`](Self::drain) waits for them. Polls and downloads are still retried.
+    /// waits until the service allows more active tasks fails, too. Those that the service may be
+    /// processing continue; [`drain`](Self::drain) waits for them. Polls and downloads are still
+    /// retried.
     pub fn stop_retrying_submissions(&self) {
         self.shared.submissions.stop_retries();
     }

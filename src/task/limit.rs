@@ -233,7 +233,9 @@ mod tests {
         /// Whatever the delays, all pictures are made, and few submissions are refused.
         #[test]
         fn a_service_refuses_few_submissions(
-            allowed in prop_oneof![Just(6), 1..150_usize], trip in 0..400_u64, task in 0..60_000_u64,
+            allowed in prop_oneof![Just(6), 1..150_usize],
+            trip in 0..400_u64,
+            task in 0..60_000_u64,
             unseen in 0..5_000_u64, seed: u64,
         ) {
             let (mut trip, mut task) = (delays(trip, seed), delays(task, !seed));

@@ -191,7 +191,7 @@ impl Shared {
         mut settings: TaskSettings,
         downloads: Downloads,
     ) -> Self {
-        let schedules = Schedules::new(std::mem::take(&mut settings.durations));
+        let schedules = Schedules::new(&service.base_url, std::mem::take(&mut settings.durations));
         Self {
             service,
             downloads,

@@ -83,8 +83,8 @@ impl WaitOptions {
         self
     }
 
-    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no default:
-    /// the longer a task is in progress, the more rarely the client polls.
+    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no
+    /// default: the longer a task is in progress, the more rarely the client polls.
     ///
     /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
     /// two minutes, plus a random addition that keeps many clients from returning at once.
@@ -292,7 +292,8 @@ impl Polling {
             in_progress_at: self.in_progress_at.as_secs_f64(),
             age: age.as_secs_f64(),
             polls: self.polls,
-            waiting: waits.count(&self.task),
+            // Counting takes time if there are many.
+            waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
             expects_event: self.task.expects_event && waits.events_work(),
             is_surprised: std::mem::take(&mut self.is_surprised),
         };

@@ -97,7 +97,8 @@ pub(super) struct Progress {
     pub(super) age: f64,
     /// The number of polls so far.
     pub(super) polls: u32,
-    /// The number of tasks with the same work that the client waits for, including this one.
+    /// The number of tasks with the same work that the client waits for, including this one. It
+    /// counts only if nothing is known.
     pub(super) waiting: usize,
     /// Whether a webhook is expected to announce the final status.
     pub(super) expects_event: bool,
@@ -208,10 +209,10 @@ fn cold(task: &Progress, random: f64) -> f64 {
         return 0.5 + (latest - 0.5) * random;
     }
     let share = (task.waiting as f64 / FEW_TASKS).max(1.0);
-    let planned = last + cold_gap(last) * share * (0.9 + 0.2 * random);
-    // A part of the tasks that wait together fills the time until then.
-    let spread = if task.waiting > 1 { 0.5 } else { 0.0 };
-    planned.min(latest - (latest - last) * spread * random)
+    let gap = (cold_gap(last) * share).min(latest - last);
+    // The polls of tasks that wait together fill the time until then.
+    let spread = if task.waiting > 1 { 0.5 + 0.5 * random } else { 0.9 + 0.2 * random };
+    last + gap * spread
 }
 
 /// The lowest and the highest age of intervals.

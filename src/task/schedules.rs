@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::{
     Task,
@@ -22,17 +23,39 @@ const MAX_SCHEDULES: usize = 200;
 /// A client polls new tasks when tasks with the same work were ready.
 /// [`Client::durations`](crate::Client::durations) returns what a client knows, so that the next
 /// process, with [`ClientBuilder::durations`](crate::ClientBuilder::durations), does not start
-/// without knowledge. It contains no secret, and its serialized form may change.
+/// without knowledge. A client of another service ignores it. It contains no secret, and its
+/// serialized form may change.
+///
+/// ```
+/// # fn keep(client: &imagekiln::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let known = serde_json::to_string(&client.durations())?;
+/// let builder = imagekiln::Client::builder().durations(serde_json::from_str(&known)?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Durations(BTreeMap<String, Vec<Seen>>);
+pub struct Durations {
+    /// The origin of the base URL.
+    service: Option<String>,
+    seen: BTreeMap<String, Vec<Seen>>,
+}
+
+impl Durations {
+    /// Returns `true` if no task has finished.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+}
 
 /// The schedules of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Schedules(Mutex<HashMap<String, Schedule>>);
 
 impl Schedules {
-    pub(crate) fn new(Durations(known): Durations) -> Self {
+    pub(crate) fn new(service: &Url, known: Durations) -> Self {
+        if known.service != Some(service.origin().ascii_serialization()) {
+            return Self::default();
+        }
         let schedule = |(work, seen): (String, Vec<Seen>)| {
             let mut schedule = Schedule::default();
             for seen in seen.into_iter().filter(Seen::is_useful) {
@@ -40,15 +63,16 @@ impl Schedules {
             }
             (work, schedule)
         };
-        Self(Mutex::new(known.into_iter().take(MAX_SCHEDULES).map(schedule).collect()))
+        Self(Mutex::new(known.seen.into_iter().take(MAX_SCHEDULES).map(schedule).collect()))
     }
 
-    pub(crate) fn durations(&self) -> Durations {
+    pub(crate) fn durations(&self, service: &Url) -> Durations {
         let schedules = self.lock();
         let known = |(work, schedule): (&String, &Schedule)| {
             (work.clone(), schedule.seen().copied().collect())
         };
-        Durations(schedules.iter().map(known).collect())
+        let seen = schedules.iter().map(known).collect();
+        Durations { service: Some(service.origin().ascii_serialization()), seen }
     }
 
     /// Adds a finished task. Returns whether the tasks in progress with the same work should be
@@ -64,6 +88,12 @@ impl Schedules {
             is_surprise.get_or_insert(is_unexpected);
         }
         is_surprise == Some(true)
+    }
+
+    /// Whether a task with the same work has finished.
+    pub(super) fn know(&self, task: &Task) -> bool {
+        let schedules = self.lock();
+        works(task).any(|work| schedules.get(work).is_some_and(Schedule::is_known))
     }
 
     /// Returns the age of the next poll of a task.

@@ -16,6 +16,7 @@ mod loopback;
 mod middleware;
 mod operations;
 mod pictures;
+mod polling;
 mod recordings;
 mod requests;
 mod responses;

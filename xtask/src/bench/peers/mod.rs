@@ -94,7 +94,6 @@ const PEERS: [Peer; 10] = [
     sdk("sdk", "../cargo/release/sdk"),
     own(
         "kiln-generate",
-        // It makes 24 at once by default.
         "kiln generate fox --model gen-dev --width 256 --height 256 --count 72 --output pictures/",
     ),
     own(
@@ -215,6 +214,9 @@ impl Peer {
         for variable in ["HOME", "KILN_CONFIG_DIR", "KILN_STATE_DIR"] {
             command.env(variable, directory.join("state"));
         }
+        // `kiln generate` has no flag for it.
+        let settings = format!("max_active = {AT_ONCE}\n");
+        fs::write(directory.join("state/config.toml"), settings)?;
         command.stdin(Stdio::null());
         let output = run_command(&mut command)?;
         check(&command, &output)?;
