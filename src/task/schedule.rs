@@ -28,6 +28,10 @@ use serde::{Deserialize, Serialize};
 /// The minimum time between two polls of a task.
 const SHORTEST_GAP: f64 = 0.1;
 
+/// The maximum time between two polls of a task about which nothing is known, or that takes longer
+/// than all others.
+const LONGEST_GAP: f64 = 30.0;
+
 /// Polls of tasks that are expected to be ready at the same age are spread over this time.
 const SPREAD: f64 = 0.08;
 
@@ -126,9 +130,10 @@ fn earliest(number: u32, is_known: bool) -> f64 {
     }
 }
 
-/// The time to the next poll if nothing is known. The lateness is half of it on average.
+/// The time to the next poll if nothing is known. The lateness is half of it on average. The age of
+/// a resumed task is as wrong as the clock, so the gap has a maximum.
 fn cold_gap(age: f64) -> f64 {
-    0.52 + 0.062 * age
+    (0.52 + 0.062 * age).min(LONGEST_GAP)
 }
 
 /// The average lateness in seconds that a poll at this age must avoid. It grows with the age,

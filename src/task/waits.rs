@@ -58,7 +58,10 @@ impl Waits {
         let active = self.lock();
         let same_hash = active.get(&self.hasher.hash_one(task_id)).into_iter().flatten();
         for wait in same_hash.filter(|wait| wait.task.id() == task_id) {
-            self.events_work.store(true, Relaxed);
+            // Some services may announce only what happens before the final status.
+            if confirmed.is_some_and(|(_, update)| update.status().is_final()) {
+                self.events_work.store(true, Relaxed);
+            }
             wait.has_event.store(true, Relaxed);
             if let Some((task, update)) = confirmed
                 && wait.task.identity() == task.identity()

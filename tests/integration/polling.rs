@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::json;
@@ -172,6 +172,22 @@ async fn a_wait_that_begins_late_polls_immediately() {
     // Another process has only the reference.
     let _ = other.task(task.reference().clone()).wait().await.unwrap();
     assert!(begun.elapsed() < Duration::from_millis(100), "{:?}", begun.elapsed());
+}
+
+/// A clock that was set between two processes makes the age wrong, but the polls stay frequent.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_task_of_any_age_is_polled_every_half_minute() {
+    let service = Service::start(|_| 100_000.0).await;
+    let reference = submit(&service.client(1)).await.reference().clone();
+    let started = Instant::now();
+    let year = Duration::from_secs(365 * 86_400);
+    let later = samples::builder(&service.server).wall_clock(move || {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + year + started.elapsed()
+    });
+    let wait = later.build().unwrap().task(reference).wait_with(samples::deadline(300));
+    wait.await.unwrap_err();
+    let polls = service.tasks.lock().unwrap()["t0"].polls;
+    assert!(polls >= 10, "{polls}");
 }
 
 /// What a client has seen is enough for the next one. A client of another service ignores it.
