@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::TryFutureExt;
 use imagekiln::{
     Client, TaskRef, WaitOptions,
     middleware::{Exchange, HeaderMap, Middleware, Outcome},
@@ -42,7 +43,7 @@ async fn measure(server: &Server, tasks: u32, before: Duration, time: Duration) 
     for number in 0..tasks {
         let url = format!("{}/v1/get_result?id={number}", server.url);
         let task = client.task(TaskRef::new(number.to_string(), url, None));
-        waits.spawn(async move { task.wait_with(options).await.map(drop) });
+        waits.spawn(task.wait_with(options).map_ok(drop));
     }
     sleep(before).await;
     pauses.start();

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{
-    Shared, Task,
+    Shared, Submitted, Task,
     acceptance::{find_task, has_polling_url},
     deadline::Deadline,
     schedules::work_of,
@@ -141,13 +141,13 @@ impl Submission {
             let (read, findings) = found.response(&redaction);
             self.shared.drift.report(findings.with_type_of(response.document.as_ref()));
             let task = Task::resumed(Arc::clone(&self.shared), task);
-            return Ok(Task {
-                response: read.map(Arc::new),
-                work: work_of(&self.request).map(Arc::from),
-                accepted: Some(Instant::now()),
+            let submitted = Submitted {
+                response: read,
+                work: work_of(&self.request),
+                accepted: Instant::now(),
                 expects_event: cfg!(feature = "webhook") && self.request.asks_for_webhook(),
-                ..task
-            });
+            };
+            return Ok(Task { submitted: Some(Arc::new(submitted)), ..task });
         }
         let status = response.status.as_u16();
         let (kind, message) = match &response.ending {

@@ -31,9 +31,9 @@ pub use self::acceptance::SubmissionResponse;
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::deadline::SubmitOptions;
 pub use self::poll::Update;
+pub use self::schedules::Durations;
 pub use self::slots::Slot;
-pub use self::wait::Updates;
-pub use self::{polling::WaitOptions, schedules::Durations};
+pub use self::wait::{Updates, WaitOptions};
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};
@@ -59,15 +59,22 @@ pub struct Task {
     reference: Arc<TaskRef>,
     /// The polling URL, once it was parsed and found to be allowed to receive the key.
     polling_url: Arc<OnceLock<Secret<Url>>>,
-    response: Option<Arc<SubmissionResponse>>,
-    /// The name of its work, if that is more than the operation.
-    work: Option<Arc<str>>,
-    /// When this client received the acceptance. `None` for a resumed task.
-    accepted: Option<Instant>,
-    /// Whether its request asks for a webhook.
-    expects_event: bool,
+    /// `None` for a resumed task.
+    submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<SystemTime>,
+}
+
+/// What the client that submitted a task knows about it.
+#[derive(Debug)]
+struct Submitted {
+    response: Option<SubmissionResponse>,
+    /// The name of its work, if that is more than the operation.
+    work: Option<String>,
+    /// When the client received the acceptance.
+    accepted: Instant,
+    /// Whether its request asks for a webhook.
+    expects_event: bool,
 }
 
 impl Task {
@@ -76,20 +83,25 @@ impl Task {
             shared,
             reference: Arc::new(reference),
             polling_url: Arc::default(),
-            response: None,
-            work: None,
-            accepted: None,
-            expects_event: false,
+            submitted: None,
             ready_since: None,
         }
     }
 
     /// The time since the service accepted the task, if it is known.
     fn age(&self) -> Option<Duration> {
-        self.accepted.map(|accepted| accepted.elapsed()).or_else(|| {
+        self.submitted.as_ref().map(|submitted| submitted.accepted.elapsed()).or_else(|| {
             let now = self.shared.service.clock.now();
             Some(now.duration_since(self.reference.submitted_at()?).unwrap_or_default())
         })
+    }
+
+    fn work(&self) -> Option<&str> {
+        self.submitted.as_ref()?.work.as_deref()
+    }
+
+    fn expects_event(&self) -> bool {
+        self.submitted.as_ref().is_some_and(|submitted| submitted.expects_event)
     }
 
     /// Sets when the task was first seen as `Ready`, for programs that have stored
@@ -137,7 +149,7 @@ impl Task {
 
     /// Returns the complete response to the submission. `None` for a resumed task.
     pub fn response(&self) -> Option<&SubmissionResponse> {
-        self.response.as_deref()
+        self.submitted.as_ref()?.response.as_ref()
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     Task, Update,
     deadline::NO_LIMIT,
     schedule::{Progress, Seen},
+    wait::WaitOptions,
     waits::WaitGuard,
 };
 use crate::{
@@ -36,69 +37,6 @@ const GROWTH: f64 = 1.5;
 /// The maximum interval; a much larger one would overflow.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 
-/// Options for waiting for a task.
-///
-/// ```
-/// use std::time::Duration;
-/// let options = imagekiln::WaitOptions::default().deadline(Duration::from_secs(60));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct WaitOptions {
-    pub(crate) deadline: Duration,
-    interval: Option<Duration>,
-    max_interval: Option<Duration>,
-    is_urgent: bool,
-}
-
-impl Default for WaitOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(600),
-            interval: None,
-            max_interval: None,
-            is_urgent: false,
-        }
-    }
-}
-
-impl WaitOptions {
-    /// Sets the maximum duration of the wait. The default is ten minutes.
-    ///
-    /// The last poll is sent shortly before the deadline, and no poll continues after it.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Polls at this interval, and immediately when the wait begins. The minimum is 10
-    /// milliseconds, the maximum is one day.
-    ///
-    /// Without it, the client polls when the task is probably ready: it knows how long the last
-    /// tasks of the same operation took. With it, only the interval counts. It grows by half with
-    /// each poll, up to five seconds or [`max_interval`](Self::max_interval). Each pause is random,
-    /// between half of the interval and the interval.
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = Some(interval);
-        self
-    }
-
-    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no
-    /// default: the longer a task is in progress, the more rarely the client polls.
-    ///
-    /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
-    /// two minutes, plus a random addition that keeps many clients from returning at once.
-    pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = Some(interval);
-        self
-    }
-
-    /// Polls immediately when the wait begins.
-    pub(crate) fn urgent(self) -> Self {
-        Self { is_urgent: true, ..self }
-    }
-}
-
 /// The polls of one wait.
 pub(super) struct Polling {
     pub(super) task: Task,
@@ -109,11 +47,8 @@ pub(super) struct Polling {
     age: Option<Duration>,
     polls: u32,
     last_status: Option<TaskStatus>,
-    /// The age of the task when the last poll was sent that found it in progress.
-    in_progress_at: Duration,
-    requested_pause: Option<Duration>,
-    /// Whether the retries that all polls share allow the next poll soon.
-    has_retry: bool,
+    /// The age of the task in seconds when the last poll was sent that found it in progress.
+    in_progress_at: f64,
     /// Whether an event caused the last poll.
     has_event: bool,
     /// Whether another task was just ready at an unexpected age.
@@ -133,15 +68,13 @@ struct Pause {
 impl Polling {
     pub(super) fn new(task: Task, options: WaitOptions) -> Self {
         Self {
-            waiting: WaitGuard::new(&task.shared.waits, &task.reference, task.work.as_ref()),
+            waiting: WaitGuard::new(&task),
             started: Instant::now(),
             options,
             age: task.age(),
             polls: 0,
             last_status: None,
-            in_progress_at: Duration::ZERO,
-            requested_pause: None,
-            has_retry: true,
+            in_progress_at: 0.0,
             has_event: false,
             is_surprised: false,
             last_poll_is_sent: false,
@@ -151,8 +84,54 @@ impl Polling {
     }
 
     /// Returns the next update. Retries polls that fail temporarily.
+    ///
+    /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
+    /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
-        let next = self.next_update().await;
+        if self.polls == 0 && self.last_status.is_none() {
+            // The wait begins with its first poll, not when its future is created.
+            (self.started, self.age) = (Instant::now(), self.task.age());
+        }
+        let (mut last_failure, mut failures) = (None, 0);
+        let next = loop {
+            let Some(Pause { wait, is_last, can_be_woken }) =
+                self.begin_pause(last_failure.as_ref(), failures)
+            else {
+                break Err(self.deadline_passed(last_failure));
+            };
+            self.last_poll_is_sent = is_last;
+            let mut until = Instant::now() + wait.min(NO_LIMIT);
+            while until > Instant::now() {
+                tokio::select! {
+                    () = time::sleep_until(until) => break,
+                    () = self.waiting.woken(), if can_be_woken => {}
+                }
+                if self.waiting.has_event() {
+                    (self.has_event, self.last_poll_is_sent) = (true, false);
+                    break;
+                }
+                // A task that was ready at an unexpected age can only make the pause shorter.
+                self.is_surprised = true;
+                until = until.min(Instant::now() + self.pause(failures));
+            }
+            let sent_at = self.age();
+            let confirmed = self.waiting.confirmed();
+            let polled = if let Some(update) = confirmed {
+                Ok(*update)
+            } else {
+                self.polls += 1;
+                let polling = self.task.poll_within(self.left(), failures);
+                polling.instrument(self.span.clone()).await
+            };
+            match polled {
+                Ok(update) => {
+                    self.seen(&update, sent_at.as_secs_f64());
+                    break Ok(update);
+                }
+                Err(error) if error.wait_end().is_some() => break Err(error),
+                Err(error) => (last_failure, failures) = (Some(error), failures + 1),
+            }
+        };
         if next.as_ref().map_or(true, |update| update.status().is_final()) {
             let outcome = next.as_ref().map(Update::status);
             let elapsed = self.started.elapsed();
@@ -161,65 +140,12 @@ impl Polling {
         next
     }
 
-    /// A webhook event ends a pause, unless the service asked for the pause. Only the polls are in
-    /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
-    async fn next_update(&mut self) -> Result<Update, Error> {
-        let (mut last_failure, mut failures) = (None, 0);
-        loop {
-            let pause = self.begin_pause(last_failure.as_ref(), failures);
-            let Some(pause) = pause else {
-                return Err(self.deadline_passed(last_failure));
-            };
-            self.last_poll_is_sent = pause.is_last;
-            if !pause.wait.is_zero() {
-                self.pass(pause, failures).await;
-            }
-            let sent_at = self.age();
-            let polled = match self.waiting.confirmed() {
-                Some(update) => Ok(update),
-                None => {
-                    self.polls += 1;
-                    let polling = self.task.poll_within(self.left(), failures);
-                    polling.instrument(self.span.clone()).await
-                }
-            };
-            match polled {
-                Ok(update) => {
-                    self.last_status = Some(update.status().clone());
-                    if !update.status().is_final() {
-                        self.in_progress_at = sent_at;
-                    } else if update.status().is_success() {
-                        self.learn();
-                    }
-                    return Ok(update);
-                }
-                Err(error) if error.wait_end().is_some() => return Err(error),
-                Err(error) => {
-                    self.requested_pause = error.retry_after();
-                    self.has_retry = self.task.shared.poll_retries.take();
-                    last_failure = Some(error);
-                    failures += 1;
-                }
-            }
-        }
-    }
-
-    /// Waits until the end of the pause, or until an event. A task that was ready at an unexpected
-    /// age can only make it shorter.
-    async fn pass(&mut self, pause: Pause, failures: u32) {
-        let mut until = Instant::now() + pause.wait.min(NO_LIMIT);
-        loop {
-            tokio::select! {
-                () = time::sleep_until(until) => return,
-                is_event = self.waiting.woken(), if pause.can_be_woken => {
-                    if is_event {
-                        (self.has_event, self.last_poll_is_sent) = (true, false);
-                        return;
-                    }
-                    self.is_surprised = true;
-                    until = until.min(Instant::now() + self.pause(failures));
-                }
-            }
+    fn seen(&mut self, update: &Update, sent_at: f64) {
+        self.last_status = Some(update.status().clone());
+        if !update.status().is_final() {
+            self.in_progress_at = sent_at;
+        } else if update.status().is_success() {
+            self.learn();
         }
     }
 
@@ -232,10 +158,10 @@ impl Polling {
     /// Remembers how long the task took, and that webhooks do not arrive if a poll was first.
     fn learn(&self) {
         let (task, waits) = (&self.task, &self.task.shared.waits);
-        let seen = Seen::new(self.in_progress_at, self.age(), self.has_event);
+        let seen = Seen::new(self.in_progress_at, self.age().as_secs_f64(), self.has_event);
         let is_known = self.age.is_some() && seen.is_useful();
         let is_surprise = is_known && waits.schedules.learn(task, seen);
-        let is_missing = task.expects_event && !self.has_event && waits.expect_no_events();
+        let is_missing = task.expects_event() && !self.has_event && waits.expect_no_events();
         if is_surprise || is_missing {
             waits.replan(task);
         }
@@ -250,14 +176,15 @@ impl Polling {
         }
         let service = &self.task.shared.service;
         let random = &service.random;
-        let latest = if std::mem::replace(&mut self.has_retry, true) {
+        let mut requested = last_failure.and_then(Error::retry_after);
+        let has_retry = last_failure.is_none() || self.task.shared.poll_retries.take();
+        let latest = if has_retry {
             left - LAST_POLL.min(left / 2)
         } else {
             // Many waits may end at the same time, and the service is failing.
-            self.requested_pause = self.requested_pause.max(Some(LONGEST_RETRY));
+            requested = requested.max(Some(LONGEST_RETRY));
             random.spread(left)
         };
-        let requested = self.requested_pause.take();
         let after = requested.map(|wait| random.after(wait.min(service.retry.longest_retry_after)));
         let pause = self.pause(failures).max(after.unwrap_or_default());
         let wait = pause.min(latest);
@@ -289,12 +216,12 @@ impl Polling {
         let waits = &self.task.shared.waits;
         let age = self.age();
         let progress = Progress {
-            in_progress_at: self.in_progress_at.as_secs_f64(),
+            in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,
             // Counting takes time if there are many.
             waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
-            expects_event: self.task.expects_event && waits.events_work(),
+            expects_event: self.task.expects_event() && waits.events_work(),
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
         let next = waits.schedules.next(&self.task, progress, random.fraction());

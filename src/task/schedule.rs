@@ -21,7 +21,7 @@
 //!   known, not more than by that client ([`earliest`]);
 //! - polled after at least [`SHORTEST_GAP`].
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,10 +75,9 @@ pub(super) struct Seen {
 
 impl Seen {
     /// `has_event` is whether a webhook announced that the task is ready.
-    pub(super) fn new(in_progress_at: Duration, ready_at: Duration, has_event: bool) -> Self {
-        let by = ready_at.as_secs_f64();
-        let after = if has_event { by - EVENT_DELAY } else { 0.0 };
-        Self { after: after.max(in_progress_at.as_secs_f64()), by }
+    pub(super) fn new(in_progress_at: f64, ready_at: f64, has_event: bool) -> Self {
+        let after = if has_event { ready_at - EVENT_DELAY } else { 0.0 };
+        Self { after: after.max(in_progress_at), by: ready_at }
     }
 
     /// Whether the polls were close enough to say something about the duration. They are not if the

@@ -113,7 +113,7 @@ impl Schedules {
 
 /// The names of the work of a task: the most specific, and the operation for all of it.
 fn works(task: &Task) -> impl Iterator<Item = &str> {
-    [task.work.as_deref(), task.reference.operation()].into_iter().flatten()
+    [task.work(), task.reference.operation()].into_iter().flatten()
 }
 
 /// Returns the name of the work of a request, if it sets a field that changes how long it takes.

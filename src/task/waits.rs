@@ -1,36 +1,40 @@
 //! The waits of a client that are in progress. Webhook events and unexpected durations wake them.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, futures::Notified};
 
-use super::{Task, Update, schedules::Schedules};
+use super::{Submitted, Task, Update, schedules::Schedules};
 use crate::TaskRef;
 
-/// The active waits of a client, which webhook events can wake, by the hash of the id of their
-/// task. There can be thousands, so the ids are not stored again.
+/// The active waits of a client, which webhook events can wake.
 #[derive(Default)]
 pub(crate) struct Waits {
     hasher: RandomState,
-    active: Mutex<HashMap<u64, Vec<Arc<Wait>>>>,
+    active: Mutex<Active>,
+    next_number: AtomicU64,
     /// Whether the last event came before a poll found its task ready.
     events_work: AtomicBool,
     pub(crate) schedules: Schedules,
 }
+
+/// The waits by the hash of the id of their task, and by their number. There can be thousands, so
+/// the ids are not stored again.
+type Active = BTreeMap<(u64, u64), Arc<Wait>>;
 
 /// More waits for tasks with the same work are not counted.
 const MANY: usize = 64;
 
 struct Wait {
     task: Arc<TaskRef>,
-    work: Option<Arc<str>>,
+    submitted: Option<Arc<Submitted>>,
     /// Keeps a call that arrives while a poll is in flight.
     woken: Notify,
     /// Whether an event about the task has arrived.
@@ -41,7 +45,8 @@ struct Wait {
 
 impl Wait {
     fn is_like(&self, task: &Task) -> bool {
-        self.work == task.work && self.task.operation() == task.reference.operation()
+        let work = self.submitted.as_ref().and_then(|submitted| submitted.work.as_deref());
+        work == task.work() && self.task.operation() == task.reference.operation()
     }
 }
 
@@ -55,9 +60,7 @@ impl Waits {
     /// id, and an event contains only the id.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str, confirmed: Option<(&TaskRef, &Update)>) {
-        let active = self.lock();
-        let same_hash = active.get(&self.hasher.hash_one(task_id)).into_iter().flatten();
-        for wait in same_hash.filter(|wait| wait.task.id() == task_id) {
+        for wait in self.with_id(&self.lock(), task_id) {
             // Some services may announce only what happens before the final status.
             if confirmed.is_some_and(|(_, update)| update.status().is_final()) {
                 self.events_work.store(true, Relaxed);
@@ -75,15 +78,13 @@ impl Waits {
 
     /// Whether there is an active wait for this task.
     pub(super) fn has(&self, task: &TaskRef) -> bool {
-        let active = self.lock();
-        let mut same_hash = active.get(&self.hasher.hash_one(task.id())).into_iter().flatten();
-        same_hash.any(|wait| wait.task.identity() == task.identity())
+        self.with_id(&self.lock(), task.id()).any(|wait| wait.task.identity() == task.identity())
     }
 
     /// Returns the number of waits for tasks with the same work as this one.
     pub(super) fn count(&self, task: &Task) -> usize {
         let active = self.lock();
-        active.values().flatten().filter(|wait| wait.is_like(task)).take(MANY).count()
+        active.values().filter(|wait| wait.is_like(task)).take(MANY).count()
     }
 
     /// Whether webhook events arrive.
@@ -99,11 +100,21 @@ impl Waits {
     /// Makes every wait for a task with the same work decide again when it polls.
     pub(super) fn replan(&self, task: &Task) {
         let active = self.lock();
-        let same = active.values().flatten().filter(|wait| wait.is_like(task));
+        let same = active.values().filter(|wait| wait.is_like(task));
         same.for_each(|wait| wait.woken.notify_one());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<Arc<Wait>>>> {
+    fn with_id<'a>(&self, active: &'a Active, id: &'a str) -> impl Iterator<Item = &'a Arc<Wait>> {
+        let hash = self.hash(id);
+        let same_hash = active.range((hash, 0)..=(hash, u64::MAX)).map(|(_, wait)| wait);
+        same_hash.filter(move |wait| wait.task.id() == id)
+    }
+
+    fn hash(&self, id: &str) -> u64 {
+        self.hasher.hash_one(id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Active> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,45 +122,49 @@ impl Waits {
 /// Registers a wait until it is dropped.
 pub(super) struct WaitGuard {
     waits: Arc<Waits>,
+    number: u64,
     wait: Arc<Wait>,
 }
 
 impl WaitGuard {
-    pub(super) fn new(waits: &Arc<Waits>, task: &Arc<TaskRef>, work: Option<&Arc<str>>) -> Self {
+    pub(super) fn new(task: &Task) -> Self {
+        Self::with(&task.shared.waits, &task.reference, task.submitted.clone())
+    }
+
+    fn with(waits: &Arc<Waits>, task: &Arc<TaskRef>, submitted: Option<Arc<Submitted>>) -> Self {
         let wait = Arc::new(Wait {
             task: Arc::clone(task),
-            work: work.cloned(),
+            submitted,
             woken: Notify::new(),
             has_event: AtomicBool::new(false),
             update: Mutex::default(),
         });
-        let hash = waits.hasher.hash_one(wait.task.id());
-        waits.lock().entry(hash).or_default().push(Arc::clone(&wait));
-        Self { waits: Arc::clone(waits), wait }
+        let number = waits.next_number.fetch_add(1, Relaxed);
+        waits.lock().insert((waits.hash(wait.task.id()), number), Arc::clone(&wait));
+        Self { waits: Arc::clone(waits), number, wait }
     }
 
-    /// Returns when an event has arrived since the previous call returned, or when the next poll
-    /// should be planned again. Returns whether it was an event.
-    pub(super) async fn woken(&self) -> bool {
-        self.wait.woken.notified().await;
+    /// Completes when an event has arrived since the previous call completed, or when the next poll
+    /// should be planned again.
+    pub(super) fn woken(&self) -> Notified<'_> {
+        self.wait.woken.notified()
+    }
+
+    /// Whether an event has arrived since the previous call.
+    pub(super) fn has_event(&self) -> bool {
         self.wait.has_event.swap(false, Relaxed)
     }
 
     /// Returns the poll that has confirmed an event.
-    pub(super) fn confirmed(&self) -> Option<Update> {
-        self.wait.update.lock().unwrap_or_else(PoisonError::into_inner).take().map(|update| *update)
+    pub(super) fn confirmed(&self) -> Option<Box<Update>> {
+        self.wait.update.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl Drop for WaitGuard {
     fn drop(&mut self) {
-        let hash = self.waits.hasher.hash_one(self.wait.task.id());
-        let mut active = self.waits.lock();
-        let Some(same_hash) = active.get_mut(&hash) else { return };
-        same_hash.retain(|wait| !Arc::ptr_eq(wait, &self.wait));
-        if same_hash.is_empty() {
-            active.remove(&hash);
-        }
+        let hash = self.waits.hash(self.wait.task.id());
+        self.waits.lock().remove(&(hash, self.number));
     }
 }
 
@@ -165,7 +180,11 @@ mod tests {
     }
 
     fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
-        WaitGuard::new(waits, &Arc::new(task(id)), None)
+        WaitGuard::with(waits, &Arc::new(task(id)), None)
+    }
+
+    fn is_woken(wait: &WaitGuard) -> bool {
+        wait.woken().now_or_never().is_some()
     }
 
     #[test]
@@ -187,9 +206,9 @@ mod tests {
     fn an_event_wakes_the_waits_of_all_regions() {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| WaitGuard::new(&all, &Arc::new(task), None));
+        let waits = regions.clone().map(|task| WaitGuard::with(&all, &Arc::new(task), None));
         all.wake("t1", None);
-        assert!(waits.iter().all(|wait| wait.woken().now_or_never().is_some()));
+        assert!(waits.iter().all(is_woken));
 
         let [global, regional] = waits;
         drop(global);
@@ -206,16 +225,16 @@ mod tests {
         all.wake("t1", None);
         all.wake("t2", None);
         let late = waiting(&all, "t1");
-        assert_eq!(late.woken().now_or_never(), None);
+        assert!(!is_woken(&late) && !late.has_event());
         for wait in &waits {
-            assert_eq!(wait.woken().now_or_never(), Some(true));
-            assert_eq!(wait.woken().now_or_never(), None);
+            assert!(is_woken(wait) && wait.has_event());
+            assert!(!is_woken(wait) && !wait.has_event());
         }
         let [first, _] = &waits;
         let mut pause = Box::pin(first.woken());
         assert_eq!(pause.as_mut().now_or_never(), None);
         all.wake("t1", None);
-        assert_eq!(pause.now_or_never(), Some(true));
-        assert_eq!(first.woken().now_or_never(), None);
+        assert_eq!(pause.now_or_never(), Some(()));
+        assert!(!is_woken(first));
     }
 }
