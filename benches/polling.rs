@@ -11,7 +11,7 @@ mod schedule;
 
 use fastrand::Rng;
 
-use schedule::{Progress, Schedule, Seen};
+use schedule::{Events, Progress, Schedule, Seen};
 
 /// How the next duration is drawn from the number of the task.
 type Service = (&'static str, fn(usize, &mut Rng) -> f64);
@@ -71,7 +71,7 @@ impl Polls {
                         age: last,
                         polls,
                         waiting: 1,
-                        expects_event: false,
+                        events: Events::Missing,
                         is_surprised: false,
                     };
                     schedule.next(progress, random.f64())

@@ -8,7 +8,7 @@ use tracing::{Instrument, Span};
 use super::{
     Task, Update,
     deadline::NO_LIMIT,
-    schedule::{Progress, Seen},
+    schedule::{Events, Progress, Seen},
     wait::WaitOptions,
     waits::WaitGuard,
 };
@@ -161,7 +161,9 @@ impl Polling {
         let seen = Seen::new(self.in_progress_at, self.age().as_secs_f64(), self.has_event);
         let is_known = self.age.is_some() && seen.is_useful();
         let is_surprise = is_known && waits.schedules.learn(task, seen);
-        let is_missing = task.expects_event() && !self.has_event && waits.expect_no_events();
+        let is_missing = task.expects_event() && !self.has_event && {
+            std::mem::take(&mut *waits.events()) != Events::Missing
+        };
         if is_surprise || is_missing {
             waits.replan(task);
         }
@@ -221,7 +223,7 @@ impl Polling {
             polls: self.polls,
             // Counting takes time if there are many.
             waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
-            expects_event: self.task.expects_event() && waits.events_work(),
+            events: if self.task.expects_event() { *waits.events() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
         let next = waits.schedules.next(&self.task, progress, random.fraction());

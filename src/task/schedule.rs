@@ -91,6 +91,20 @@ impl Seen {
     }
 }
 
+/// Whether webhook events announce the final statuses of the tasks that ask for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Events {
+    /// Nothing receives them here, or the last task was ready without an event.
+    #[default]
+    Missing,
+    /// A receiver is ready for the first one.
+    #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only a receiver expects them"))]
+    Expected,
+    /// They arrive.
+    #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "nothing confirms them"))]
+    Arriving,
+}
+
 /// How far the wait for a task is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
@@ -103,8 +117,8 @@ pub(super) struct Progress {
     /// The number of tasks with the same work that the client waits for, including this one. It
     /// counts only if nothing is known.
     pub(super) waiting: usize,
-    /// Whether a webhook is expected to announce the final status.
-    pub(super) expects_event: bool,
+    /// Whether a webhook announces the final status.
+    pub(super) events: Events,
     /// Whether a task with the same work was just ready at an unexpected age.
     pub(super) is_surprised: bool,
 }
@@ -179,10 +193,12 @@ impl Schedule {
     pub(super) fn next(&mut self, task: Progress, random: f64) -> f64 {
         let number = task.polls + 1;
         let last = task.in_progress_at;
-        if task.expects_event {
-            return latest_with_events(last);
-        }
         let latest = latest(last);
+        match task.events {
+            Events::Missing => {}
+            Events::Expected => return latest,
+            Events::Arriving => return latest_with_events(last),
+        }
         let planned = match self.seen.front() {
             None => cold(&task, random),
             Some(newest) => {

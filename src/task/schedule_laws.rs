@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use proptest::prelude::*;
 
-use super::schedule::{Progress, Schedule, Seen};
+use super::schedule::{Events, Progress, Schedule, Seen};
 
 /// The polls of a task: their ages.
 fn polls(schedule: &mut Schedule, duration: f64, random: &mut Rng) -> Vec<f64> {
@@ -13,7 +13,7 @@ fn polls(schedule: &mut Schedule, duration: f64, random: &mut Rng) -> Vec<f64> {
         age: 0.0,
         polls: 0,
         waiting: 1,
-        expects_event: false,
+        events: Events::Missing,
         is_surprised: false,
     };
     loop {
@@ -107,7 +107,7 @@ proptest! {
     fn every_state_of_a_wait_has_a_next_poll(
         seen in prop::collection::vec((0.0..100.0, 0.0..3000.0), 0..40),
         (last, passed, waiting, polls) in (0.0..1000.0, 0.0..1000.0, 0_usize..100, 0_u32..100),
-        (is_surprised, expects_event, random) in (any::<bool>(), any::<bool>(), 0.0..1.0),
+        (is_surprised, has_events, random) in (any::<bool>(), any::<bool>(), 0.0..1.0),
     ) {
         let mut schedule = Schedule::default();
         for (after, by) in seen {
@@ -122,13 +122,13 @@ proptest! {
                 age: last + passed,
                 polls,
                 waiting,
-                expects_event,
+                events: if has_events { Events::Arriving } else { Events::Missing },
                 is_surprised,
             },
             random,
         );
         prop_assert!(next >= last + 0.0999, "{next}");
-        let latest = if expects_event { 4.0 * last + 15.0 } else { 2.0 * last + 1.0 };
+        let latest = if has_events { 4.0 * last + 15.0 } else { 2.0 * last + 1.0 };
         prop_assert!(next <= latest, "{next} after {last}");
     }
 }
@@ -222,7 +222,7 @@ fn tasks_that_wait_together_share_the_polls() {
                 age,
                 polls,
                 waiting,
-                expects_event: false,
+                events: Events::Missing,
                 is_surprised: false,
             };
             age = schedule.next(progress, random.f64());
@@ -248,7 +248,7 @@ fn the_first_task_that_is_ready_moves_the_polls_of_the_others() {
             age,
             polls: 3,
             waiting: 24,
-            expects_event: false,
+            events: Events::Missing,
             is_surprised: true,
         };
         let next = schedule.next(progress, 1.0);

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::{Notify, futures::Notified};
 
-use super::{Submitted, Task, Update, schedules::Schedules};
+use super::{Submitted, Task, Update, schedule::Events, schedules::Schedules};
 use crate::TaskRef;
 
 /// The active waits of a client, which webhook events can wake.
@@ -20,8 +20,7 @@ pub(crate) struct Waits {
     hasher: RandomState,
     active: Mutex<Active>,
     next_number: AtomicU64,
-    /// Whether the last event came before a poll found its task ready.
-    events_work: AtomicBool,
+    events: Mutex<Events>,
     pub(crate) schedules: Schedules,
 }
 
@@ -63,7 +62,7 @@ impl Waits {
         for wait in self.with_id(&self.lock(), task_id) {
             // Some services may announce only what happens before the final status.
             if confirmed.is_some_and(|(_, update)| update.status().is_final()) {
-                self.events_work.store(true, Relaxed);
+                *self.events() = Events::Arriving;
             }
             wait.has_event.store(true, Relaxed);
             if let Some((task, update)) = confirmed
@@ -87,14 +86,15 @@ impl Waits {
         active.values().filter(|wait| wait.is_like(task)).take(MANY).count()
     }
 
-    /// Whether webhook events arrive.
-    pub(super) fn events_work(&self) -> bool {
-        self.events_work.load(Relaxed)
+    /// What is known about webhook events.
+    pub(super) fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects no webhook events until one arrives. Returns whether they were expected.
-    pub(super) fn expect_no_events(&self) -> bool {
-        self.events_work.swap(false, Relaxed)
+    /// Expects webhook events until a task is ready without one.
+    #[cfg(feature = "axum")]
+    pub(crate) fn expect_events(&self) {
+        *self.events() = Events::Expected;
     }
 
     /// Makes every wait for a task with the same work decide again when it polls.

@@ -15,7 +15,10 @@ use crate::support::{
     samples::{self, fox},
     scripted::ScriptedServer,
 };
-use imagekiln::{Client, Task};
+use imagekiln::{
+    Client, Task,
+    webhook::{Receiver, Verifier},
+};
 
 /// A service whose tasks take the given durations.
 struct Service {
@@ -188,6 +191,25 @@ async fn a_resumed_task_of_any_age_is_polled_every_half_minute() {
     wait.await.unwrap_err();
     let polls = service.tasks.lock().unwrap()["t0"].polls;
     assert!(polls >= 10, "{polls}");
+}
+
+/// A receiver makes polls rare, but a task is found without an event, too. Then the polls of the
+/// next one come as if there were no receiver.
+#[tokio::test(start_paused = true)]
+async fn polls_are_rare_until_an_event_is_missing() {
+    let service = Service::start(|_| 9.37).await;
+    let client = service.client(1);
+    let verifier = Verifier::hmac_sha256("secret");
+    let _webhooks = Receiver::new(client.clone(), verifier).router(|_| async {}).unwrap();
+    for _ in 0..2 {
+        let request = fox().webhook_url("https://example.com/hook");
+        let _ = client.submit(request).await.unwrap().wait().await.unwrap();
+    }
+    let tasks = service.tasks.lock().unwrap();
+    let [first, second] = ["t0", "t1"].map(|id| (tasks[id].polls, tasks[id].found_after.unwrap()));
+    assert_eq!(first.0, 4);
+    assert!(first.1 <= Duration::from_secs_f64(9.37 + 1.0), "{:?}", first.1);
+    assert!(second.1 < first.1 / 2, "{:?}", second.1);
 }
 
 /// What a client has seen is enough for the next one. A client of another service ignores it.
