@@ -354,6 +354,13 @@ impl Client {
         self.shared.waits.schedules.durations(&self.shared.service.base_url)
     }
 
+    /// Adds what an earlier client knew about the durations of tasks, for work of which this client
+    /// has not yet seen a task. [`Batch`](https://docs.rs/imagekiln-batch) does this with what its
+    /// ledger has kept.
+    pub fn add_durations(&self, known: Durations) {
+        self.shared.waits.schedules.add(&self.shared.service.base_url, known);
+    }
+
     /// Makes every submission of this client and its clones fail instead of being retried, for
     /// example when a program was asked to stop.
     ///

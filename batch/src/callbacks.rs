@@ -31,6 +31,7 @@ pub struct Callbacks {
 
 impl Callbacks {
     pub(crate) fn new(client: Client, ledger: Ledger, receiver: Arc<()>) -> Self {
+        client.expect_events();
         Self { client, ledger, _receiver: receiver }
     }
 

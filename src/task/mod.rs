@@ -203,7 +203,8 @@ impl Shared {
         mut settings: TaskSettings,
         downloads: Downloads,
     ) -> Self {
-        let schedules = Schedules::new(&service.base_url, std::mem::take(&mut settings.durations));
+        let schedules = Schedules::default();
+        schedules.add(&service.base_url, std::mem::take(&mut settings.durations));
         Self {
             service,
             downloads,

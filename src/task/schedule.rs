@@ -93,15 +93,14 @@ impl Seen {
 
 /// Whether webhook events announce the final statuses of the tasks that ask for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "nothing receives them"))]
 pub(super) enum Events {
     /// Nothing receives them here, or the last task was ready without an event.
     #[default]
     Missing,
     /// A receiver is ready for the first one.
-    #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only a receiver expects them"))]
     Expected,
     /// They arrive.
-    #[cfg_attr(not(feature = "webhook"), expect(dead_code, reason = "nothing confirms them"))]
     Arriving,
 }
 

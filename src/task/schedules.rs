@@ -52,18 +52,21 @@ impl Durations {
 pub(crate) struct Schedules(Mutex<HashMap<String, Schedule>>);
 
 impl Schedules {
-    pub(crate) fn new(service: &Url, known: Durations) -> Self {
+    /// Adds what another client of the service has seen, for work that is not known yet.
+    pub(crate) fn add(&self, service: &Url, known: Durations) {
         if known.service != Some(service.origin().ascii_serialization()) {
-            return Self::default();
+            return;
         }
-        let schedule = |(work, seen): (String, Vec<Seen>)| {
-            let mut schedule = Schedule::default();
-            for seen in seen.into_iter().filter(Seen::is_useful) {
-                schedule.learn(seen);
+        let mut schedules = self.lock();
+        for (work, seen) in known.seen {
+            if schedules.len() < MAX_SCHEDULES && !schedules.contains_key(&work) {
+                let mut schedule = Schedule::default();
+                for seen in seen.into_iter().filter(Seen::is_useful) {
+                    schedule.learn(seen);
+                }
+                schedules.insert(work, schedule);
             }
-            (work, schedule)
-        };
-        Self(Mutex::new(known.seen.into_iter().take(MAX_SCHEDULES).map(schedule).collect()))
+        }
     }
 
     pub(crate) fn durations(&self, service: &Url) -> Durations {

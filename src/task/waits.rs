@@ -92,7 +92,7 @@ impl Waits {
     }
 
     /// Expects webhook events until a task is ready without one.
-    #[cfg(feature = "axum")]
+    #[cfg(feature = "webhook")]
     pub(crate) fn expect_events(&self) {
         *self.events() = Events::Expected;
     }

@@ -130,6 +130,15 @@ fn id_text(id: &Value) -> Option<String> {
 }
 
 impl Client {
+    /// Tells this client that the process receives the webhooks of its tasks. Until a task is ready
+    /// without an event, the client polls the tasks that ask for one more rarely: a task that takes
+    /// `d` seconds is found by a poll after at most `2 d + 1` seconds.
+    ///
+    /// A [`Receiver`](super::Receiver) calls it. Call it if you receive webhooks without one.
+    pub fn expect_events(&self) {
+        self.shared.waits.expect_events();
+    }
+
     /// Confirms an event by polling its task once, and wakes the waits of this client for the task.
     ///
     /// # Errors

@@ -3,7 +3,9 @@ CREATE TABLE identity (
     -- Random. The marker at each output contains it.
     id TEXT NOT NULL,
     -- Only ledgers in files have one.
-    file TEXT
+    file TEXT,
+    -- JSON of the SDK's `Durations`: how long the last tasks took. NULL: no run has ended.
+    durations TEXT
 );
 
 INSERT INTO identity (id) VALUES (REPLACE(GEN_RANDOM_UUID()::TEXT, '-', ''));

@@ -295,6 +295,8 @@ impl Batch {
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
         let output = self.open_output().await?;
+        // The run reports a ledger that cannot be read.
+        self.client.add_durations(self.ledger.durations().await.unwrap_or_default());
         let checked = self.ledger.check_output(&output).await;
         self.settings.submits = checked.is_ok();
         let archiving = self.ledger.clone().archive_regularly(self.settings.archive_after);
@@ -302,6 +304,9 @@ impl Batch {
             ended = self.run_workers(&output) => ended,
             never = archiving => match never {},
         };
+        if let Err(error) = self.ledger.keep_durations(&self.client.durations()).await {
+            tracing::debug!(%error, "the ledger could not keep the durations of tasks");
+        }
         self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.report().await
     }

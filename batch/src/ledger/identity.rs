@@ -14,6 +14,7 @@ use crate::{
     Error, ErrorKind,
     output::{MarkedNumber, Marker, Output},
 };
+use imagekiln::Durations;
 
 /// The number of submissions for which a ledger on a server writes the marker once. A server only
 /// loses committed submissions if a backup is restored.
@@ -135,6 +136,29 @@ impl Ledger {
             let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
                 FROM identity";
             database.row(find, []).await?.ok_or_else(no_row)
+        })
+        .await
+    }
+
+    /// Returns how long the last tasks of earlier runs took. A later version of the SDK may not read
+    /// them, which only makes the first polls worse.
+    pub(crate) async fn durations(&self) -> Result<Durations, Error> {
+        let find = "SELECT durations FROM identity";
+        let kept: Option<(Option<String>,)> =
+            self.transaction(async |database| database.row(find, []).await).await?;
+        let text = kept.and_then(|(text,)| text);
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// Keeps how long the last tasks took, for the next run.
+    pub(crate) async fn keep_durations(&self, durations: &Durations) -> Result<(), Error> {
+        if durations.is_empty() {
+            return Ok(());
+        }
+        let Ok(text) = serde_json::to_string(durations) else { return Ok(()) };
+        self.transaction(async move |database: &mut Database| {
+            database.execute("UPDATE identity SET durations = $1", [(&text).into()]).await?;
+            Ok(())
         })
         .await
     }

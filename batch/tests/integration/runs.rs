@@ -29,6 +29,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_dropped_run_is_resumed),
         both(a_job_is_continued_although_the_clock_was_set_back),
         both(paid_jobs_come_first),
+        both(a_ledger_keeps_how_long_tasks_took),
         both(a_submission_that_outlives_its_deadline_is_not_lost),
     ];
     tests.into_iter().flatten().collect()
@@ -63,6 +64,16 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
     batch.run().await.unwrap();
     assert_eq!(fixture.accepted(), 20);
     assert!(report.to_string().contains("saved          20       60.00 credits  gen-2-pro"));
+}
+
+async fn a_ledger_keeps_how_long_tasks_took(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
+    let mut next = fixture.batch(&ledger);
+    assert!(next.client().durations().is_empty());
+    next.run().await.unwrap();
+    assert!(!next.client().durations().is_empty());
 }
 
 async fn every_end_of_a_job_has_a_reason(backend: Backend) {

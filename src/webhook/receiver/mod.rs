@@ -128,7 +128,7 @@ impl Receiver {
             followers: Followers::default(),
             handler: Box::new(move |outcome| Box::pin(handler(outcome))),
         };
-        shared.client.shared.waits.expect_events();
+        shared.client.expect_events();
         let body_limit = DefaultBodyLimit::max(shared.verifier.max_body);
         Ok(Router::new().route("/", post(receive)).layer(body_limit).with_state(Arc::new(shared)))
     }
