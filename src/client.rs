@@ -5,11 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::{
-    ClientBuilder, Durations, Error, ErrorKind, Operation, Region, Slot, Submit, SubmitOptions,
-    Task, TaskRef, TaskStatus, find_operation,
-    journal::{self, Origin, Record, Step},
-    task::Shared,
-    transport::service::result_url,
+    ClientBuilder, Durations, Error, Operation, Region, Slot, Submit, SubmitOptions, Task, TaskRef,
+    journal::Origin, task::Shared, transport::service::result_url,
 };
 
 /// A client of the service.
@@ -29,19 +26,6 @@ use crate::{
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// A submission in the journal that is not finished. `T` is the type of its task, which is another
-/// one for the blocking client.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Unfinished<T = Task> {
-    /// A task that was accepted, and whose picture was not saved, with its record.
-    Task(T, Record),
-    /// A submission that the service may have accepted. The client does not send it again. Check
-    /// the usage at the service, then [`adopt`](crate::Client::adopt) its task or
-    /// [`dismiss`](crate::Client::dismiss) it.
-    Unknown(Record),
 }
 
 impl ClientBuilder {
@@ -68,8 +52,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Settings`](ErrorKind::Settings): a variable is missing or invalid. The error names
-    /// it.
+    /// Kind [`Settings`](crate::ErrorKind::Settings): a variable is missing or invalid. The error
+    /// names it.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env()?.build()
     }
@@ -88,11 +72,12 @@ impl Client {
     ///
     /// [`Error::billing`] returns whether the submission was billed.
     ///
-    /// - [`Validation`](ErrorKind::Validation), [`Auth`](ErrorKind::Auth),
-    ///   [`Payment`](ErrorKind::Payment), [`RateLimited`](ErrorKind::RateLimited),
-    ///   [`File`](ErrorKind::File), [`Settings`](ErrorKind::Settings): usually nothing was billed.
-    /// - [`Network`](ErrorKind::Network), [`Service`](ErrorKind::Service),
-    ///   [`Response`](ErrorKind::Response): depends on when and how the submission failed.
+    /// - [`Validation`](crate::ErrorKind::Validation), [`Auth`](crate::ErrorKind::Auth),
+    ///   [`Payment`](crate::ErrorKind::Payment), [`RateLimited`](crate::ErrorKind::RateLimited),
+    ///   [`File`](crate::ErrorKind::File), [`Settings`](crate::ErrorKind::Settings): usually
+    ///   nothing was billed.
+    /// - [`Network`](crate::ErrorKind::Network), [`Service`](crate::ErrorKind::Service),
+    ///   [`Response`](crate::ErrorKind::Response): depends on when and how the submission failed.
     pub async fn submit(&self, request: impl Submit) -> Result<Task, Error> {
         self.submit_with(request, SubmitOptions::default()).await
     }
@@ -103,8 +88,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`RateLimited`](ErrorKind::RateLimited) without a status code: no slot is free, and
-    /// nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
+    /// Kind [`RateLimited`](crate::ErrorKind::RateLimited) without a status code: no slot is free,
+    /// and nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
     pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
         let mut options = SubmitOptions::default();
         options.waits_for_slot = false;
@@ -141,8 +126,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Deadline`](ErrorKind::Deadline): the deadline passed. Otherwise the same errors as
-    /// [`submit`](Self::submit).
+    /// Kind [`Deadline`](crate::ErrorKind::Deadline): the deadline passed. Otherwise the same
+    /// errors as [`submit`](Self::submit).
     pub async fn submit_with(
         &self,
         request: impl Submit,
@@ -217,146 +202,14 @@ impl Client {
         self.task(TaskRef::new(id, polling_url, operation).in_region(region))
     }
 
-    /// Returns the submissions in the [journal](crate::journal) that are not finished, oldest
-    /// first.
-    ///
-    /// Call it when the program starts. The result excludes submissions that this client is
-    /// currently sending, and those of other processes that have opened the same journal. It is
-    /// empty if the client has no journal.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
-    pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
-        let submissions = &self.shared.submissions;
-        let before = submissions.intents();
-        let records = self.open_records().await?;
-        let after = submissions.intents();
-        let is_in_flight = |record: &Record| {
-            let id = record.intent().id();
-            before.contains(id) || after.contains(id)
-        };
-        let unfinished =
-            records.into_iter().filter_map(|record| match self.task_of_record(&record) {
-                Some(task) => Some(Unfinished::Task(task, record)),
-                None if is_in_flight(&record) => None,
-                None => Some(Unfinished::Unknown(record)),
-            });
-        Ok(unfinished.collect())
-    }
-
-    /// Returns the task of a record; `None` if the service is not known to have accepted it.
-    ///
-    /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
-    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
-        let reference = record.task()?.clone().of_submission(record.intent().id());
-        let task = self.task(reference);
-        Some(match record.ready_at() {
-            Some(at) => task.ready_since(at),
-            None => task,
-        })
-    }
-
-    /// Continues a submission with unknown billing as the task that a person has found, for example
-    /// in the usage that the service reports.
-    ///
-    /// The client polls the task first, and the journal records it only if the service knows it.
-    ///
-    /// ```
-    /// use imagekiln::{Client, Error, Unfinished};
-    ///
-    /// /// `task` is what the usage shows for the submission with this id, if anything.
-    /// async fn decide(client: &Client, id: &str, task: Option<&str>) -> Result<(), Error> {
-    ///     for unfinished in client.resume().await? {
-    ///         let Unfinished::Unknown(record) = unfinished else { continue };
-    ///         if record.intent().id() != id {
-    ///             continue;
-    ///         }
-    ///         match task {
-    ///             Some(task) => {
-    ///                 let task = client.adopt(&record, task).await?;
-    ///                 task.wait().await?.save_in(".").await?;
-    ///             }
-    ///             None => client.dismiss(&record).await?,
-    ///         }
-    ///     }
-    ///     Ok(())
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// - [`TaskNotFound`](ErrorKind::TaskNotFound): the service does not know the task. Nothing was
-    ///   changed.
-    /// - [`Usage`](ErrorKind::Usage): the operation is unknown.
-    /// - [`Settings`](ErrorKind::Settings): the regional base URL is not set.
-    /// - [`Journal`](ErrorKind::Journal): the task belongs to another submission, or the journal
-    ///   could not be read or written.
-    /// - The errors of [`Task::poll`].
-    pub async fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
-        let intent = record.intent();
-        let operation = find_operation(intent.operation()).ok_or_else(|| {
-            let message = format!("the contract has no operation `{}`", intent.operation());
-            Error::new(ErrorKind::Usage, message)
-        })?;
-        let task = self.task_by_id(operation, task_id)?;
-        let reference = task.reference();
-        let unusable = |kind, message| {
-            Error::new(kind, message)
-                .with_task(reference)
-                .with_advice("nothing was changed; check the id")
-        };
-        // The polling URL of the response may be another one.
-        let is_same =
-            |other: &TaskRef| (other.region(), other.id()) == (reference.region(), reference.id());
-        let is_taken = |other: &Record| {
-            other.task().is_some_and(is_same) && other.intent().id() != intent.id()
-        };
-        if self.open_records().await?.iter().any(is_taken) {
-            return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
-        }
-        if *task.poll().await?.status() == TaskStatus::TaskNotFound {
-            return Err(unusable(ErrorKind::TaskNotFound, "the service does not know the task"));
-        }
-        self.advance(intent.id(), &Step::Accepted(reference.clone())).await?;
-        Ok(self.task(reference.clone().of_submission(intent.id())))
-    }
-
-    /// Closes the record of a task in the journal.
-    ///
-    /// Call it when the program needs nothing more from the task: after fetching its picture with
-    /// [`bytes`](crate::Picture::bytes), or to abandon the task. Saving a picture closes the record
-    /// of its task, and so does a poll that returns a failure.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
-    /// open.
-    pub async fn settle(&self, task: &TaskRef) -> Result<(), Error> {
-        let Some(submission) = task.submission() else { return Ok(()) };
-        self.advance(submission, &Step::Settled).await.map_err(|error| error.with_task(task))
-    }
-
-    /// Closes the record of a submission that needs nothing more, for example because a person
-    /// found out that it was not billed.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
-    /// open.
-    pub async fn dismiss(&self, record: &Record) -> Result<(), Error> {
-        self.advance(record.intent().id(), &Step::Settled).await
-    }
-
     /// Returns how long the last tasks of this client took, for the next one:
     /// [`ClientBuilder::durations`](crate::ClientBuilder::durations).
     pub fn durations(&self) -> Durations {
         self.shared.waits.schedules.durations(&self.shared.service.base_url)
     }
 
-    /// Adds what an earlier client knew about the durations of tasks, for work of which this client
-    /// has not yet seen a task. [`Batch`](https://docs.rs/imagekiln-batch) does this with what its
-    /// ledger has kept.
+    /// Adds what an earlier client knew about the durations of tasks, for work that this one does
+    /// not know yet.
     pub fn add_durations(&self, known: Durations) {
         self.shared.waits.schedules.add(&self.shared.service.base_url, known);
     }
@@ -384,8 +237,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Kind [`Deadline`](ErrorKind::Deadline): submissions are still in flight, so their billing is
-    /// unknown. The next call returns the tasks.
+    /// Kind [`Deadline`](crate::ErrorKind::Deadline): submissions are still in flight, so their
+    /// billing is unknown. The next call returns the tasks.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -398,19 +251,6 @@ impl Client {
     /// ```
     pub async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
         self.shared.submissions.drain(deadline).await
-    }
-
-    async fn open_records(&self) -> Result<Vec<Record>, Error> {
-        let Some(journal) = &self.shared.settings.journal else { return Ok(Vec::new()) };
-        let records = journal::call(|| journal.open_records()).await;
-        records.map_err(|error| error.into_error("could not read the journal"))
-    }
-
-    /// Records what happened to a submission.
-    async fn advance(&self, submission: &str, step: &Step) -> Result<(), Error> {
-        let Some(journal) = &self.shared.settings.journal else { return Ok(()) };
-        let written = journal::call(|| journal.advance(submission, step)).await;
-        written.map_err(|error| error.into_error("could not write to the journal"))
     }
 }
 

@@ -87,6 +87,7 @@ mod generated {
 pub mod guide;
 pub mod journal;
 mod picture;
+mod resume;
 mod retry;
 mod settings;
 mod task;
@@ -96,7 +97,7 @@ mod values;
 #[cfg(feature = "webhook")]
 pub mod webhook;
 
-pub use self::client::{Client, Unfinished};
+pub use self::client::Client;
 pub use self::contract::{
     CompleteModel, Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation,
     OperationKind, PathParameter, Request, Submit, complete_model, find_model, find_operation,
@@ -110,6 +111,7 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
+pub use self::resume::Unfinished;
 pub use self::retry::{Backoff, RetryPolicy};
 pub use self::settings::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,

@@ -52,7 +52,7 @@ pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Up
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
 use crate::{
-    ClientBuilder, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
+    ClientBuilder, Durations, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
     journal::{Origin, Record},
 };
 
@@ -274,8 +274,30 @@ impl Client {
         let unfinished = unfinished.into_iter().map(|entry| match entry {
             crate::Unfinished::Task(task, record) => Unfinished::Task(self.with(task), record),
             crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
+            crate::Unfinished::Elsewhere(record) => Unfinished::Elsewhere(record),
         });
         Ok(unfinished.collect())
+    }
+
+    /// Whether this client can continue a submission, as [`crate::Client::can_continue`].
+    pub fn can_continue(&self, record: &Record) -> bool {
+        self.inner.can_continue(record)
+    }
+
+    /// Whether a submission was paid with the key of this client, as
+    /// [`crate::Client::has_key_of`].
+    pub fn has_key_of(&self, record: &Record) -> Option<bool> {
+        self.inner.has_key_of(record)
+    }
+
+    /// Returns how long the last tasks took, as [`crate::Client::durations`].
+    pub fn durations(&self) -> Durations {
+        self.inner.durations()
+    }
+
+    /// Adds what an earlier client knew, as [`crate::Client::add_durations`].
+    pub fn add_durations(&self, known: Durations) {
+        self.inner.add_durations(known);
     }
 
     /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.

@@ -31,6 +31,7 @@
 //! # }
 //! ```
 
+mod account;
 mod directory;
 mod record;
 
@@ -48,6 +49,7 @@ use tokio::time;
 
 pub(crate) use self::directory::is_at;
 pub use self::{
+    account::Account,
     directory::{Directory, Disk, Listed},
     record::{Intent, Origin, Record, State, Step},
 };

@@ -8,6 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::Account;
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus};
 
 /// How long after the first `Task not found` a second one proves that the task is gone.
@@ -81,6 +82,8 @@ pub struct Intent {
     operation: String,
     /// Seconds since the Unix epoch.
     at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<Account>,
     #[serde(flatten)]
     origin: Origin,
 }
@@ -92,8 +95,13 @@ impl Intent {
             id: format!("{:016x}{:016x}", random.u64(..), random.u64(..)),
             operation: operation.to_owned(),
             at: seconds(at),
+            account: None,
             origin,
         }
+    }
+
+    pub(crate) fn of_account(self, account: Account) -> Self {
+        Self { account: Some(account), ..self }
     }
 
     /// Returns the unique id of the submission: 32 hexadecimal digits.
@@ -109,6 +117,12 @@ impl Intent {
     /// Returns when the submission was about to be sent, in whole seconds.
     pub fn at(&self) -> SystemTime {
         time(self.at)
+    }
+
+    /// Returns the service and the API key of the submission. `None` if an earlier version wrote
+    /// the record.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
     }
 
     /// Returns the label that the program gave the submission; see [`Origin::new`].

@@ -1,4 +1,4 @@
-//! The options of a submission, and its deadline.
+//! The options of submissions and waits, and the deadline of a submission.
 
 use std::time::Duration;
 
@@ -84,5 +84,68 @@ impl Deadline {
         Error::new(ErrorKind::Deadline, "no slot became free before the deadline")
             .with_advice("nothing was sent; wait for a task to finish, or allow more active tasks")
             .with_function("ClientBuilder::max_active")
+    }
+}
+
+/// Options for waiting for a task.
+///
+/// ```
+/// use std::time::Duration;
+/// let options = imagekiln::WaitOptions::default().deadline(Duration::from_secs(60));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct WaitOptions {
+    pub(crate) deadline: Duration,
+    pub(super) interval: Option<Duration>,
+    pub(super) max_interval: Option<Duration>,
+    pub(super) is_urgent: bool,
+}
+
+impl Default for WaitOptions {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(600),
+            interval: None,
+            max_interval: None,
+            is_urgent: false,
+        }
+    }
+}
+
+impl WaitOptions {
+    /// Sets the maximum duration of the wait. The default is ten minutes.
+    ///
+    /// The last poll is sent shortly before the deadline, and no poll continues after it.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Polls at this interval, and immediately when the wait begins. The minimum is 10
+    /// milliseconds, the maximum is one day.
+    ///
+    /// Without it, the client polls when the task is probably ready: it knows how long the last
+    /// tasks of the same operation took. With it, only the interval counts. It grows by half with
+    /// each poll, up to five seconds or [`max_interval`](Self::max_interval). Each pause is random,
+    /// between half of the interval and the interval.
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = Some(interval);
+        self
+    }
+
+    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no
+    /// default: the longer a task is in progress, the more rarely the client polls.
+    ///
+    /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
+    /// two minutes, plus a random addition that keeps many clients from returning at once.
+    pub fn max_interval(mut self, interval: Duration) -> Self {
+        self.max_interval = Some(interval);
+        self
+    }
+
+    /// Polls immediately when the wait begins.
+    pub(crate) fn urgent(self) -> Self {
+        Self { is_urgent: true, ..self }
     }
 }

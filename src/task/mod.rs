@@ -29,11 +29,11 @@ use url::Url;
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
-pub use self::deadline::SubmitOptions;
+pub use self::deadline::{SubmitOptions, WaitOptions};
 pub use self::poll::Update;
 pub use self::schedules::Durations;
 pub use self::slots::Slot;
-pub use self::wait::{Updates, WaitOptions};
+pub use self::wait::Updates;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};

@@ -7,9 +7,8 @@ use tracing::{Instrument, Span};
 
 use super::{
     Task, Update,
-    deadline::NO_LIMIT,
+    deadline::{NO_LIMIT, WaitOptions},
     schedule::{Events, Progress, Seen},
-    wait::WaitOptions,
     waits::WaitGuard,
 };
 use crate::{

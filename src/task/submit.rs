@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Billing, Error, ErrorKind, Operation, Request,
-    journal::{self, Intent, JournalError, Origin, Step},
+    journal::{self, Account, Intent, JournalError, Origin, Step},
     retry::{Backoff, LONGEST_RETRY},
     telemetry,
     transport::{
@@ -81,7 +81,10 @@ impl Shared {
             None => self.slots.try_slot()?,
         };
         let journal = self.settings.journal.as_ref();
-        let intent = journal.map(|_| Intent::new(operation.name, self.service.clock.now(), origin));
+        let intent = journal.map(|_| {
+            let account = Account::new(&base, self.service.key.as_bytes());
+            Intent::new(operation.name, self.service.clock.now(), origin).of_account(account)
+        });
         let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
         self.service.secrets.learn(&request);
         let shared = Arc::clone(self);

@@ -10,76 +10,13 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Shared, Task, Update, polling::Polling};
+use super::{Shared, Task, Update, deadline::WaitOptions, polling::Polling};
 use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
     types::PollResult,
     values::{MAX_NAME, one_line},
 };
-
-/// Options for waiting for a task.
-///
-/// ```
-/// use std::time::Duration;
-/// let options = imagekiln::WaitOptions::default().deadline(Duration::from_secs(60));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct WaitOptions {
-    pub(crate) deadline: Duration,
-    pub(super) interval: Option<Duration>,
-    pub(super) max_interval: Option<Duration>,
-    pub(super) is_urgent: bool,
-}
-
-impl Default for WaitOptions {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(600),
-            interval: None,
-            max_interval: None,
-            is_urgent: false,
-        }
-    }
-}
-
-impl WaitOptions {
-    /// Sets the maximum duration of the wait. The default is ten minutes.
-    ///
-    /// The last poll is sent shortly before the deadline, and no poll continues after it.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
-        self
-    }
-
-    /// Polls at this interval, and immediately when the wait begins. The minimum is 10
-    /// milliseconds, the maximum is one day.
-    ///
-    /// Without it, the client polls when the task is probably ready: it knows how long the last
-    /// tasks of the same operation took. With it, only the interval counts. It grows by half with
-    /// each poll, up to five seconds or [`max_interval`](Self::max_interval). Each pause is random,
-    /// between half of the interval and the interval.
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = Some(interval);
-        self
-    }
-
-    /// Sets the maximum time between two polls. The minimum is 10 milliseconds. There is no
-    /// default: the longer a task is in progress, the more rarely the client polls.
-    ///
-    /// If the service asks for a longer pause (`Retry-After`), the client waits that long, up to
-    /// two minutes, plus a random addition that keeps many clients from returning at once.
-    pub fn max_interval(mut self, interval: Duration) -> Self {
-        self.max_interval = Some(interval);
-        self
-    }
-
-    /// Polls immediately when the wait begins.
-    pub(crate) fn urgent(self) -> Self {
-        Self { is_urgent: true, ..self }
-    }
-}
 
 impl Task {
     /// Waits for the picture with the default [`WaitOptions`].

@@ -14,11 +14,13 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{
+        Entry,
         find::{self, Made},
         request,
     },
     making,
     models::SEED,
+    settings::{Profile, Source},
 };
 use imagekiln::Operation;
 
@@ -79,6 +81,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         return Err(Failure::usage(problem)
             .advise(format!("nothing was sent; `kiln show {name}` shows what is known")));
     };
+    if let Made::Recorded(entry) = &made {
+        check_profile(&context.settings.profile, entry)?;
+    }
     let flags_of = matches.try_get_one::<String>(MODEL).ok().flatten();
     if flags_of.is_none_or(|name| name != model.name) {
         return Err(Failure::usage("the picture is not the first argument of `kiln again`")
@@ -95,4 +100,19 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         is_new || changes.has_field(name)
     })?;
     making::make(context, request.changed_by(changes), &[], matches).await
+}
+
+/// Refuses to pay with another profile than the picture was paid with, unless the person names it.
+fn check_profile(profile: &Profile, entry: &Entry) -> Result<(), Failure> {
+    let (number, name) = (entry.number, &profile.name);
+    match &entry.kept.profile {
+        Some(made_with) if made_with != name && !matches!(profile.source, Source::Flag(_)) => {
+            let problem = format!("@{number} was paid with the profile {made_with}, not {name}");
+            Err(Failure::usage(problem).advise(format!(
+                "nothing was sent; add --profile {made_with}, or --profile {name} to pay with that \
+                 one"
+            )))
+        }
+        _ => Ok(()),
+    }
 }

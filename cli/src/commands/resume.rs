@@ -95,6 +95,10 @@ async fn finish_all(
     let mut waits = JoinSet::new();
     let mut first = None;
     for entry in entries {
+        if let Err(failure) = session.check_service(&entry, "resume") {
+            fail(context, left, entry.number, &failure);
+            continue;
+        }
         let Some(task) = session.client.task_of_record(&entry.record) else { continue };
         let (context, session) = (context.without_spinner(), Arc::clone(&session));
         waits.spawn(finish(context, session, task, entry, interrupts.clone()));

@@ -153,6 +153,18 @@ impl Failure {
         Self::new(ErrorKind::TaskNotFound, Exit::TaskFailed, message)
     }
 
+    /// A submission that only a client of another service can continue.
+    pub fn elsewhere(number: u64, task: Option<&TaskRef>, service: &str) -> Self {
+        let service = one_line(service);
+        let message = format!("submission @{number} was sent to another service, {service}");
+        let exit = if task.is_some() { Exit::Continues } else { Exit::BillingUnknown };
+        let mut failure = Self::new(ErrorKind::Usage, exit, message);
+        failure.number = Some(number);
+        failure.task = task.cloned();
+        failure.billing_unknown = task.is_none();
+        failure
+    }
+
     pub fn late(task: &TaskRef) -> Self {
         Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }

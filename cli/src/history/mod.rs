@@ -184,6 +184,9 @@ pub struct Kept {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     pub destination: Destination,
+    /// The profile of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The index of the picture among those of the command.
     #[serde(default)]
     pub index: usize,

@@ -79,7 +79,8 @@ pub fn checked(
 
 /// Opens the history for these pictures, and the client that submits them. Nothing is sent.
 pub async fn open(context: &Context, planned: &[Planned]) -> Result<Session, Failure> {
-    let history = context.history(kept(planned, &context.process().directory))?;
+    let (directory, profile) = (&context.process().directory, &context.settings.profile);
+    let history = context.history(kept(planned, directory, profile))?;
     Session::recorded(context, history).await
 }
 

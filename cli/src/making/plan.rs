@@ -18,6 +18,7 @@ use crate::{
     files::target::{Known, Place, Target},
     history::{self, Destination, Kept},
     models::{PROMPT, SEED},
+    settings::Profile,
     text::sanitize::printable,
 };
 use imagekiln::{Client, ImageInput, Preview, Request};
@@ -173,13 +174,13 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the history keeps of each picture of a command in a working directory.
-pub fn kept(planned: &[Planned], directory: &Path) -> Vec<Kept> {
+/// What the history keeps of each picture of a command in a working directory, with a profile.
+pub fn kept(planned: &[Planned], directory: &Path, profile: &Profile) -> Vec<Kept> {
     let kept = planned.iter().enumerate().map(|(index, planned)| {
         let request = planned.kept.clone();
         let prompt = planned.prompt().filter(|_| request.is_none()).map(str::to_owned);
         let destination = Destination::of(&planned.target, directory);
-        Kept { request, prompt, destination, index }
+        Kept { request, prompt, destination, profile: Some(profile.name.clone()), index }
     });
     kept.collect()
 }

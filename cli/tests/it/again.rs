@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, fox, png},
+    bench::{Bench, Outcome, fox, png},
     history::{history, log},
 };
 
@@ -45,6 +45,22 @@ fn the_same_request_is_sent_again_with_changes() {
     assert!(seeds[0] != seeds[1] && !seeds.contains(&first["seed"]), "{seeds:?}");
     assert_eq!(bench.last_request()["width"], 128, "settings do not change the picture");
     assert_eq!(bench.simulator.counts().accepted, 5);
+}
+
+#[test]
+fn another_profile_pays_only_if_a_person_names_it() {
+    let bench = Bench::new();
+    bench.run(&fox(&["-o", "fox.png"])).ok();
+    bench.place.configure("[profile.work]\nmax_active = 2\n");
+    let mut command = bench.kiln(&["again", "@1", "-o", "other.png"]);
+    let refused = Outcome::of(command.env("KILN_PROFILE", "work").output().unwrap()).fails(2);
+    let stderr = refused.stderr;
+    assert!(stderr.contains("@1 was paid with the profile default, not work"), "{stderr}");
+    assert!(stderr.contains("add --profile default, or --profile work to pay"), "{stderr}");
+    assert_eq!(bench.simulator.counts().accepted, 1);
+    bench.run(&["--profile", "work", "again", "@1", "-o", "other.png"]).ok();
+    bench.run(&["again", "@2", "-o", "third.png", "--profile", "default"]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 3);
 }
 
 #[test]

@@ -75,6 +75,24 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
     assert_eq!(bench.place.files(), [name]);
 }
 
+/// Only the service that accepted a task knows it, and no other service may get its key.
+#[test]
+fn a_task_of_another_service_is_left_to_its_profile() {
+    let (bench, run) = waiting("fox.png");
+    kill(run);
+    let other = Server::new();
+    for words in [&["resume"][..], &["task", "wait", "@1"], &["task", "save", "@1"]] {
+        let outcome = Outcome::of(other.point(&mut bench.kiln(words)).output().unwrap()).fails(6);
+        let stderr = outcome.stderr;
+        assert!(stderr.contains("@1 was sent to another service, http://127.0.0.1"), "{stderr}");
+        assert!(stderr.contains("run `kiln --profile default "), "{stderr}");
+        assert!(!stderr.contains("dismiss"), "{stderr}");
+    }
+    bench.simulator.clock().advance(AGES);
+    bench.run(&["resume"]).ok();
+    assert_charged_once(&bench);
+}
+
 #[test]
 fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
     let bench = Bench::new();

@@ -16,7 +16,7 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, SaveOptions, Submit as _, TaskRef, Unfinished,
+    Client, ErrorKind, Region, SaveOptions, Submit as _, TaskRef, Unfinished,
     journal::{Directory, Origin, State},
     types::Gen2Pro,
 };
@@ -271,4 +271,45 @@ async fn a_task_that_a_person_found_continues() {
     fixture.service.reply(samples::status("Pending"));
     assert_eq!(client.adopt(record, "t2").await.unwrap().id(), "t2");
     assert_eq!(fixture.unfinished(&client).await, ["t1", "t2"]);
+}
+
+/// A client of another service with the same journal can neither poll the task nor find it.
+#[tokio::test]
+async fn a_submission_to_another_service_is_left_to_its_client() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.submit(&client, "t1").await;
+    drop(client);
+    let other = ScriptedServer::start().await;
+    let journal = Directory::open(fixture.path()).unwrap();
+    let elsewhere = samples::builder(&other).journal(journal).build().unwrap();
+    let unfinished = elsewhere.resume().await.unwrap();
+    let [Unfinished::Elsewhere(record)] = &unfinished[..] else { panic!("{unfinished:?}") };
+    let service = record.intent().account().unwrap().service();
+    assert!(service.contains(&fixture.service.authority()), "{service}");
+    assert_eq!(elsewhere.adopt(record, "t2").await.unwrap_err().kind(), ErrorKind::Usage);
+    assert!(other.received().is_empty());
+
+    drop(elsewhere);
+    let rotated = samples::builder(&fixture.service).api_key("a new key");
+    let journal = Directory::open(fixture.path()).unwrap();
+    let rotated = rotated.journal(journal).build().unwrap();
+    let unfinished = rotated.resume().await.unwrap();
+    let [Unfinished::Task(task, record)] = &unfinished[..] else { panic!("{unfinished:?}") };
+    assert_eq!(rotated.has_key_of(record), Some(false));
+    assert_eq!(task.id(), "t1");
+}
+
+/// A reference that was made from an id does not name the submission.
+#[tokio::test]
+async fn a_task_is_settled_by_its_id() {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.submit(&client, "t1").await;
+    let by_id = |id: &str| client.task_in(Region::Global, id).unwrap().reference().clone();
+    let error = client.settle(&by_id("t2")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Journal);
+    assert_eq!(fixture.unfinished(&client).await, ["t1"]);
+    client.settle(&by_id("t1")).await.unwrap();
+    assert!(fixture.unfinished(&client).await.is_empty());
 }

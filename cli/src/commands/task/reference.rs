@@ -36,6 +36,9 @@ impl Found {
             _ => None,
         };
         let session = Session::recorded(context, history).await?;
+        if let Some(entry) = &found.entry {
+            session.check_service(entry, &format!("task save @{}", entry.number))?;
+        }
         let task = found.task(&session)?;
         Ok((found, session, task))
     }

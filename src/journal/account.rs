@@ -1,0 +1,57 @@
+//! Whose money a submission costs: the service that it was sent to, and the API key.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+/// The service and the API key of a submission.
+///
+/// A record keeps it, so that another client can tell whether the task is its own: a task is known
+/// only to the service that accepted it, and its polls may send a key only there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// The base URL without user information.
+    service: String,
+    /// Random, so that the fingerprints of one key differ.
+    salt: u32,
+    /// The first 32 bits of the SHA-256 digest of the salt and the key: too few to find the key.
+    key: u32,
+}
+
+impl Account {
+    pub(crate) fn new(service: &Url, key: &[u8]) -> Self {
+        let salt = fastrand::u32(..);
+        Self { service: service.to_string(), salt, key: fingerprint(salt, key) }
+    }
+
+    /// Returns the base URL that the submission was sent to.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
+    pub(crate) fn has_key(&self, key: &[u8]) -> bool {
+        self.key == fingerprint(self.salt, key)
+    }
+}
+
+fn fingerprint(salt: u32, key: &[u8]) -> u32 {
+    let digest = Sha256::new().chain_update(salt.to_be_bytes()).chain_update(key).finalize();
+    digest.iter().take(4).fold(0, |bits, byte| bits << 8 | u32::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_knows_its_key_without_containing_it() {
+        let service = Url::parse("https://api.example.com").unwrap();
+        let account = Account::new(&service, b"key-of-anna");
+        assert!(account.has_key(b"key-of-anna"));
+        assert!(!account.has_key(b"key-of-berta"));
+        let text = serde_json::to_string(&account).unwrap();
+        assert!(!text.contains("anna"), "{text}");
+        assert_eq!(serde_json::from_str::<Account>(&text).unwrap(), account);
+        assert_ne!(Account::new(&service, b"key-of-anna"), account, "the salt differs");
+    }
+}

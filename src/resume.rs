@@ -1,0 +1,214 @@
+//! What a client does with the submissions in its journal.
+
+use url::Url;
+
+use crate::{
+    Client, Error, ErrorKind, Task, TaskRef, TaskStatus, find_operation,
+    journal::{self, Record, Step},
+};
+
+/// A submission in the journal that is not finished. `T` is the type of its task, which is another
+/// one for the blocking client.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unfinished<T = Task> {
+    /// A task that was accepted, and whose picture was not saved, with its record.
+    Task(T, Record),
+    /// A submission that the service may have accepted. The client does not send it again. Check
+    /// the usage at the service, then [`adopt`](crate::Client::adopt) its task or
+    /// [`dismiss`](crate::Client::dismiss) it.
+    Unknown(Record),
+    /// A submission to another service; see [`Intent::account`](crate::journal::Intent::account). A
+    /// client of that service can continue it. Nothing else should: a service that does not know
+    /// the task proves nothing.
+    Elsewhere(Record),
+}
+
+impl Client {
+    /// Returns the submissions in the [journal](crate::journal) that are not finished, oldest
+    /// first.
+    ///
+    /// Call it when the program starts. The result excludes submissions that this client is
+    /// currently sending, and those of other processes that have opened the same journal. It is
+    /// empty if the client has no journal.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read.
+    pub async fn resume(&self) -> Result<Vec<Unfinished>, Error> {
+        let submissions = &self.shared.submissions;
+        let before = submissions.intents();
+        let records = self.open_records().await?;
+        let after = submissions.intents();
+        let is_in_flight = |record: &Record| {
+            let id = record.intent().id();
+            before.contains(id) || after.contains(id)
+        };
+        let unfinished =
+            records.into_iter().filter_map(|record| match self.task_of_record(&record) {
+                _ if !self.can_continue(&record) => Some(Unfinished::Elsewhere(record)),
+                Some(task) => Some(Unfinished::Task(task, record)),
+                None if is_in_flight(&record) => None,
+                None => Some(Unfinished::Unknown(record)),
+            });
+        Ok(unfinished.collect())
+    }
+
+    /// Whether a submission was sent to the service of this client: to one of its base URLs, or to
+    /// a host that [may receive its key](crate::ClientBuilder::allow_polling_host). `true` if the
+    /// record does not say.
+    pub fn can_continue(&self, record: &Record) -> bool {
+        let Some(account) = record.intent().account() else { return true };
+        let origins = &self.shared.service.key_origins;
+        Url::parse(account.service()).is_ok_and(|service| origins.may_receive_key(&service))
+    }
+
+    /// Whether a submission was paid with the key of this client. `None` if the record does not
+    /// say. Keys are replaced, so another key often belongs to the same account.
+    pub fn has_key_of(&self, record: &Record) -> Option<bool> {
+        let account = record.intent().account()?;
+        Some(account.has_key(self.shared.service.key.as_bytes()))
+    }
+
+    /// Returns the task of a record; `None` if the service is not known to have accepted it.
+    ///
+    /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
+    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
+        let reference = record.task()?.clone().of_submission(record.intent().id());
+        let task = self.task(reference);
+        Some(match record.ready_at() {
+            Some(at) => task.ready_since(at),
+            None => task,
+        })
+    }
+
+    /// Continues a submission with unknown billing as the task that a person has found, for example
+    /// in the usage that the service reports.
+    ///
+    /// The client polls the task first, and the journal records it only if the service knows it.
+    ///
+    /// ```
+    /// use imagekiln::{Client, Error, Unfinished};
+    ///
+    /// /// `task` is what the usage shows for the submission with this id, if anything.
+    /// async fn decide(client: &Client, id: &str, task: Option<&str>) -> Result<(), Error> {
+    ///     for unfinished in client.resume().await? {
+    ///         let Unfinished::Unknown(record) = unfinished else { continue };
+    ///         if record.intent().id() != id {
+    ///             continue;
+    ///         }
+    ///         match task {
+    ///             Some(task) => {
+    ///                 let task = client.adopt(&record, task).await?;
+    ///                 task.wait().await?.save_in(".").await?;
+    ///             }
+    ///             None => client.dismiss(&record).await?,
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`TaskNotFound`](ErrorKind::TaskNotFound): the service does not know the task. Nothing was
+    ///   changed.
+    /// - [`Usage`](ErrorKind::Usage): the operation is unknown, or the submission was sent to
+    ///   another service.
+    /// - [`Settings`](ErrorKind::Settings): the regional base URL is not set.
+    /// - [`Journal`](ErrorKind::Journal): the task belongs to another submission, or the journal
+    ///   could not be read or written.
+    /// - The errors of [`Task::poll`].
+    pub async fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
+        let intent = record.intent();
+        if let (false, Some(account)) = (self.can_continue(record), intent.account()) {
+            let message = format!("the submission was sent to {}", account.service());
+            let advice = "nothing was changed; use a client of that service";
+            return Err(Error::new(ErrorKind::Usage, message).with_advice(advice));
+        }
+        let operation = find_operation(intent.operation()).ok_or_else(|| {
+            let message = format!("the contract has no operation `{}`", intent.operation());
+            Error::new(ErrorKind::Usage, message)
+        })?;
+        let task = self.task_by_id(operation, task_id)?;
+        let reference = task.reference();
+        let unusable = |kind, message| {
+            Error::new(kind, message)
+                .with_task(reference)
+                .with_advice("nothing was changed; check the id")
+        };
+        let is_taken = |other: &Record| {
+            let has_it = other.task().is_some_and(|task| is_same(task, reference));
+            has_it && other.intent().id() != intent.id()
+        };
+        if self.open_records().await?.iter().any(is_taken) {
+            return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
+        }
+        if *task.poll().await?.status() == TaskStatus::TaskNotFound {
+            return Err(unusable(ErrorKind::TaskNotFound, "the service does not know the task"));
+        }
+        self.advance(intent.id(), &Step::Accepted(reference.clone())).await?;
+        Ok(self.task(reference.clone().of_submission(intent.id())))
+    }
+
+    /// Closes the record of a task in the journal.
+    ///
+    /// Call it when the program needs nothing more from the task: after fetching its picture with
+    /// [`bytes`](crate::Picture::bytes), or to abandon the task. Saving a picture closes the record
+    /// of its task, and so does a poll that returns a failure.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be read or written, or the
+    /// reference does not name its [submission](TaskRef::submission), and the journal has no open
+    /// record of the task. The record is still open.
+    pub async fn settle(&self, task: &TaskRef) -> Result<(), Error> {
+        let settled = async {
+            match task.submission() {
+                Some(submission) => self.advance(submission, &Step::Settled).await,
+                None if self.shared.settings.journal.is_none() => Ok(()),
+                None => {
+                    let records = self.open_records().await?;
+                    let is_its =
+                        |record: &&Record| record.task().is_some_and(|it| is_same(it, task));
+                    let record = records.iter().find(is_its).ok_or_else(|| {
+                        Error::new(ErrorKind::Journal, "the journal has no open record of the task")
+                            .with_advice("pass the reference of the task that the client returned")
+                    })?;
+                    self.dismiss(record).await
+                }
+            }
+        };
+        settled.await.map_err(|error| error.with_task(task))
+    }
+
+    /// Closes the record of a submission that needs nothing more, for example because a person
+    /// found out that it was not billed.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Journal`](ErrorKind::Journal): the journal could not be written. The record is still
+    /// open.
+    pub async fn dismiss(&self, record: &Record) -> Result<(), Error> {
+        self.advance(record.intent().id(), &Step::Settled).await
+    }
+
+    async fn open_records(&self) -> Result<Vec<Record>, Error> {
+        let Some(journal) = &self.shared.settings.journal else { return Ok(Vec::new()) };
+        let records = journal::call(|| journal.open_records()).await;
+        records.map_err(|error| error.into_error("could not read the journal"))
+    }
+
+    /// Records what happened to a submission.
+    async fn advance(&self, submission: &str, step: &Step) -> Result<(), Error> {
+        let Some(journal) = &self.shared.settings.journal else { return Ok(()) };
+        let written = journal::call(|| journal.advance(submission, step)).await;
+        written.map_err(|error| error.into_error("could not write to the journal"))
+    }
+}
+
+/// Whether two references are to the same task. The polling URL of the response may be another one
+/// than that of the id.
+fn is_same(one: &TaskRef, other: &TaskRef) -> bool {
+    (one.region(), one.id()) == (other.region(), other.id())
+}
