@@ -11,11 +11,9 @@ mod http2;
 mod images;
 mod measure;
 mod poll;
-mod request;
 mod server;
 mod submission;
 mod upload;
-mod webhook;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -23,14 +21,12 @@ use self::server::Server;
 
 type Subject = fn(&Runtime, &Server);
 
-const SUBJECTS: [(&str, Subject); 7] = [
-    ("request", request::run),
+const SUBJECTS: [(&str, Subject); 5] = [
     ("submission", submission::run),
     ("poll", poll::run),
     ("poll_http2", |_, _| http2::run_trusting("poll_http2")),
     ("upload", upload::run),
     ("download", download::run),
-    ("webhook", webhook::run),
 ];
 
 fn main() {

@@ -140,8 +140,8 @@ impl Ledger {
         .await
     }
 
-    /// Returns how long the last tasks of earlier runs took. A later version of the SDK may not read
-    /// them, which only makes the first polls worse.
+    /// Returns how long the last tasks of earlier runs took. If another version of the SDK cannot
+    /// read them, only the first polls are worse.
     pub(crate) async fn durations(&self) -> Result<Durations, Error> {
         let find = "SELECT durations FROM identity";
         let kept: Option<(Option<String>,)> =
