@@ -88,7 +88,8 @@ impl Polling {
     /// the span of the wait, because a future that holds a span is larger, and thousands may pause.
     pub(super) async fn next(&mut self) -> Result<Update, Error> {
         if self.polls == 0 && self.last_status.is_none() {
-            // The wait begins with its first poll, not when its future is created.
+            // The wait begins here, and not when its future is created.
+            self.waiting.begin();
             (self.started, self.age) = (Instant::now(), self.task.age());
         }
         let (mut last_failure, mut failures) = (None, 0);

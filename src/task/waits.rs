@@ -119,7 +119,7 @@ impl Waits {
     }
 }
 
-/// Registers a wait until it is dropped.
+/// A wait, which is active from the call of [`begin`](Self::begin) until it is dropped.
 pub(super) struct WaitGuard {
     waits: Arc<Waits>,
     number: u64,
@@ -140,8 +140,17 @@ impl WaitGuard {
             update: Mutex::default(),
         });
         let number = waits.next_number.fetch_add(1, Relaxed);
-        waits.lock().insert((waits.hash(wait.task.id()), number), Arc::clone(&wait));
         Self { waits: Arc::clone(waits), number, wait }
+    }
+
+    /// Makes the wait active. A future that nobody polls yet does not poll the task, so others must
+    /// not rely on it.
+    pub(super) fn begin(&self) {
+        self.waits.lock().insert(self.key(), Arc::clone(&self.wait));
+    }
+
+    fn key(&self) -> (u64, u64) {
+        (self.waits.hash(self.wait.task.id()), self.number)
     }
 
     /// Completes when an event has arrived since the previous call completed, or when the next poll
@@ -163,8 +172,7 @@ impl WaitGuard {
 
 impl Drop for WaitGuard {
     fn drop(&mut self) {
-        let hash = self.waits.hash(self.wait.task.id());
-        self.waits.lock().remove(&(hash, self.number));
+        self.waits.lock().remove(&self.key());
     }
 }
 
@@ -180,7 +188,12 @@ mod tests {
     }
 
     fn waiting(waits: &Arc<Waits>, id: &str) -> WaitGuard {
-        WaitGuard::with(waits, &Arc::new(task(id)), None)
+        begun(WaitGuard::with(waits, &Arc::new(task(id)), None))
+    }
+
+    fn begun(wait: WaitGuard) -> WaitGuard {
+        wait.begin();
+        wait
     }
 
     fn is_woken(wait: &WaitGuard) -> bool {
@@ -206,7 +219,7 @@ mod tests {
     fn an_event_wakes_the_waits_of_all_regions() {
         let all = Arc::<Waits>::default();
         let regions = [Region::Global, Region::Regional].map(|region| task("t1").in_region(region));
-        let waits = regions.clone().map(|task| WaitGuard::with(&all, &Arc::new(task), None));
+        let waits = regions.clone().map(|task| begun(WaitGuard::with(&all, &Arc::new(task), None)));
         all.wake("t1", None);
         assert!(waits.iter().all(is_woken));
 

@@ -47,6 +47,23 @@ async fn submitting_more_tasks_than_slots_before_waiting_does_not_hang() {
     assert_eq!(service.posts().len(), 5);
 }
 
+/// Nobody polls the task of a wait that has not begun, and its deadline does not count yet.
+#[tokio::test(start_paused = true)]
+async fn waits_begin_when_they_are_polled() {
+    let service = ScriptedServer::start().await;
+    serve(&service);
+    let client = with_slots(&service, 2);
+    let mut waits = Vec::new();
+    for _ in 0..5 {
+        waits.push(done(client.submit(fox())).await.unwrap().wait());
+    }
+    time::sleep(seconds(700)).await;
+    for wait in waits {
+        let _ = wait.await.unwrap();
+    }
+    assert_eq!(service.posts().len(), 5);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_dropped_task_is_active_until_a_poll_returns_a_final_status() {
     let service = ScriptedServer::start().await;
