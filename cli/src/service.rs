@@ -76,15 +76,21 @@ impl Session {
 
     /// Refuses to continue a submission to another service, which does not know the key of this
     /// one. The command that continues it is `kiln` with `words`.
-    pub fn check_service(&self, entry: &Entry, words: &str) -> Result<(), Failure> {
+    pub fn check_service(
+        &self,
+        context: &Context,
+        entry: &Entry,
+        words: &str,
+    ) -> Result<(), Failure> {
         let account = entry.record.intent().account();
         let Some(account) = account.filter(|_| !self.client.can_continue(&entry.record)) else {
             return Ok(());
         };
         let failure = Failure::elsewhere(entry.number, entry.record.task(), account.service());
-        Err(failure.advise(match &entry.kept.profile {
+        let other = entry.kept.profile.as_ref();
+        Err(failure.advise(match other.filter(|it| **it != context.settings.profile.name) {
             Some(profile) => format!("run `kiln --profile {profile} {words}`"),
-            None => format!("set the base URL and the key of that service; run `kiln {words}`"),
+            None => format!("set the base URL and the key of that service, and run `kiln {words}`"),
         }))
     }
 

@@ -94,7 +94,10 @@ impl Waits {
     /// Expects webhook events until a task is ready without one.
     #[cfg(feature = "webhook")]
     pub(crate) fn expect_events(&self) {
-        *self.events() = Events::Expected;
+        let mut events = self.events();
+        if *events == Events::Missing {
+            *events = Events::Expected;
+        }
     }
 
     /// Makes every wait for a task with the same work decide again when it polls.

@@ -95,7 +95,7 @@ async fn finish_all(
     let mut waits = JoinSet::new();
     let mut first = None;
     for entry in entries {
-        if let Err(failure) = session.check_service(&entry, "resume") {
+        if let Err(failure) = session.check_service(context, &entry, "resume") {
             fail(context, left, entry.number, &failure);
             continue;
         }

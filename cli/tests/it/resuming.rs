@@ -80,13 +80,20 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
 fn a_task_of_another_service_is_left_to_its_profile() {
     let (bench, run) = waiting("fox.png");
     kill(run);
+    bench.place.configure("[profile.work]\nmax_active = 2\n");
     let other = Server::new();
     for words in [&["resume"][..], &["task", "wait", "@1"], &["task", "save", "@1"]] {
-        let outcome = Outcome::of(other.point(&mut bench.kiln(words)).output().unwrap()).fails(6);
-        let stderr = outcome.stderr;
-        assert!(stderr.contains("@1 was sent to another service, http://127.0.0.1"), "{stderr}");
-        assert!(stderr.contains("run `kiln --profile default "), "{stderr}");
-        assert!(!stderr.contains("dismiss"), "{stderr}");
+        for (profile, advice) in [
+            ("work", "run `kiln --profile default "),
+            ("default", "set the base URL and the key of that service"),
+        ] {
+            let mut command = bench.kiln(&[words, &["--profile", profile]].concat());
+            let refused = Outcome::of(other.point(&mut command).output().unwrap()).fails(6);
+            let stderr = refused.stderr;
+            assert!(stderr.contains("@1 was sent to another service, http://127"), "{stderr}");
+            assert!(stderr.contains(advice), "{stderr}");
+            assert!(!stderr.contains("dismiss"), "{stderr}");
+        }
     }
     bench.simulator.clock().advance(AGES);
     bench.run(&["resume"]).ok();

@@ -37,7 +37,7 @@ impl Found {
         };
         let session = Session::recorded(context, history).await?;
         if let Some(entry) = &found.entry {
-            session.check_service(entry, &format!("task save @{}", entry.number))?;
+            session.check_service(context, entry, &format!("task save @{}", entry.number))?;
         }
         let task = found.task(&session)?;
         Ok((found, session, task))

@@ -115,7 +115,7 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
     let history = History::open(&context.output, Vec::new())?;
     history.include(&entry).await?;
     let session = Session::recorded(context, Some(history)).await?;
-    session.check_service(&entry, &format!("task resolve @{number} {}", quoted(id)))?;
+    session.check_service(context, &entry, &format!("task resolve @{number} {}", quoted(id)))?;
     let adopted = session.client.adopt(&entry.record, id).await;
     let id = one_line(id);
     let task = adopted.map_err(|error| match error.kind() {
