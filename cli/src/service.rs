@@ -50,6 +50,8 @@ pub struct Session {
     pub client: Client,
     /// `None` if nothing is to be recorded.
     pub history: Option<History>,
+    /// Whether the command has said that the API key is another one.
+    has_warned: AtomicBool,
     _durations: Option<KeptDurations>,
     _simulator: Option<Simulator>,
 }
@@ -71,11 +73,13 @@ impl Session {
         let client = builder.build()?;
         let durations =
             history.as_ref().and_then(|_| KeptDurations::of(context.process(), &client));
-        Ok(Self { client, history, _durations: durations, _simulator: simulator })
+        let has_warned = AtomicBool::new(false);
+        Ok(Self { client, history, has_warned, _durations: durations, _simulator: simulator })
     }
 
     /// Refuses to continue a submission to another service, which does not know the key of this
-    /// one. The command that continues it is `kiln` with `words`.
+    /// one. The command that continues it is `kiln` with `words`. Warns once of another key, which
+    /// is normal if keys are replaced.
     pub fn check_service(
         &self,
         context: &Context,
@@ -84,6 +88,14 @@ impl Session {
     ) -> Result<(), Failure> {
         let account = entry.record.intent().account();
         let Some(account) = account.filter(|_| !self.client.can_continue(&entry.record)) else {
+            let has_other_key = self.client.has_key_of(&entry.record) == Some(false);
+            if has_other_key && !self.has_warned.swap(true, Ordering::Relaxed) {
+                context.output.warning(&format!(
+                    "submission @{} was paid with another API key; if that key belongs to another \
+                     account, the service does not find the task with this one",
+                    entry.number
+                ));
+            }
             return Ok(());
         };
         let failure = Failure::elsewhere(entry.number, entry.record.task(), account.service());

@@ -107,7 +107,8 @@ proptest! {
     fn every_state_of_a_wait_has_a_next_poll(
         seen in prop::collection::vec((0.0..100.0, 0.0..3000.0), 0..40),
         (last, passed, waiting, polls) in (0.0..1000.0, 0.0..1000.0, 0_usize..100, 0_u32..100),
-        (is_surprised, has_events, random) in (any::<bool>(), any::<bool>(), 0.0..1.0),
+        events in prop::sample::select(vec![Events::Missing, Events::Expected, Events::Arriving]),
+        (is_surprised, random) in (any::<bool>(), 0.0..1.0),
     ) {
         let mut schedule = Schedule::default();
         for (after, by) in seen {
@@ -122,13 +123,16 @@ proptest! {
                 age: last + passed,
                 polls,
                 waiting,
-                events: if has_events { Events::Arriving } else { Events::Missing },
+                events,
                 is_surprised,
             },
             random,
         );
         prop_assert!(next >= last + 0.0999, "{next}");
-        let latest = if has_events { 4.0 * last + 15.0 } else { 2.0 * last + 1.0 };
+        let latest = match events {
+            Events::Arriving => 4.0 * last + 15.0,
+            Events::Missing | Events::Expected => 2.0 * last + 1.0,
+        };
         prop_assert!(next <= latest, "{next} after {last}");
     }
 }

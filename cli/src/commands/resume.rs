@@ -17,6 +17,7 @@ use crate::{
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
     service::Session,
+    text::sanitize::one_line,
 };
 use imagekiln::Task;
 
@@ -143,6 +144,8 @@ async fn finish(
 
 /// The report about a submission without a response.
 fn lost(entry: &Entry) -> Failure {
+    let account = entry.record.intent().account();
+    let service = account.map_or("the service".into(), |account| one_line(account.service()));
     let model = entry.model();
     let (time, number) = (list::time(entry), entry.number);
     let mut failure = Failure::billing_unknown(
@@ -154,7 +157,7 @@ fn lost(entry: &Entry) -> Failure {
     );
     failure.number = Some(number);
     failure.advise(format!(
-        "it is not sent again; check your usage with the service: {}",
+        "it is not sent again; check your usage with {service}: {}",
         settle(&[format!("@{number}")], None)
     ))
 }

@@ -100,6 +100,21 @@ fn a_task_of_another_service_is_left_to_its_profile() {
     assert_charged_once(&bench);
 }
 
+/// Keys are replaced, so another key is not an error.
+#[test]
+fn another_key_of_the_service_is_named_once() {
+    let bench = Bench::new();
+    for output in ["one.png", "two.png"] {
+        bench.run(&fox(&["--output", output])).ok();
+    }
+    for (key, warnings) in [(bench.simulator.api_key(), 0), ("sk-of-another-account", 1)] {
+        let mut command = bench.kiln(&["task", "status", "@1"]);
+        let outcome = Outcome::of(command.env("IMAGEKILN_API_KEY", key).output().unwrap());
+        let found = outcome.stderr.matches("@1 was paid with another API key").count();
+        assert_eq!(found, warnings, "{outcome:?}");
+    }
+}
+
 #[test]
 fn a_submission_killed_before_its_response_is_unknown_and_never_sent_again() {
     let bench = Bench::new();
