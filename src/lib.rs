@@ -86,6 +86,7 @@ mod generated {
 }
 pub mod guide;
 pub mod journal;
+mod once;
 mod picture;
 mod resume;
 mod retry;
@@ -110,6 +111,7 @@ pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
 pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
+pub use self::once::Once;
 pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
 pub use self::resume::Unfinished;
 pub use self::retry::{Backoff, RetryPolicy};

@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::{
     Client, Error, ErrorKind, Task, TaskRef, TaskStatus, find_operation,
-    journal::{self, Record, Step},
+    journal::{self, Record, Step, Unreadable},
 };
 
 /// A submission in the journal that is not finished. `T` is the type of its task, which is another
@@ -22,6 +22,8 @@ pub enum Unfinished<T = Task> {
     /// client of that service can continue it. Nothing else should: a service that does not know
     /// the task proves nothing.
     Elsewhere(Record),
+    /// A record that the journal cannot read. It may name a paid task.
+    Unreadable(Unreadable),
 }
 
 impl Client {
@@ -44,13 +46,16 @@ impl Client {
             let id = record.intent().id();
             before.contains(id) || after.contains(id)
         };
-        let unfinished =
-            records.into_iter().filter_map(|record| match self.task_of_record(&record) {
-                _ if !self.can_continue(&record) => Some(Unfinished::Elsewhere(record)),
-                Some(task) => Some(Unfinished::Task(task, record)),
-                None if is_in_flight(&record) => None,
-                None => Some(Unfinished::Unknown(record)),
-            });
+        let unfinished = |record: Record| match self.task_of_record(&record) {
+            _ if !self.can_continue(&record) => Some(Unfinished::Elsewhere(record)),
+            Some(task) => Some(Unfinished::Task(task, record)),
+            None if is_in_flight(&record) => None,
+            None => Some(Unfinished::Unknown(record)),
+        };
+        let unfinished = records.into_iter().filter_map(|record| match record {
+            Ok(record) => unfinished(record),
+            Err(unreadable) => Some(Unfinished::Unreadable(unreadable)),
+        });
         Ok(unfinished.collect())
     }
 
@@ -76,8 +81,8 @@ impl Client {
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         let reference = record.task()?.clone().of_submission(record.intent().id());
         let task = self.task(reference);
-        Some(match record.ready_at() {
-            Some(at) => task.ready_since(at),
+        Some(match record.first_ready() {
+            Some(moment) => task.first_ready(moment),
             None => task,
         })
     }
@@ -137,17 +142,15 @@ impl Client {
                 .with_task(reference)
                 .with_advice("nothing was changed; check the id")
         };
-        let is_taken = |other: &Record| {
-            let has_it = other.task().is_some_and(|task| is_same(task, reference));
-            has_it && other.intent().id() != intent.id()
-        };
-        if self.open_records().await?.iter().any(is_taken) {
-            return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
-        }
         if *task.poll().await?.status() == TaskStatus::TaskNotFound {
             return Err(unusable(ErrorKind::TaskNotFound, "the service does not know the task"));
         }
-        self.advance(intent.id(), &Step::Accepted(reference.clone())).await?;
+        if let Some(journal) = &self.shared.settings.journal {
+            let adopted = journal::call(|| journal.adopt(intent.id(), reference)).await;
+            if !adopted.map_err(|error| error.into_error("could not write to the journal"))? {
+                return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
+            }
+        }
         Ok(self.task(reference.clone().of_submission(intent.id())))
     }
 
@@ -170,8 +173,8 @@ impl Client {
                 None => {
                     let records = self.open_records().await?;
                     let is_its =
-                        |record: &&Record| record.task().is_some_and(|it| is_same(it, task));
-                    let record = records.iter().find(is_its).ok_or_else(|| {
+                        |record: &&Record| record.task().is_some_and(|it| it.is_same(task));
+                    let record = records.iter().flatten().find(is_its).ok_or_else(|| {
                         Error::new(ErrorKind::Journal, "the journal has no open record of the task")
                             .with_advice("pass the reference of the task that the client returned")
                     })?;
@@ -193,7 +196,7 @@ impl Client {
         self.advance(record.intent().id(), &Step::Settled).await
     }
 
-    async fn open_records(&self) -> Result<Vec<Record>, Error> {
+    async fn open_records(&self) -> Result<Vec<Result<Record, Unreadable>>, Error> {
         let Some(journal) = &self.shared.settings.journal else { return Ok(Vec::new()) };
         let records = journal::call(|| journal.open_records()).await;
         records.map_err(|error| error.into_error("could not read the journal"))
@@ -205,10 +208,4 @@ impl Client {
         let written = journal::call(|| journal.advance(submission, step)).await;
         written.map_err(|error| error.into_error("could not write to the journal"))
     }
-}
-
-/// Whether two references are to the same task. The polling URL of the response may be another one
-/// than that of the id.
-fn is_same(one: &TaskRef, other: &TaskRef) -> bool {
-    (one.region(), one.id()) == (other.region(), other.id())
 }

@@ -10,12 +10,11 @@ use imagekiln::journal::Directory;
 pub use crate::ledger::Clocks;
 use crate::{Error, Ledger, output::OutputTarget};
 
-/// Opens a ledger with these clocks, and with an acceptance log that `open` opens. It keeps a
-/// number of closed records.
+/// Opens a ledger with these clocks, and with an acceptance log that `open` opens.
 pub async fn open_ledger(
     path: &Path,
     clocks: Clocks,
-    open: impl FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send + 'static,
+    open: impl FnOnce(PathBuf) -> Result<Directory, imagekiln::Error> + Send + 'static,
 ) -> Result<Ledger, Error> {
     Ledger::open_logging(path, clocks, Box::new(open)).await
 }

@@ -71,7 +71,7 @@ fn chain(error: &(dyn error::Error + 'static)) -> String {
 async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error> {
     let path = world.path("ledger.db");
     let disk = Arc::clone(process);
-    let open = |path, closed| Directory::open_on(path, closed, disk);
+    let open = |path| Directory::open_on(path, disk);
     let started = world.started;
     // The clock of leases never jumps.
     let lease = Arc::new(move || started.elapsed());

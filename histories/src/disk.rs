@@ -45,67 +45,78 @@ pub(crate) struct Machine(Mutex<State>);
 
 #[derive(Default)]
 pub(crate) struct State {
-    files: HashMap<PathBuf, Stored>,
-    /// Names that are not durable, in the order in which they were given.
-    names: Vec<Name>,
+    /// The contents of files. A file may have several names.
+    files: Vec<Stored>,
+    names: Names,
+    durable: Names,
+    /// Changes of names that are not durable, in their order.
+    pending: Vec<Change>,
 }
+
+/// The indices of files by their names.
+type Names = HashMap<PathBuf, usize>;
 
 #[derive(Default)]
 struct Stored {
     durable: Vec<u8>,
-    unsynced: Vec<Change>,
+    /// The positions and the bytes of writes.
+    unsynced: Vec<(usize, Vec<u8>)>,
 }
 
+/// A change of the names in a directory.
 enum Change {
-    Write(usize, Vec<u8>),
-    SetLen(usize),
+    Linked(PathBuf, usize),
+    Removed(PathBuf),
+    Renamed(PathBuf, PathBuf),
 }
 
-enum Name {
-    Created(PathBuf),
-    Renamed { from: PathBuf, to: PathBuf, replaced: Stored },
-}
-
-impl Name {
+impl Change {
     fn is_in(&self, directory: &Path) -> bool {
-        let (Self::Created(path) | Self::Renamed { to: path, .. }) = self;
+        let (Self::Linked(path, _) | Self::Removed(path) | Self::Renamed(_, path)) = self;
         path.parent() == Some(directory)
+    }
+
+    fn apply(&self, names: &mut Names) {
+        match self {
+            Self::Linked(path, file) => drop(names.insert(path.clone(), *file)),
+            Self::Removed(path) => drop(names.remove(path)),
+            Self::Renamed(from, to) => {
+                if let Some(file) = names.remove(from) {
+                    names.insert(to.clone(), file);
+                }
+            }
+        }
     }
 }
 
 impl Stored {
-    fn apply(&mut self, change: &Change) {
-        match change {
-            Change::Write(at, bytes) => {
-                self.durable.resize(self.durable.len().max(at + bytes.len()), 0);
-                self.durable[*at..at + bytes.len()].copy_from_slice(bytes);
-            }
-            Change::SetLen(length) => self.durable.resize(*length, 0),
-        }
+    fn apply(&mut self, at: usize, bytes: &[u8]) {
+        self.durable.resize(self.durable.len().max(at + bytes.len()), 0);
+        self.durable[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     fn sync(&mut self) {
-        for change in std::mem::take(&mut self.unsynced) {
-            self.apply(&change);
+        for (at, bytes) in std::mem::take(&mut self.unsynced) {
+            self.apply(at, &bytes);
         }
     }
 
-    /// Keeps each change, loses it, or keeps some of its sectors.
+    /// Keeps each write, loses it, or keeps some of its sectors.
     fn lose(&mut self, random: &mut Rng) {
-        for change in std::mem::take(&mut self.unsynced) {
-            match (random.u8(0..3), &change) {
-                (0, _) => {}
-                (1, Change::Write(at, bytes)) => {
+        for (at, bytes) in std::mem::take(&mut self.unsynced) {
+            match random.u8(0..3) {
+                0 => {}
+                1 => {
                     let mut start = 0;
                     while start < bytes.len() {
                         let end = bytes.len().min(start + SECTOR - (at + start) % SECTOR);
                         if random.bool() {
-                            self.apply(&Change::Write(at + start, bytes[start..end].to_owned()));
+                            self.apply(at + start, &bytes[start..end]);
                         }
                         start = end;
                     }
                 }
-                _ => self.apply(&change),
+                _ => self.apply(at, &bytes),
             }
         }
     }
@@ -115,27 +126,37 @@ impl Machine {
     /// Loses what was not synced. All processes are dead.
     pub(crate) fn crash(&self, random: &mut Rng) -> io::Result<()> {
         let state = &mut *self.lock();
-        let kept = random.usize(0..=state.names.len());
-        for name in state.names.drain(kept..).rev() {
-            match name {
-                Name::Created(path) => {
-                    state.files.remove(&path);
-                    fs::remove_file(path)?;
-                }
-                Name::Renamed { from, to, replaced } => {
-                    fs::rename(&to, &from)?;
-                    let moved = state.files.insert(to.clone(), replaced).unwrap_or_default();
-                    state.files.insert(from, moved);
-                    fs::write(to, [])?;
-                }
+        let kept = random.usize(0..=state.pending.len());
+        for change in state.pending.drain(..).take(kept) {
+            change.apply(&mut state.durable);
+        }
+        for path in state.names.keys() {
+            if let Err(error) = fs::remove_file(path)
+                && error.kind() != ErrorKind::NotFound
+            {
+                return Err(error);
             }
         }
-        state.names.clear();
-        for (path, stored) in &mut state.files {
-            stored.lose(random);
-            fs::write(path, &stored.durable)?;
+        state.names = state.durable.clone();
+        state.files.iter_mut().for_each(|file| file.lose(random));
+        for (path, file) in &state.names {
+            fs::write(path, &state.files[*file].durable)?;
         }
         Ok(())
+    }
+
+    /// Replaces or removes a file. No process runs.
+    pub(crate) fn tamper(&self, path: &Path, text: Option<Vec<u8>>) -> io::Result<()> {
+        let state = &mut *self.lock();
+        // Nothing is pending for a file that is damaged afterwards.
+        for change in state.pending.drain(..) {
+            change.apply(&mut state.durable);
+        }
+        state.names.remove(path);
+        state.durable.remove(path);
+        let Some(text) = text else { return fs::remove_file(path) };
+        fs::write(path, text)?;
+        state.file(path).map(drop)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -144,8 +165,32 @@ impl Machine {
 }
 
 impl State {
-    fn stored(&mut self, path: &Path) -> &mut Stored {
-        self.files.entry(path.to_owned()).or_default()
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.names);
+        self.pending.push(change);
+    }
+
+    /// Whether a path is that of a lock. The simulated processes are in one process of the system,
+    /// which runs on when the simulated machine crashes, so locks are not lost with it.
+    fn is_lock(path: &Path) -> bool {
+        path.parent().is_some_and(|folder| folder.ends_with("processes"))
+    }
+
+    /// Returns the index of the file at a path. It may be one that nobody has changed yet.
+    fn file(&mut self, path: &Path) -> io::Result<usize> {
+        if let Some(file) = self.names.get(path) {
+            return Ok(*file);
+        }
+        self.files.push(Stored { durable: fs::read(path)?, unsynced: Vec::new() });
+        let file = self.files.len() - 1;
+        self.names.insert(path.to_owned(), file);
+        self.durable.insert(path.to_owned(), file);
+        Ok(file)
+    }
+
+    fn stored(&mut self, path: &Path) -> io::Result<&mut Stored> {
+        let file = self.file(path)?;
+        self.files.get_mut(file).ok_or(ErrorKind::NotFound.into())
     }
 }
 
@@ -163,20 +208,37 @@ impl Process {
     }
 }
 
+impl Process {
+    /// A full disk and a read-only one can be read.
+    fn read_fault(&self) -> io::Result<()> {
+        match self.fault(false) {
+            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => Ok(()),
+            done => done,
+        }
+    }
+}
+
 /// Nothing is really synced, because the histories outlive no crash of this machine.
 impl Disk for Process {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read_fault()?;
+        System.read(path)
+    }
+
     fn open(&self, path: &Path) -> io::Result<File> {
+        self.read_fault()?;
+        System.open(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
         let state = &mut *self.machine.lock();
-        let is_new = !path.exists();
-        self.fault(is_new)?;
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-        if is_new {
-            state.names.push(Name::Created(path.to_owned()));
-            state.files.insert(path.to_owned(), Stored::default());
-        } else if !state.files.contains_key(path) {
-            state.stored(path).durable = fs::read(path)?;
+        self.fault(true)?;
+        let file = System.create(path)?;
+        if State::is_lock(path) {
+            return Ok(file);
         }
+        state.files.push(Stored::default());
+        state.change(Change::Linked(path.to_owned(), state.files.len() - 1));
         Ok(file)
     }
 
@@ -192,48 +254,76 @@ impl Disk for Process {
             Err(_) if was_alive => self.random(|random| random.usize(0..=bytes.len())),
             Err(_) => 0,
         };
+        // Before the bytes are there: the file may not be known yet.
+        let stored = state.stored(path)?;
         std::os::unix::fs::FileExt::write_all_at(file, &bytes[..written], at)?;
         let at = usize::try_from(at).map_err(io::Error::other)?;
-        state.stored(path).unsynced.push(Change::Write(at, bytes[..written].to_owned()));
+        stored.unsynced.push((at, bytes[..written].to_owned()));
         done
-    }
-
-    fn set_len(&self, file: &File, path: &Path, length: u64) -> io::Result<()> {
-        let state = &mut *self.machine.lock();
-        self.fault(false)?;
-        file.set_len(length)?;
-        let length = usize::try_from(length).map_err(io::Error::other)?;
-        state.stored(path).unsynced.push(Change::SetLen(length));
-        Ok(())
     }
 
     fn sync(&self, _: &File, path: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
         let was_alive = !self.is_dead();
         let done = self.fault(false);
+        let stored = state.stored(path)?;
         match &done {
-            Ok(()) => state.stored(path).sync(),
+            Ok(()) => stored.sync(),
             // The system drops what it could not write: a later sync does not write it.
-            Err(_) if was_alive => self.random(|random| state.stored(path).lose(random)),
+            Err(_) if was_alive => self.random(|random| stored.lose(random)),
             Err(_) => {}
         }
         done
     }
 
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        let state = &mut *self.machine.lock();
+        self.fault(false)?;
+        let index = state.file(file)?;
+        System.link(file, name)?;
+        state.change(Change::Linked(name.to_owned(), index));
+        Ok(())
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
         self.fault(false)?;
-        fs::rename(from, to)?;
-        let moved = state.files.remove(from).unwrap_or_default();
-        let replaced = state.files.insert(to.to_owned(), moved).unwrap_or_default();
-        state.names.push(Name::Renamed { from: from.to_owned(), to: to.to_owned(), replaced });
+        if State::is_lock(to) {
+            return System.rename(from, to);
+        }
+        state.file(from)?;
+        System.rename(from, to)?;
+        state.change(Change::Renamed(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let state = &mut *self.machine.lock();
+        self.fault(false)?;
+        System.remove(path)?;
+        if State::is_lock(path) {
+            return Ok(());
+        }
+        state.change(Change::Removed(path.to_owned()));
         Ok(())
     }
 
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
         self.fault(false)?;
-        state.names.retain(|name| !name.is_in(directory));
+        let State { pending, durable, .. } = state;
+        pending.retain(|change| {
+            let is_in = change.is_in(directory);
+            if is_in {
+                change.apply(durable);
+            }
+            !is_in
+        });
         Ok(())
     }
 }
+
+/// The disk of this machine.
+struct System;
+
+impl Disk for System {}

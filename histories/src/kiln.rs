@@ -3,7 +3,7 @@
 mod running;
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -176,15 +176,9 @@ impl Person {
 
     /// The machine died: what its processes still write is lost. They have the old folder.
     fn lose_later_writes(&mut self, world: &World) -> Result<()> {
-        let from = self.state(world).join("history");
+        let from = self.state(world);
         self.state += 1;
-        let to = self.state(world).join("history");
-        fs::create_dir_all(&to)?;
-        for file in fs::read_dir(from).into_iter().flatten() {
-            let file = file?;
-            fs::copy(file.path(), to.join(file.file_name()))?;
-        }
-        Ok(())
+        Ok(copy(&from, &self.state(world))?)
     }
 
     /// Reads what a command printed, which must be true.
@@ -394,6 +388,21 @@ fn death(world: &mut World) -> Option<Duration> {
 }
 
 /// Splits a command line as a POSIX shell does.
+/// Copies a directory, and those below it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for file in fs::read_dir(from).into_iter().flatten() {
+        let file = file?;
+        let to = to.join(file.file_name());
+        if file.file_type()?.is_dir() {
+            copy(&file.path(), &to)?;
+        } else {
+            fs::copy(file.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
 fn split(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut rest = line.chars();

@@ -18,6 +18,7 @@
 //! | process | dies at any operation of the disk or request |
 //! | machine | crashes: each unsynced write, truncation and name is kept, lost or torn |
 //! | hooks | middleware and journals panic or hang |
+//! | files of a journal | removed, shortened, zeroed, appended to, restored |
 //! | wall clock | jumps by up to two days |
 //!
 //! SQLite's own disk is real, and PostgreSQL is not part of histories. Between the runs, a person
@@ -43,8 +44,6 @@
 //! | a line of the journal is not synced | seed 49 |
 //! | `kiln` does not record that a picture is saved | seed 0 |
 //! | no space is reserved for acceptances | `journal/directory.rs` |
-//! | a compacted log takes lines before its name is durable | `src/journal/directory/file.rs` |
-//! | two processes leave a submission to each other | `journal/directory.rs` |
 //!
 //! Everything of a history runs in one thread on a paused clock, so a seed nearly always tells the
 //! same story. The operating system still decides when bytes on loopback arrive.
@@ -55,6 +54,7 @@ mod kiln;
 mod process;
 mod program;
 mod shrink;
+mod vandal;
 mod world;
 
 use std::{

@@ -12,7 +12,8 @@ use std::{
 
 use fastrand::Rng;
 use imagekiln::{
-    journal::{Directory, Intent, Journal, JournalError, JournalFuture, Record, Step},
+    TaskRef,
+    journal::{Directory, Intent, Journal, JournalError, JournalFuture, Record, Step, Unreadable},
     middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose, Retry},
 };
 use tokio::{sync::watch, time::sleep};
@@ -235,7 +236,11 @@ impl Journal for Hooked {
         self.write(self.directory.advance(submission, step))
     }
 
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        self.directory.adopt(submission, task)
+    }
+
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         self.directory.open_records()
     }
 }

@@ -12,12 +12,13 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
     Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Task, TaskRef, TaskStatus, Unfinished,
-    journal::{Directory, Record, State},
+    journal::{Directory, Listed, Record, State},
 };
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     process::{Hooked, Process},
+    vandal,
     world::{End, Wanted, World},
 };
 
@@ -30,27 +31,15 @@ const SLOT_DEADLINE: Duration = Duration::from_secs(600);
 /// The runs without faults in which everything must come to its end.
 const CALM_RUNS: usize = 4;
 
-/// A line of a record that is closed, and not about a picture. With so many, the next lines make a
-/// process compact its log.
-const OLD_LINE: &str = concat!(
-    r#"{"number":1,"record":{"intent":{"id":"0","operation":"gen-2-pro","at":0},"#,
-    r#""state":"settled"}}"#,
-    "\n"
-);
-const OLD_LINES: usize = 985;
-
 pub(crate) async fn live(world: &mut World) -> Result<()> {
     fs::create_dir(world.path("pictures"))?;
     let wanted = world.wanted();
     world.tell(format!("a program that wants {} pictures", wanted.len()));
-    if world.stream("old log").u8(0..4) == 0 {
-        world.tell("the journal has an old log");
-        fs::create_dir(world.path("journal"))?;
-        fs::write(world.path("journal").join("log-1.jsonl"), OLD_LINE.repeat(OLD_LINES))?;
-    }
     for number in world.runs() {
         world.change_weather(number)?;
         run(world, &wanted).await?;
+        let journal = world.path("journal");
+        vandal::visit(world, &journal)?;
         if world.random.bool() {
             decide(world).await?;
         }
@@ -118,9 +107,9 @@ async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     if crashes && processes[0].is_dead() {
         world.machine.crash(&mut world.stream("crash"))?;
     }
-    let records = Directory::list(world.path("journal"))?;
+    let recorded = Directory::list(world.path("journal"))?.flatten();
     let recorded: BTreeSet<String> =
-        records.iter().filter_map(|listed| Some(listed.record.task()?.id().to_owned())).collect();
+        recorded.filter_map(|listed| Some(listed.record.task()?.id().to_owned())).collect();
     ensure!(printed.is_subset(&recorded), "the journal forgot tasks of {printed:?}: {recorded:?}");
     if processes.iter().all(|process| !process.is_dead()) {
         known.extend(recorded);
@@ -137,11 +126,10 @@ fn open(
     process: &Arc<Process>,
     printed: &Mutex<Printed>,
 ) -> Option<Client> {
-    let opened =
-        Directory::open_on(journal, 1000, Arc::clone(process) as _).and_then(|directory| {
-            let process = Arc::clone(process);
-            client.journal(Hooked { directory, process }).build()
-        });
+    let opened = Directory::open_on(journal, Arc::clone(process) as _).and_then(|directory| {
+        let process = Arc::clone(process);
+        client.journal(Hooked { directory, process }).build()
+    });
     opened.map_err(|error| print(printed, error)).ok()
 }
 
@@ -164,7 +152,7 @@ fn accepted(error: &Error) -> Option<String> {
 }
 
 fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
-    for listed in Directory::list(world.path("journal"))? {
+    for listed in Directory::list(world.path("journal"))?.flatten() {
         let end = match listed.record.state() {
             State::Failed(TaskStatus::TaskNotFound) => End::NotFound,
             State::Failed(_) => End::Failed,
@@ -197,8 +185,8 @@ async fn program(
         Err(error) => return print(printed, error),
     }
     // The other process may have taken over the records of this one.
-    let submitted = match Directory::list(journal) {
-        Ok(records) => records,
+    let submitted: Vec<Listed> = match Directory::list(journal) {
+        Ok(records) => records.flatten().collect(),
         Err(error) => return print(printed, error),
     };
     let submitted = submitted.iter().filter(|listed| was_submitted(&listed.record));
@@ -240,10 +228,20 @@ async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
 
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
-    let journal = Directory::open_on(world.path("journal"), 1000, world.healthy_process())?;
+    let journal = Directory::open_on(world.path("journal"), world.healthy_process())?;
     let client = world.client().journal(journal).build()?;
     for unfinished in client.resume().await? {
-        let Unfinished::Unknown(record) = unfinished else { continue };
+        let record = match unfinished {
+            Unfinished::Unknown(record) => record,
+            // A person looks at it, and puts it away.
+            Unfinished::Unreadable(file) => {
+                ensure!(!world.forgiven.is_empty(), "nobody damaged {}", file.path.display());
+                world.tell(format!("a person put {} away", file.path.display()));
+                world.machine.tamper(&file.path, None)?;
+                continue;
+            }
+            _ => continue,
+        };
         let name = record.intent().label().context("a submission without a label")?.to_owned();
         match world.charged(&name).first().map(|task| task.id.clone()) {
             Some(id) => {
@@ -264,7 +262,7 @@ async fn decide(world: &mut World) -> Result<()> {
 /// Compares the records and the files with the account.
 fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     let records: Vec<Record> = Directory::list(world.path("journal"))?
-        .into_iter()
+        .flatten()
         .map(|listed| listed.record)
         .filter(was_submitted)
         .collect();
@@ -277,6 +275,10 @@ fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     }
     for wanted in wanted {
         let name = &*wanted.name;
+        if world.forgiven.contains(name) {
+            by_name.remove(name);
+            continue;
+        }
         let [record] = by_name.remove(name).unwrap_or_default()[..] else {
             anyhow::bail!("{name} does not have one record");
         };

@@ -125,7 +125,8 @@ pub(crate) struct World {
     ahead: Arc<AtomicU64>,
     /// When the service began not to find tasks.
     not_found_since: Option<Instant>,
-    had_jump: bool,
+    /// The names of pictures whose records somebody damaged.
+    pub(crate) forgiven: BTreeSet<String>,
 }
 
 /// Why a picture is given up, as a record says.
@@ -157,7 +158,7 @@ impl World {
             started: Instant::now(),
             ahead: Arc::new(AtomicU64::new(24 * 3600)),
             not_found_since: None,
-            had_jump: false,
+            forgiven: BTreeSet::new(),
         })
     }
 
@@ -251,7 +252,6 @@ impl World {
             // Also into the past: the clock begins a day ahead.
             let ahead = random.u64(0..48 * 3600);
             self.ahead.store(ahead, Ordering::Relaxed);
-            self.had_jump = true;
             self.tell(format!("the wall clock is {ahead} s ahead"));
         }
         Ok(())
@@ -347,8 +347,7 @@ impl World {
         Some(task.request["prompt"].as_str()?.split('.').next()?.to_owned())
     }
 
-    /// Fails if a picture was given up without a proof. Only a clock that jumps may shorten ten
-    /// minutes.
+    /// Fails if a picture was given up without a proof. No clock of the machine is one.
     pub(crate) fn expect_proof(&self, wanted: &Wanted, end: &End) -> Result<()> {
         let name = &wanted.name;
         let now = self.simulator.clock().now();
@@ -359,7 +358,7 @@ impl World {
         let is_proved = match end {
             End::Failed => wanted.fails || is_missing,
             End::NotFound => is_missing,
-            End::Expired => self.had_jump || self.charged(name).iter().all(is_past),
+            End::Expired => self.charged(name).iter().all(is_past),
         };
         ensure!(is_proved, "{name} is given up without a proof: {end:?}");
         Ok(())
@@ -369,6 +368,9 @@ impl World {
     pub(crate) fn settle(&mut self, wanted: &Wanted, file: &Path, is_given_up: bool) -> Result<()> {
         let name = &wanted.name;
         let charged = self.charged(name).len();
+        if self.forgiven.contains(name) {
+            return Ok(());
+        }
         ensure!(charged == 1, "{name} was paid for {charged} times");
         self.totals.charged += 1;
         // A picture is also saved if the journal could not be told.
@@ -385,8 +387,11 @@ impl World {
     /// Fails if the simulator charged something that nobody wanted.
     pub(crate) fn nothing_else(&self, wanted: &[Wanted]) -> Result<()> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        let tasks = self.simulator.tasks();
-        ensure!(tasks.len() == wanted.len(), "{} tasks for {} pictures", tasks.len(), wanted.len());
+        let is_forgiven = |name: &String| self.forgiven.contains(name);
+        let wanted: Vec<&Wanted> = wanted.iter().filter(|it| !is_forgiven(&it.name)).collect();
+        let tasks = self.simulator.tasks().iter().filter_map(Self::name_of).collect::<Vec<_>>();
+        let tasks = tasks.iter().filter(|name| !is_forgiven(name)).count();
+        ensure!(tasks == wanted.len(), "{tasks} tasks for {} pictures", wanted.len());
         wanted.iter().for_each(|wanted| *names.entry(&wanted.name).or_default() += 1);
         ensure!(names.values().all(|count| *count == 1), "the history has a picture twice");
         Ok(())

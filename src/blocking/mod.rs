@@ -53,7 +53,7 @@ pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Up
 use crate::webhook::Event;
 use crate::{
     ClientBuilder, Durations, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
-    journal::{Origin, Record},
+    journal::{Key, Origin, Record},
 };
 
 /// A value of the async client whose methods block.
@@ -137,6 +137,9 @@ pub type Client = Blocking<crate::Client>;
 
 /// A submission in the journal that is not finished.
 pub type Unfinished = crate::Unfinished<Task>;
+
+/// What became of the picture with an idempotency key, as [`crate::Once`].
+pub type Once = crate::Once<Task>;
 
 impl ClientBuilder {
     /// Builds a blocking client, and starts its thread.
@@ -233,6 +236,33 @@ impl Client {
         self.get(|client| async move { client.submit_with(request, options).await })
     }
 
+    /// Submits a request unless that was done before with the same key, as
+    /// [`crate::Client::submit_once`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::submit_once`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn submit_once(&self, key: impl Into<Key>, request: impl Submit) -> Result<Once, Error> {
+        let (key, request) = (key.into(), request.into_request());
+        let once = self.call(|client| async move { client.submit_once(key, request).await })?;
+        Ok(match once {
+            crate::Once::Task(task) => Once::Task(self.with(task)),
+            crate::Once::Saved { path, task } => Once::Saved { path, task: self.with(task) },
+        })
+    }
+
+    /// Returns the records of the attempts of a key, as [`crate::Client::attempts`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::attempts`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn attempts(&self, name: impl Into<String>) -> Result<Vec<Record>, Error> {
+        let name = name.into();
+        self.call(|client| async move { client.attempts(name).await })
+    }
+
     /// Resumes a task, as [`crate::Client::task`]. Sends nothing.
     pub fn task(&self, reference: TaskRef) -> Task {
         self.with(self.inner.task(reference))
@@ -275,6 +305,7 @@ impl Client {
             crate::Unfinished::Task(task, record) => Unfinished::Task(self.with(task), record),
             crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
             crate::Unfinished::Elsewhere(record) => Unfinished::Elsewhere(record),
+            crate::Unfinished::Unreadable(file) => Unfinished::Unreadable(file),
         });
         Ok(unfinished.collect())
     }

@@ -73,6 +73,16 @@ pub enum ErrorKind {
     /// The journal refused the submission, for example because a budget is used up. Nothing was
     /// billed. See [`Error::refusal`](crate::Error::refusal).
     Refused,
+    /// The idempotency key belongs to another request, or an earlier attempt may still bring a
+    /// picture; see [`Client::submit_once`](crate::Client::submit_once). Nothing was sent. Use
+    /// another key.
+    KeyConflict,
+    /// Another submission with the idempotency key is under way. Nothing was sent. Safe to repeat.
+    InProgress,
+    /// A person has to decide about the submission with the idempotency key: the service may have
+    /// accepted it ([`Error::billing`](crate::Error::billing) is `Unknown`), or a person has
+    /// [dismissed](crate::Client::dismiss) it. Nothing was sent.
+    Undecided,
     /// A local file could not be read or written.
     File,
 }
@@ -102,6 +112,9 @@ impl ErrorKind {
             Self::Webhook => "webhook",
             Self::Journal => "journal",
             Self::Refused => "refused",
+            Self::KeyConflict => "key_conflict",
+            Self::InProgress => "in_progress",
+            Self::Undecided => "undecided",
             Self::File => "file",
         }
     }

@@ -33,12 +33,16 @@
 
 mod account;
 mod directory;
+mod intent;
+mod key;
+mod memory;
 mod record;
 
 use std::{
     error, fmt,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     pin::{Pin, pin},
     sync::Arc,
     task::Poll,
@@ -50,8 +54,11 @@ use tokio::time;
 pub(crate) use self::directory::is_at;
 pub use self::{
     account::Account,
-    directory::{Directory, Disk, Listed},
-    record::{Intent, Origin, Record, State, Step},
+    directory::{Directory, Disk, List, Listed},
+    intent::{Intent, Origin},
+    key::{Key, Keyed},
+    memory::Memory,
+    record::{Record, State, Step},
 };
 use crate::{Error, ErrorKind, TaskRef};
 
@@ -102,21 +109,67 @@ impl fmt::Display for JournalError {
     }
 }
 
+/// A record that cannot be read. It may name a paid task, so its journal never changes or removes
+/// it: a person can look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The number of the submission in the journal.
+    pub number: u64,
+    /// The path of the file, or another name of the place.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, reason, .. } = self;
+        write!(f, "the record in {} is unreadable: {reason}", path.display())
+    }
+}
+
+impl error::Error for Unreadable {}
+
 /// A store for the submissions of a client.
 ///
-/// [`Directory`] is a store in files. Implement this trait to use a database instead: keep a
+/// [`Directory`] is a store in files, and [`Memory`] one for tests. Implement this trait to use a database instead: keep a
 /// [`Record`] for each submission, and let [`Record::advance`] decide what follows from a step.
 ///
 /// Writes must be durable when their future completes. The client waits for each of them for at
 /// most two minutes. A method that panics, or takes longer, has failed.
 ///
-/// [`permit`](Self::permit) has a default. The other methods are required.
+/// [`intend`](Self::intend), [`advance`](Self::advance) and [`open_records`](Self::open_records) are
+/// required. The other methods have defaults.
 pub trait Journal: Send + Sync {
     /// Writes the record of a submission that is about to be sent.
     ///
     /// If this method fails, nothing is sent. A journal can [refuse](JournalError::Refused)
     /// submissions, for example to enforce a budget.
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()>;
+
+    /// Writes the record of a submission with an [idempotency key](Key) like
+    /// [`intend`](Self::intend), unless the journal has one with this key that may be billed: with
+    /// any state but [`NotBilled`](State::NotBilled). Returns that, and writes nothing.
+    ///
+    /// Of several processes that call it at the same time, one writes. The default fails, because a
+    /// journal that cannot promise this must not submit.
+    fn intend_once<'a>(
+        &'a self,
+        intent: &'a Intent,
+        key: &'a Key,
+    ) -> JournalFuture<'a, Option<Keyed>> {
+        let _ = (intent, key);
+        Box::pin(async { Err(NO_KEYS.into()) })
+    }
+
+    /// Returns the record of a key. `None` if nothing was submitted with it. Fails if that is not
+    /// certain, for example because the record cannot be read.
+    ///
+    /// The default fails.
+    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
+        let _ = key;
+        Box::pin(async { Err(NO_KEYS.into()) })
+    }
 
     /// Permits an attempt to send the submission. The client calls this after it has connected,
     /// just before it sends the first byte of the body, and again for each retry.
@@ -140,12 +193,42 @@ pub trait Journal: Send + Sync {
     /// record.
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()>;
 
+    /// Records a task that a person has found as that of a submission, with
+    /// [`Step::Accepted`]. Returns `false`, and changes nothing, if another submission has the
+    /// task: an open or a closed one, of this process or another.
+    ///
+    /// The default is for journals of one process that keep no closed records.
+    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        Box::pin(async move {
+            let has_task = |record: &Record| record.has_other(submission, task);
+            if self.open_records().await?.iter().flatten().any(has_task) {
+                return Ok(false);
+            }
+            self.advance(submission, &Step::Accepted(task.clone())).await?;
+            Ok(true)
+        })
+    }
+
     /// Returns the records that are not closed, oldest first, without those that another process
     /// works on.
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>>;
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>>;
 }
 
+const NO_KEYS: &str = "this journal does not implement idempotency keys";
+
 impl<J: Journal + ?Sized> Journal for Arc<J> {
+    fn intend_once<'a>(
+        &'a self,
+        intent: &'a Intent,
+        key: &'a Key,
+    ) -> JournalFuture<'a, Option<Keyed>> {
+        (**self).intend_once(intent, key)
+    }
+
+    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
+        (**self).of_key(key)
+    }
+
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         (**self).intend(intent)
     }
@@ -158,7 +241,11 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).advance(submission, step)
     }
 
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        (**self).adopt(submission, task)
+    }
+
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         (**self).open_records()
     }
 }

@@ -1,158 +1,18 @@
 //! The life of a paid picture: one record, and the table of steps that change it.
 
 use std::{
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    path::PathBuf,
+    time::{Duration, SystemTime},
 };
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-use super::Account;
-use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus};
+use super::intent::{Intent, seconds, stored_path, time};
+use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 
-/// How long after the first `Task not found` a second one proves that the task is gone.
+/// How long after the first `Task not found` a second one proves that the task is gone, by the clock
+/// of the service.
 pub(crate) const NOT_FOUND_PROOF: Duration = Duration::from_secs(600);
-
-/// What a submission is for. A [`Journal`](super::Journal) keeps it, so that the program still
-/// knows after a crash. It is never sent to the service.
-///
-/// ```
-/// use imagekiln::journal::Origin;
-///
-/// let origin = Origin::new("fox-7").target("foxes/7.png");
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[must_use]
-pub struct Origin {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    target: Option<StoredPath>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    group: Option<String>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    context: Value,
-    /// The digest of the request, which the client sets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    request_sha256: Option<String>,
-}
-
-impl Origin {
-    /// Creates an origin with a label in the words of the program, for example the name of a job.
-    pub fn new(label: impl Into<String>) -> Self {
-        Self { label: Some(label.into()), ..Self::default() }
-    }
-
-    /// Sets where the picture is meant to be saved. The client does not use it.
-    pub fn target(mut self, path: impl Into<PathBuf>) -> Self {
-        self.target = Some(StoredPath(path.into()));
-        self
-    }
-
-    /// Sets the group of the submission: a user, an order or a campaign. A journal can limit what
-    /// each group costs.
-    pub fn group(mut self, group: impl Into<String>) -> Self {
-        self.group = Some(group.into());
-        self
-    }
-
-    /// Sets a value of the program, which [`Intent::context`] returns. It is stored as JSON, and
-    /// must not contain secrets. A value that has no form in JSON is not kept.
-    pub fn context(mut self, value: &impl Serialize) -> Self {
-        self.context = serde_json::to_value(value).unwrap_or_default();
-        self
-    }
-
-    pub(crate) fn of_request(self, sha256: Option<String>) -> Self {
-        Self { request_sha256: sha256, ..self }
-    }
-}
-
-impl<T: Into<String>> From<T> for Origin {
-    fn from(label: T) -> Self {
-        Self::new(label)
-    }
-}
-
-/// A submission that is about to be sent or was sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
-    id: String,
-    operation: String,
-    /// Seconds since the Unix epoch.
-    at: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    account: Option<Account>,
-    #[serde(flatten)]
-    origin: Origin,
-}
-
-impl Intent {
-    pub(crate) fn new(operation: &str, at: SystemTime, origin: Origin) -> Self {
-        let mut random = fastrand::Rng::new();
-        Self {
-            id: format!("{:016x}{:016x}", random.u64(..), random.u64(..)),
-            operation: operation.to_owned(),
-            at: seconds(at),
-            account: None,
-            origin,
-        }
-    }
-
-    pub(crate) fn of_account(self, account: Account) -> Self {
-        Self { account: Some(account), ..self }
-    }
-
-    /// Returns the unique id of the submission: 32 hexadecimal digits.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns the name of the operation, such as `gen-2-pro`.
-    pub fn operation(&self) -> &str {
-        &self.operation
-    }
-
-    /// Returns when the submission was about to be sent, in whole seconds.
-    pub fn at(&self) -> SystemTime {
-        time(self.at)
-    }
-
-    /// Returns the service and the API key of the submission. `None` if an earlier version wrote
-    /// the record.
-    pub fn account(&self) -> Option<&Account> {
-        self.account.as_ref()
-    }
-
-    /// Returns the label that the program gave the submission; see [`Origin::new`].
-    pub fn label(&self) -> Option<&str> {
-        self.origin.label.as_deref()
-    }
-
-    /// Returns where the picture is meant to be saved, if the program said so; see
-    /// [`Origin::target`].
-    pub fn target(&self) -> Option<&Path> {
-        self.origin.target.as_ref().map(|path| &*path.0)
-    }
-
-    /// Returns the group of the submission, if it has one; see [`Origin::group`].
-    pub fn group(&self) -> Option<&str> {
-        self.origin.group.as_deref()
-    }
-
-    /// Returns the [digest](crate::Request::digest) of the request. `None` if the request has no
-    /// stored form, or if an earlier version wrote the record.
-    pub fn request_sha256(&self) -> Option<&str> {
-        self.origin.request_sha256.as_deref()
-    }
-
-    /// Returns the value of the program; see [`Origin::context`]. `None` if there is none, or if
-    /// it is not a `T`.
-    pub fn context<T: DeserializeOwned>(&self) -> Option<T> {
-        T::deserialize(&self.origin.context).ok()
-    }
-}
 
 /// Where a submission is in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +54,7 @@ impl State {
     }
 
     /// The later of two states of the same record has the higher rank.
-    pub(super) fn rank(&self) -> u8 {
+    fn rank(&self) -> u8 {
         match self {
             Self::Unknown => 0,
             Self::NotBilled => 1,
@@ -213,6 +73,9 @@ impl State {
 pub enum Step {
     /// The service certainly did not accept the submission.
     NotBilled,
+    /// The response was lost: nobody will say any more whether the service accepted the submission,
+    /// unless a person or a webhook does.
+    Lost,
     /// The service accepted the submission as this task: its response says so, or a poll has
     /// confirmed what a webhook or a person said.
     Accepted(TaskRef),
@@ -220,13 +83,19 @@ pub enum Step {
     Polled {
         /// The status of the task.
         status: TaskStatus,
-        /// When the poll was sent.
+        /// When the poll was sent, by the clock of this machine.
         at: SystemTime,
+        /// When the service answered, by the `Date` header of its response. Without it, the poll
+        /// does not prove how much time has passed.
+        date: Option<SystemTime>,
     },
     /// The delivery host refused a URL.
     Refused {
-        /// When the poll was sent that returned the URL.
-        given_at: SystemTime,
+        /// The `Date` header of the response with the URL, if it has one.
+        given: Option<SystemTime>,
+        /// How long after the first `Ready` the URL was given, as far as this process knows by a
+        /// clock that cannot be set.
+        after: Duration,
     },
     /// The picture is complete and durable.
     Saved {
@@ -245,21 +114,43 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     intent: Intent,
+    #[serde(flatten)]
+    life: Life,
+}
+
+/// The part of a record that steps change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Life {
     state: State,
+    /// Whether the response was lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_lost: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<TaskRef>,
-    /// When a poll first returned `Ready`, in seconds since the Unix epoch.
+    /// When a poll first returned `Ready`, in seconds since the Unix epoch, by the clock of the
+    /// machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ready_at: Option<u64>,
-    /// When a poll first returned `Task not found`, in seconds since the Unix epoch.
+    /// The same by the clock of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    not_found_at: Option<u64>,
+    ready_date: Option<u64>,
+    /// When a poll first returned `Task not found`, by the clock of the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_found_date: Option<u64>,
 }
 
 impl Record {
     /// Creates the record of a submission that is about to be sent.
     pub fn new(intent: Intent) -> Self {
-        Self { intent, state: State::Unknown, task: None, ready_at: None, not_found_at: None }
+        let life = Life {
+            state: State::Unknown,
+            is_lost: false,
+            task: None,
+            ready_at: None,
+            ready_date: None,
+            not_found_date: None,
+        };
+        Self { intent, life }
     }
 
     /// Returns the submission.
@@ -269,18 +160,44 @@ impl Record {
 
     /// Returns where the submission is in its life.
     pub fn state(&self) -> &State {
-        &self.state
+        &self.life.state
     }
 
     /// Returns the task, once the service has accepted the submission.
     pub fn task(&self) -> Option<&TaskRef> {
-        self.task.as_ref()
+        self.life.task.as_ref()
     }
 
-    /// Returns when a poll first returned `Ready`, in whole seconds. The validity of the delivery
-    /// URL counts from then.
+    /// Whether the response to the submission was lost, so that only a person or a webhook can say
+    /// what became of it. If it is `false` and the state is [`Unknown`](State::Unknown), the
+    /// submission may still be in flight.
+    pub fn is_lost(&self) -> bool {
+        self.life.is_lost
+    }
+
+    /// Returns when a poll first returned `Ready`, in whole seconds of the clock of this machine.
+    /// The validity of the delivery URL counts from then.
     pub fn ready_at(&self) -> Option<SystemTime> {
-        self.ready_at.map(time)
+        self.life.ready_at.map(time)
+    }
+
+    /// Whether this is another submission, and has the task.
+    pub(super) fn has_other(&self, submission: &str, task: &TaskRef) -> bool {
+        self.intent.id() != submission && self.task().is_some_and(|own| own.is_same(task))
+    }
+
+    /// Returns when a poll first returned `Ready`.
+    pub(crate) fn first_ready(&self) -> Option<Moment> {
+        let date = self.life.ready_date.map(time);
+        Some(Moment { at: self.ready_at()?, date, instant: None })
+    }
+
+    pub(super) fn life(&self) -> &Life {
+        &self.life
+    }
+
+    pub(super) fn set_life(&mut self, life: Life) {
+        self.life = life;
     }
 
     /// Applies a step, and returns whether the record has changed.
@@ -290,14 +207,36 @@ impl Record {
     /// `imagekiln-batch`. A record is closed without a picture only by a poll that succeeded, or by
     /// a person.
     pub fn advance(&mut self, step: &Step) -> bool {
-        let before = self.clone();
+        let before = self.life.clone();
+        self.life.advance(self.intent.id(), step);
+        self.life.without_signature();
+        self.life != before
+    }
+
+    /// Returns what two stores together know about one submission, for example after a crash has
+    /// left it in both, or if a backup was restored.
+    ///
+    /// The order and the number of the parts make no difference. A task counts more than what is
+    /// said without it, because it proves that the submission was billed; otherwise the state that
+    /// is closer to the picture wins.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        let mut joined = Self { intent: self.intent, life: self.life.join(other.life) };
+        joined.life.without_signature();
+        joined
+    }
+}
+
+impl Life {
+    fn advance(&mut self, submission: &str, step: &Step) {
         match (&self.state, step) {
             (State::Unknown, Step::NotBilled) => self.state = State::NotBilled,
+            (State::Unknown, Step::Lost) => self.is_lost = true,
             // A task proves that the submission was billed, whatever a person has found out.
             (State::Unknown | State::NotBilled | State::Settled, Step::Accepted(task))
                 if self.task.is_none() =>
             {
-                self.task = Some(task.clone().of_submission(self.intent.id()));
+                self.task = Some(task.clone().of_submission(submission));
                 self.state = State::Accepted;
             }
             // A webhook or a person found the task, and the response says what it costs.
@@ -307,18 +246,24 @@ impl Record {
             (State::Unknown | State::Accepted | State::Ready, Step::Settled) => {
                 self.state = State::Settled;
             }
-            (State::Accepted | State::Ready, Step::Polled { status, at }) => {
-                self.polled(status, *at);
+            (State::Accepted | State::Ready, Step::Polled { status, at, date }) => {
+                self.polled(status, *at, *date);
             }
             // The URL should be valid, although the first one no longer is.
-            (State::Accepted | State::Ready, Step::Refused { given_at })
-                if has_passed(self.ready_at, DELIVERY_VALIDITY, *given_at) =>
+            (State::Accepted | State::Ready, Step::Refused { given, after })
+                if *after >= DELIVERY_VALIDITY
+                    || has_passed(self.ready_date, DELIVERY_VALIDITY, *given) =>
             {
                 self.state = State::Expired;
             }
-            // A saved picture is one even if it was given up before.
+            // A saved picture is one even if it was given up before. It may be saved again.
             (
-                State::Accepted | State::Ready | State::Failed(_) | State::Expired | State::Settled,
+                State::Accepted
+                | State::Ready
+                | State::Saved { .. }
+                | State::Failed(_)
+                | State::Expired
+                | State::Settled,
                 Step::Saved { path, bytes, sha256 },
             ) if self.task.is_some() => {
                 let (path, sha256) = (path.clone(), sha256.clone());
@@ -326,80 +271,65 @@ impl Record {
             }
             _ => {}
         }
-        if self.state.is_closed() && !before.state.is_closed() {
-            self.task = self.task.take().map(TaskRef::without_signature);
-        }
-        *self != before
     }
 
-    fn polled(&mut self, status: &TaskStatus, at: SystemTime) {
+    fn polled(&mut self, status: &TaskStatus, at: SystemTime, date: Option<SystemTime>) {
         // The poll may have gone to a part of the service that does not know the task yet.
         if *status == TaskStatus::TaskNotFound {
-            self.not_found_at = first(self.not_found_at, at);
-            if has_passed(self.not_found_at, NOT_FOUND_PROOF, at) {
+            self.not_found_date = earlier(self.not_found_date, date.map(seconds));
+            if has_passed(self.not_found_date, NOT_FOUND_PROOF, date) {
                 self.state = State::Failed(status.clone());
             }
         } else if status.is_failure() {
             self.state = State::Failed(status.clone());
         } else {
-            self.not_found_at = None;
+            self.not_found_date = None;
             if status.is_success() {
-                self.ready_at = first(self.ready_at, at);
+                self.ready_at = earlier(self.ready_at, Some(seconds(at)));
+                self.ready_date = earlier(self.ready_date, date.map(seconds));
                 self.state = State::Ready;
             }
         }
     }
-}
 
-fn seconds(at: SystemTime) -> u64 {
-    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-/// Returns the earlier time: the clock may have been set back since the other one.
-fn first(known: Option<u64>, at: SystemTime) -> Option<u64> {
-    Some(known.map_or(seconds(at), |known| known.min(seconds(at))))
-}
-
-/// Whether `at` is at least this long after a time in seconds since the Unix epoch.
-fn has_passed(since: Option<u64>, wait: Duration, at: SystemTime) -> bool {
-    since.is_some_and(|since| at.duration_since(time(since)).is_ok_and(|passed| passed >= wait))
-}
-
-/// A file may contain any number of seconds.
-fn time(seconds: u64) -> SystemTime {
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH)
-}
-
-/// A path. Not every path is valid Unicode, so not every path is text in JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredPath(#[serde(with = "stored_path")] PathBuf);
-
-mod stored_path {
-    use std::{
-        ffi::OsString,
-        path::{Path, PathBuf},
-    };
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Text(String),
-        Raw(OsString),
-    }
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        match path.to_str() {
-            Some(text) => serializer.serialize_str(text),
-            None => path.as_os_str().serialize(serializer),
+    /// Nothing polls the task of a closed record, so its URL need not be signed.
+    fn without_signature(&mut self) {
+        if self.state.is_closed() {
+            self.task = self.task.take().map(TaskRef::without_signature);
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Ok(match Stored::deserialize(from)? {
-            Stored::Text(text) => text.into(),
-            Stored::Raw(raw) => raw.into(),
-        })
+    fn join(self, other: Self) -> Self {
+        // The text decides between two pictures, or two failures: any rule is right that does not
+        // depend on the order.
+        let order = |life: &Self| {
+            let task = life.task.clone().map(|task| task.with_cost(None));
+            let text = serde_json::to_string(&(&life.state, &task)).unwrap_or_default();
+            (task.is_some(), life.state.rank(), text)
+        };
+        let (less, more) =
+            if order(&self) <= order(&other) { (self, other) } else { (other, self) };
+        let costs = [&less, &more].map(|life| life.task.as_ref().and_then(TaskRef::cost));
+        let cost = costs.into_iter().flatten().reduce(f64::max);
+        Self {
+            task: more.task.map(|task| task.with_cost(cost)),
+            state: more.state,
+            is_lost: less.is_lost || more.is_lost,
+            ready_at: earlier(less.ready_at, more.ready_at),
+            ready_date: earlier(less.ready_date, more.ready_date),
+            // A poll that found the task is kept as `None`.
+            not_found_date: less.not_found_date.zip(more.not_found_date).map(|(a, b)| a.max(b)),
+        }
     }
+}
+
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
+}
+
+/// Whether the clock of the service proves that so much time has passed. The clock of this machine
+/// proves nothing, because people and programs set it.
+fn has_passed(since: Option<u64>, wait: Duration, now: Option<SystemTime>) -> bool {
+    let passed = since.zip(now).map(|(since, now)| now.duration_since(time(since)));
+    passed.is_some_and(|passed| passed.is_ok_and(|passed| passed >= wait))
 }

@@ -42,8 +42,8 @@ impl Attempts {
         let is_last = self.made >= self.most || self.left().is_zero();
         let (error, is_refusal) = match failure {
             DownloadFailure::NeedsFreshUrl(error) => {
-                let Picture { task, polled_at, .. } = &self.picture;
-                let step = Step::Refused { given_at: *polled_at };
+                let Picture { task, polled, ready_since, .. } = &self.picture;
+                let step = Step::Refused { given: polled.date, after: polled.since(ready_since) };
                 journal::note(self.picture.downloads().journal.as_deref(), task, &step).await;
                 (error, true)
             }

@@ -223,8 +223,7 @@ impl Picture {
         // Only the refusal of a URL that a poll returned after the end of the validity proves that
         // the picture has expired: delivery hosts also refuse valid URLs now and then, and a later
         // poll may return a new URL.
-        let age = self.polled_at.duration_since(self.ready_since);
-        let error = if age.is_ok_and(|age| age >= DELIVERY_VALIDITY) {
+        let error = if self.polled.since(&self.ready_since) >= DELIVERY_VALIDITY {
             self.expired(code)
         } else {
             let advice = "the picture is billed and ready; wait for the task again, and fetch the \

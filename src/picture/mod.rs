@@ -31,6 +31,7 @@ use crate::{
     journal::Journal,
     retry::RetryBudget,
     transport::{hosts::DeliveryRules, service::Service},
+    values::Moment,
 };
 
 /// The size in bytes from which a buffer grows by the same amount each time.
@@ -61,8 +62,8 @@ pub struct Picture {
     task: TaskRef,
     address: Address,
     /// When the poll that returned the address was sent.
-    polled_at: SystemTime,
-    ready_since: SystemTime,
+    polled: Moment,
+    ready_since: Moment,
 }
 
 impl Picture {
@@ -71,11 +72,11 @@ impl Picture {
         source: Arc<dyn Source>,
         task: TaskRef,
         address: Address,
-        polled_at: SystemTime,
-        ready_since: Option<SystemTime>,
+        polled: Moment,
+        ready_since: Option<Moment>,
     ) -> Self {
-        let ready_since = ready_since.map_or(polled_at, |first| first.min(polled_at));
-        Self { source, task, address, polled_at, ready_since }
+        let ready_since = ready_since.map_or(polled, |first| polled.earlier(first));
+        Self { source, task, address, polled, ready_since }
     }
 
     fn downloads(&self) -> &Downloads {
@@ -96,7 +97,7 @@ impl Picture {
     /// this picture, or the earlier time that
     /// [`Task::ready_since`](crate::Task::ready_since) has set.
     pub fn ready_since(&self) -> SystemTime {
-        self.ready_since
+        self.ready_since.at
     }
 
     /// Returns when the picture expires: ten minutes after [`ready_since`](Self::ready_since).
@@ -105,7 +106,8 @@ impl Picture {
     /// task was ready long before the first poll. It may work longer if the service signs a new one
     /// for each poll.
     pub fn expires_at(&self) -> SystemTime {
-        self.ready_since.checked_add(DELIVERY_VALIDITY).unwrap_or(self.ready_since)
+        let since = self.ready_since.at;
+        since.checked_add(DELIVERY_VALIDITY).unwrap_or(since)
     }
 
     /// Downloads the picture into memory.
@@ -115,7 +117,8 @@ impl Picture {
     /// Every error carries the reference of the task.
     ///
     /// - [`Expired`](crate::ErrorKind::Expired): the delivery host refused a URL that a poll had
-    ///   returned after [`expires_at`](Self::expires_at).
+    ///   returned more than ten minutes after the first `Ready`, by the clock of the service or in
+    ///   this process.
     /// - [`Download`](crate::ErrorKind::Download): the picture could not be downloaded, or it is
     ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     ///   This includes refusals that do not prove that the picture has expired.
@@ -281,7 +284,7 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn again(
         self: Arc<Self>,
         task: TaskRef,
-        ready_since: SystemTime,
+        ready_since: Moment,
         deadline: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>>;
 }

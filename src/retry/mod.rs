@@ -67,9 +67,13 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
         return value.parse().ok().map(Duration::from_secs);
     }
     let date = httpdate::parse_http_date(value).ok()?;
-    let sent = text(DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
     // A date in the past means no delay.
-    Some(date.duration_since(sent).unwrap_or_default())
+    Some(date.duration_since(date_of(headers).unwrap_or(now)).unwrap_or_default())
+}
+
+/// Returns when the service sent a response, by its own clock: the header `Date`.
+pub(crate) fn date_of(headers: &HeaderMap) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?.trim()).ok()
 }
 
 /// The retries that all requests of one purpose (submissions, polls or downloads) share. Each retry

@@ -24,7 +24,7 @@ pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 #[must_use]
 pub struct SubmitOptions {
     pub(super) deadline: Option<Duration>,
-    pub(super) origin: Origin,
+    pub(crate) origin: Origin,
     pub(crate) waits_for_slot: bool,
 }
 

@@ -34,6 +34,7 @@ pub use self::poll::Update;
 pub use self::schedules::Durations;
 pub use self::slots::Slot;
 pub use self::wait::Updates;
+pub(crate) use self::wait::failure;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 #[cfg(feature = "axum")]
 pub(crate) use self::{submissions::Recent, wait::outcome};
@@ -44,7 +45,7 @@ use crate::{
     picture::Downloads,
     retry::RetryBudget,
     transport::service::Service,
-    values::REDACTED,
+    values::{Moment, REDACTED},
 };
 
 /// A task that the service has accepted and billed.
@@ -62,7 +63,7 @@ pub struct Task {
     /// `None` for a resumed task.
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
-    ready_since: Option<SystemTime>,
+    ready_since: Option<Moment>,
 }
 
 /// What the client that submitted a task knows about it.
@@ -107,10 +108,17 @@ impl Task {
     /// Sets when the task was first seen as `Ready`, for programs that have stored
     /// [`Picture::ready_since`](crate::Picture::ready_since) of an earlier poll.
     ///
-    /// Pictures of this task expire ten minutes after this time. Without it, or if a poll was sent
-    /// earlier, a picture expires ten minutes after the poll that returned it.
-    pub fn ready_since(mut self, time: SystemTime) -> Self {
-        self.ready_since = Some(time);
+    /// Pictures of this task [expire](crate::Picture::expires_at) ten minutes after this time.
+    /// Without it, or if a poll was sent earlier, a picture expires ten minutes after the poll that
+    /// returned it. A clock can be set, so the time does not make a refused download an
+    /// [`Expired`](crate::ErrorKind::Expired) one.
+    pub fn ready_since(self, time: SystemTime) -> Self {
+        self.first_ready(Moment { at: time, date: None, instant: None })
+    }
+
+    /// Sets when a poll first returned `Ready`.
+    pub(crate) fn first_ready(mut self, moment: Moment) -> Self {
+        self.ready_since = Some(moment);
         self
     }
 

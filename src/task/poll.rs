@@ -1,9 +1,6 @@
 //! Sends one poll, a GET to the polling URL of the task, and reads its result.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use reqwest::{Method, Request};
 use serde_json::Value;
@@ -19,7 +16,7 @@ use crate::{
     Address, Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
     contract::{Findings, read_response},
     journal::{self, Step},
-    retry::status::PollEffect,
+    retry::{date_of, status::PollEffect},
     telemetry,
     transport::{
         middleware::{Purpose, Subject},
@@ -27,6 +24,7 @@ use crate::{
         response::{Ending, Response},
     },
     types::PollResult,
+    values::Moment,
 };
 
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
@@ -84,20 +82,20 @@ impl Task {
         let span = telemetry::poll_span(task);
         // Taken before the service decides and signs the delivery URL, so that the computed expiry
         // is never too late.
-        let at = shared.service.clock.now();
+        let sent = Moment::now(shared.service.clock.now());
         let polled = match permit {
-            Some(permit) => self.get(permit, failures, until, at).instrument(span.clone()).await,
+            Some(permit) => self.get(permit, failures, until, sent).instrument(span.clone()).await,
             None => Err(timed_out()),
         };
         let polled = polled.map_err(|error| match error.wait_end() {
             Some(_) => error.with_task(task),
             None => error.with_task(task).with_advice("the poll failed, not the task; poll again"),
         });
-        telemetry::polled(&span, task, polled.as_ref().map(Update::status));
-        let update = polled?;
+        telemetry::polled(&span, task, polled.as_ref().map(|(update, _)| update.status()));
+        let (update, Moment { at, date, .. }) = polled?;
         if update.status().is_final() {
             shared.slots.release(task);
-            let step = Step::Polled { status: update.status().clone(), at };
+            let step = Step::Polled { status: update.status().clone(), at, date };
             journal::note(shared.settings.journal.as_deref(), task, &step).await;
         }
         Ok(update)
@@ -109,8 +107,8 @@ impl Task {
         permit: SemaphorePermit<'_>,
         failures: u32,
         until: Instant,
-        at: SystemTime,
-    ) -> Result<Update, Error> {
+        sent: Moment,
+    ) -> Result<(Update, Moment), Error> {
         let Self { shared, reference: task, .. } = self;
         let url = self.polling_url()?;
         let service = &shared.service;
@@ -136,7 +134,7 @@ impl Task {
             }
             service.record_poll(url, task, &response);
             tracing::debug!(http_status = response.status.as_u16(), "polled");
-            self.read(url, response, at)
+            self.read(url, response, sent)
         };
         let mut exchange = std::pin::pin!(exchange);
         if let Ok(polled) = time::timeout(TURN, exchange.as_mut()).await {
@@ -147,15 +145,16 @@ impl Task {
     }
 
     /// Converts the response of the polling URL to an update, or to an error.
-    fn read(&self, url: &Url, response: Response, at: SystemTime) -> Result<Update, Error> {
+    fn read(&self, url: &Url, response: Response, sent: Moment) -> Result<(Update, Moment), Error> {
         let Self { shared, reference: task, .. } = self;
         let secrets = &shared.service.secrets;
+        let polled = Moment { date: date_of(&response.headers), ..sent };
         // `Task not found` may come with status code 404. If the body has a status, it takes
         // precedence.
         if response.status.is_success() || response.status.as_u16() == 404 {
             let redaction = Redaction::of_poll_body(secrets, task, url, response.body.as_deref());
-            if let Some(update) = self.read_update(&response, &redaction, at) {
-                return Ok(update);
+            if let Some(update) = self.read_update(&response, &redaction, polled) {
+                return Ok((update, polled));
             }
         }
         // An error also contains text of the headers.
@@ -168,7 +167,7 @@ impl Task {
         &self,
         response: &Response,
         redaction: &Redaction,
-        at: SystemTime,
+        polled: Moment,
     ) -> Option<Update> {
         let Self { shared, reference: task, .. } = self;
         let object = response.object()?;
@@ -201,7 +200,7 @@ impl Task {
         // A success without a usable delivery URL is not a success. A later poll may return one.
         let address = sample.and_then(delivery_url)?;
         let source = Arc::clone(shared);
-        let picture = Picture::new(source, TaskRef::clone(task), address, at, self.ready_since);
+        let picture = Picture::new(source, TaskRef::clone(task), address, polled, self.ready_since);
         Some(Update { status, response, picture: Some(picture) })
     }
 

@@ -141,6 +141,12 @@ fn creates_no_task(operation: &Operation) -> Error {
         .with_function("Client::task")
 }
 
+/// The error for a key that another submission has taken in the meantime.
+fn key_in_use() -> Error {
+    Error::new(ErrorKind::InProgress, "another submission has the key")
+        .with_advice("nothing was sent")
+}
+
 fn no_response() -> Error {
     let message = format!("no response to the submission {} s after its deadline", GRACE.as_secs());
     let advice =
@@ -184,13 +190,21 @@ impl Submission {
         let (Some(journal), Some(intent)) = (&self.shared.settings.journal, &self.intent) else {
             return self.send(slot, caller).await;
         };
-        journal::call(|| journal.intend(intent)).await.map_err(not_written)?;
+        match intent.key() {
+            Some(key) => {
+                let intended = journal::call(|| journal.intend_once(intent, key)).await;
+                if intended.map_err(not_written)?.is_some() {
+                    return Err(key_in_use());
+                }
+            }
+            None => journal::call(|| journal.intend(intent)).await.map_err(not_written)?,
+        }
         let sent = self.send(slot, caller).await;
         let step = match &sent {
             Ok(task) => Step::Accepted(task.reference().clone()),
             Err(error) if error.billing() == Billing::NotBilled => Step::NotBilled,
             // The record stays in the journal as a submission with unknown billing.
-            Err(_) => return sent,
+            Err(_) => Step::Lost,
         };
         let written = journal::call(|| journal.advance(intent.id(), &step)).await;
         match (sent, written) {
@@ -206,7 +220,7 @@ impl Submission {
             }
             (Err(refused), written) => {
                 if let Err(error) = written {
-                    tracing::warn!(%error, "could not remove a submission from the journal");
+                    tracing::warn!(%error, "could not write to the journal how a submission failed");
                 }
                 Err(refused)
             }

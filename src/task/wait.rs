@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use futures_core::Stream;
@@ -15,7 +15,7 @@ use crate::{
     Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
     picture::{Downloads, Source},
     types::PollResult,
-    values::{MAX_NAME, one_line},
+    values::{MAX_NAME, Moment, one_line},
 };
 
 impl Task {
@@ -96,10 +96,10 @@ impl Source for Shared {
     fn again(
         self: Arc<Self>,
         task: TaskRef,
-        ready_since: SystemTime,
+        ready_since: Moment,
         deadline: Duration,
     ) -> Pin<Box<dyn Future<Output = Result<Picture, Error>> + Send>> {
-        let task = Task::resumed(self, task).ready_since(ready_since);
+        let task = Task::resumed(self, task).first_ready(ready_since);
         let options = WaitOptions::default().deadline(deadline).urgent();
         Box::pin(task.wait_with(options))
     }
@@ -108,26 +108,28 @@ impl Source for Shared {
 /// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
-    update.picture.ok_or_else(|| {
-        let (kind, advice) = match status {
-            TaskStatus::RequestModerated | TaskStatus::ContentModerated => (
-                ErrorKind::Moderated,
-                "change the prompt or the images, or increase safety_tolerance",
-            ),
-            TaskStatus::TaskNotFound => {
-                (ErrorKind::TaskNotFound, "check the task id and the polling URL")
-            }
-            _ => (
-                ErrorKind::TaskFailed,
-                "there will be no picture; a new submission creates a new task and is billed again",
-            ),
-        };
-        let shown = one_line(status.as_str(), MAX_NAME);
-        Error::new(kind, format!("the task ended with status `{shown}`"))
-            .with_advice(advice)
-            .with_task(task)
-            .with_end(WaitEnd::Failed { status })
-    })
+    update.picture.ok_or_else(|| failure(status, task))
+}
+
+/// The error for a task that ended with a status.
+pub(crate) fn failure(status: TaskStatus, task: &TaskRef) -> Error {
+    let (kind, advice) = match status {
+        TaskStatus::RequestModerated | TaskStatus::ContentModerated => {
+            (ErrorKind::Moderated, "change the prompt or the images, or increase safety_tolerance")
+        }
+        TaskStatus::TaskNotFound => {
+            (ErrorKind::TaskNotFound, "check the task id and the polling URL")
+        }
+        _ => (
+            ErrorKind::TaskFailed,
+            "there will be no picture; a new submission creates a new task and is billed again",
+        ),
+    };
+    let shown = one_line(status.as_str(), MAX_NAME);
+    Error::new(kind, format!("the task ended with status `{shown}`"))
+        .with_advice(advice)
+        .with_task(task)
+        .with_end(WaitEnd::Failed { status })
 }
 
 type NextUpdate = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;

@@ -163,9 +163,8 @@ pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     url.into()
 }
 
-/// The wall clock of a client: the system clock, or an injected one. It is read every time, so the
-/// result is correct after the machine was suspended or its clock was set. Delays and deadlines use
-/// tokio's clock instead.
+/// The wall clock of a client: the system clock, or an injected one. Somebody may set it, so it
+/// proves nothing. Delays and deadlines use tokio's clock instead.
 #[derive(Clone)]
 pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 

@@ -172,6 +172,12 @@ impl TaskRef {
         (self.region(), self.polling_url().reveal(), self.id())
     }
 
+    /// Whether both are the same task of one service. The polling URL of a response may be another
+    /// one than that of the id.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.region(), self.id()) == (other.region(), other.id())
+    }
+
     /// Returns a short text that differs for different identities, for the names of files.
     pub(crate) fn digest(&self) -> String {
         let (region, polling_url, id) = self.identity();

@@ -108,11 +108,6 @@ impl Worker {
                 None => self.submit(job, request, slot).await?,
             }
         };
-        let ready_at = job.status.ready_at;
-        let task = match ready_at {
-            Some(at) => task.ready_since(at),
-            None => task,
-        };
         let _held = self.ledger.hold_poll(job, task.reference());
         let picture = self.wait(job, &task).await?;
         self.save(job, &task, picture).await

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use imagekiln::{
     Request,
-    journal::{Directory, Intent, Journal as _, JournalError, Record, State, Step},
+    journal::{Directory, Intent, Journal as _, JournalError, Listed, Record, State, Step},
 };
 
 use super::{
@@ -13,13 +13,12 @@ use super::{
 };
 use crate::{Error, ErrorKind, JobStatus, seeds::is_either};
 
-/// The number of closed records that are kept, to notice that the database has lost them: more than
-/// the write-ahead log of SQLite has.
-const CLOSED: usize = 250;
+/// The number of the newest records that show whether the database has lost some: more than the
+/// write-ahead log of SQLite has. Older ones are in the ledger, and the log forgets them.
+const NEWEST: u64 = 250;
 
-/// Opens a directory that keeps a number of closed records.
-pub(crate) type OpenLog =
-    Box<dyn FnOnce(PathBuf, usize) -> Result<Directory, imagekiln::Error> + Send>;
+/// Opens a directory.
+pub(crate) type OpenLog = Box<dyn FnOnce(PathBuf) -> Result<Directory, imagekiln::Error> + Send>;
 
 impl Ledger {
     /// Opens the log in a directory, and takes over what the database could not record. No
@@ -29,9 +28,13 @@ impl Ledger {
         directory: PathBuf,
         open: OpenLog,
     ) -> Result<(), Error> {
-        let open = move || open(directory, CLOSED);
-        let opened = tokio::task::spawn_blocking(open).await.map_err(unusable)?;
-        if self.0.acceptances.set(opened.map_err(unusable)?).is_err() {
+        let opened =
+            tokio::task::spawn_blocking(move || open(directory)).await.map_err(unusable)?;
+        let log = opened.map_err(unusable)?;
+        if let Err(error) = log.forget_closed(NEWEST).await {
+            tracing::warn!(%error, "could not shorten the acceptance log of the ledger");
+        }
+        if self.0.acceptances.set(log).is_err() {
             let message = "the ledger has an acceptance log already";
             return Err(Error::new(ErrorKind::Ledger, message));
         }
@@ -89,11 +92,26 @@ impl Ledger {
         Ok(continued)
     }
 
-    /// Returns the records of this process and of those that have ended.
+    /// Returns the open records of this process and of those that have ended, and the newest closed
+    /// ones, oldest first.
     async fn log_records(&self) -> Result<Vec<Record>, Error> {
         let Some(log) = self.0.acceptances.get() else { return Ok(Vec::new()) };
-        let listed = log.records().await.map_err(unusable)?;
-        Ok(listed.into_iter().rev().map(|listed| listed.record).collect())
+        let (open, path) = (log.take_over().await.map_err(unusable)?, log.path().to_owned());
+        let closed = tokio::task::spawn_blocking(move || {
+            let newest = Directory::list(path)?.take(NEWEST as usize);
+            let is_closed = |listed: &Listed| listed.record.state().is_closed();
+            Ok::<_, imagekiln::Error>(newest.flatten().filter(is_closed).collect::<Vec<_>>())
+        });
+        let closed = closed.await.map_err(unusable)?.map_err(unusable)?;
+        let mut records: Vec<Listed> = closed;
+        for open in open {
+            match open {
+                Ok(listed) => records.push(listed),
+                Err(unreadable) => tracing::error!(%unreadable, "it may name a paid task"),
+            }
+        }
+        records.sort_unstable_by_key(|listed| listed.number);
+        Ok(records.into_iter().map(|listed| listed.record).collect())
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use imagekiln::{
     TaskRef, TaskStatus,
-    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step},
+    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step, Unreadable},
 };
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     database::Database,
     limits::{LimitReached, RunLimits, Subject},
     records::{SubmissionRow, not_queued},
+    resolve::has_task,
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
@@ -92,14 +93,34 @@ impl Journal for Ledger {
         })
     }
 
+    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        Box::pin(async move {
+            let (id, task_id) = (submission.to_owned(), task.id().to_owned());
+            let taken = self
+                .transaction(async move |database| {
+                    match SubmissionRow::find_one(database, "s.intent_id = $1", &id).await? {
+                        Some(row) if row.record.task().is_none() => {
+                            has_task(database, &task_id, row.record.intent().operation()).await
+                        }
+                        _ => Ok(false),
+                    }
+                })
+                .await?;
+            if !taken {
+                self.advance(submission, &Step::Accepted(task.clone())).await?;
+            }
+            Ok(!taken)
+        })
+    }
+
     /// Returns the records without a job. A batch resumes the others.
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
             let find =
                 async |database: &mut Database| SubmissionRow::find(database, open, []).await;
             let open = self.transaction(find).await?;
-            Ok(open.into_iter().map(|submission| submission.record).collect())
+            Ok(open.into_iter().map(|submission| Ok(submission.record)).collect())
         })
     }
 }
@@ -124,7 +145,8 @@ impl Ledger {
     pub(crate) fn hold_poll(&self, job: &mut Claim, task: &TaskRef) -> Option<HeldPoll<'_>> {
         let submission = task.submission()?.to_owned();
         let ready_at = job.status.ready_at;
-        let poll = ready_at.map(|at| Step::Polled { status: TaskStatus::Ready, at });
+        // The record has its date.
+        let poll = ready_at.map(|at| Step::Polled { status: TaskStatus::Ready, at, date: None });
         self.held_polls().insert(submission.clone(), poll);
         job.submission = Some(submission.clone());
         Some(HeldPoll { ledger: self, submission })

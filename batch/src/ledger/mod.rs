@@ -138,7 +138,7 @@ impl Ledger {
     }
 
     async fn open_at_once(path: &Path) -> Result<Self, Error> {
-        Self::open_logging(path, Clocks::default(), Box::new(Directory::open_keeping)).await
+        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
     }
 
     /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
@@ -245,7 +245,7 @@ impl Ledger {
     #[cfg(feature = "postgres")]
     pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = directory.as_ref().join(self.id().await?);
-        self.open_acceptances(directory, Box::new(Directory::open_keeping)).await?;
+        self.open_acceptances(directory, Box::new(Directory::open)).await?;
         Ok(self)
     }
 

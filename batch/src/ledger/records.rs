@@ -211,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_stored_record_continues_like_the_whole_one_and_is_small() {
-        let ready = Step::Polled { status: TaskStatus::Ready, at: SystemTime::UNIX_EPOCH };
+        let ready =
+            Step::Polled { status: TaskStatus::Ready, at: SystemTime::UNIX_EPOCH, date: None };
         let saved = Step::Saved {
             path: PathBuf::from("/home/anna/foxes/fox-1.png"),
             bytes: 1623,

@@ -47,20 +47,21 @@ pub fn submissions(which: Submissions) -> ArgValueCompleter {
 }
 
 fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
-    let entries = history::read(&Process::current()).unwrap_or_default();
-    let last = entries.first().map(|entry| entry.number);
+    let process = Process::current();
+    let Ok(entries) = history::read(&process) else { return Vec::new() };
+    let mut entries = entries.flatten().peekable();
+    let last = entries.peek().map(|entry| entry.number);
     let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
-    let is_typed =
-        |entry: &&Entry| entry.number.to_string().starts_with(digits.unwrap_or_default());
-    let entries = entries.iter().filter(is_typed).filter(|entry| match which {
+    let is_typed = |entry: &Entry| entry.number.to_string().starts_with(digits.unwrap_or_default());
+    let entries = entries.filter(is_typed).filter(|entry| match which {
         Submissions::Any | Submissions::UnfinishedFirst => entry.record.task().is_some(),
         Submissions::Unfinished => !entry.is_finished(),
     });
     let mut candidates = Vec::new();
     for entry in entries.take(RECENT) {
         let is_hidden = matches!(which, Submissions::UnfinishedFirst) && entry.is_finished();
-        candidates.extend(names(last, entry, current).into_iter().map(|name| {
-            CompletionCandidate::new(name).help(Some(describe(entry).into())).hide(is_hidden)
+        candidates.extend(names(last, &entry, current).into_iter().map(|name| {
+            CompletionCandidate::new(name).help(Some(describe(&entry).into())).hide(is_hidden)
         }));
     }
     candidates

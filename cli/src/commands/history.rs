@@ -24,7 +24,7 @@ The history is a directory of files that only you can read: kiln/history in
 $XDG_STATE_HOME or ~/.local/state, in ~/Library/Application Support on macOS, and in
 %LOCALAPPDATA% on Windows. KILN_STATE_DIR is another directory in place of kiln.
 It has the fields of each request, with the paths and digests of images instead of their
-content, and no keys, secrets or queries of URLs. It keeps the last 1000 finished submissions.")]
+content, and no keys, secrets or queries of URLs. It forgets nothing.")]
 pub struct Options {
     /// Only submissions whose prompts have all of these words
     #[arg(value_name = "WORD")]
@@ -42,16 +42,17 @@ pub struct Options {
 }
 
 pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
-    let mut entries = history::read(context.process())?;
-    let is_empty = entries.is_empty();
-    entries.retain(|entry| options.fits(entry));
-    entries.truncate(options.limit.unwrap_or(LIMIT) as usize);
-    if entries.is_empty() {
+    let mut found = history::read(context.process())?.peekable();
+    let is_empty = found.peek().is_none();
+    // What cannot be read may be what is looked for.
+    let found = found.filter(|found| found.as_ref().map_or(true, |entry| options.fits(entry)));
+    let found: Vec<_> = found.take(options.limit.unwrap_or(LIMIT) as usize).collect();
+    if found.is_empty() {
         let why = if is_empty { "the history is empty" } else { "no submission fits" };
         context.output.note(why);
         return Ok(());
     }
-    list::print(&context.output, &entries, "")
+    list::print(&context.output, &found, "")
 }
 
 impl Options {

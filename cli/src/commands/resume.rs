@@ -36,15 +36,15 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let seeing = Seeing::of(context, matches, None)?;
-    let (history, unfinished) = unfinished(context).await?;
-    if unfinished.is_empty() {
+    let mut left = Left::default();
+    let (history, unfinished) = unfinished(context, &mut left).await?;
+    let all = unfinished.len() + left.exits.len();
+    if all == 0 {
         context.output.note("nothing is unfinished");
         return Ok(());
     }
-    let all = unfinished.len();
     let (tasks, unknown): (Vec<_>, Vec<_>) =
         unfinished.into_iter().partition(|entry: &Entry| entry.record.task().is_some());
-    let mut left = Left::default();
     let mut problem = None;
     if !tasks.is_empty() {
         problem = finish_all(context, history, &seeing, tasks, &mut left).await?;
@@ -63,10 +63,19 @@ fn fail(context: &Context, left: &mut Left, number: u64, failure: &Failure) {
     left.add(failure);
 }
 
-/// The unfinished submissions that no other process works on, oldest first.
-async fn unfinished(context: &Context) -> Result<(Option<History>, Vec<Entry>), Failure> {
-    let mut entries = history::read(context.process())?;
-    entries.retain(|entry| !entry.is_finished());
+/// The unfinished submissions that no other process works on, oldest first. Those that cannot be
+/// read are reported.
+async fn unfinished(
+    context: &Context,
+    left: &mut Left,
+) -> Result<(Option<History>, Vec<Entry>), Failure> {
+    let mut entries = Vec::new();
+    for found in history::unfinished(context.process())? {
+        match found {
+            Ok(entry) => entries.push(entry),
+            Err(file) => fail(context, left, file.number, &history::damaged(&file)),
+        }
+    }
     entries.reverse();
     let is_left =
         |number| context.output.note(&format!("another command is waiting for @{number}"));

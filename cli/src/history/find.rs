@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Entry, read, request};
+use super::{Entry, numbered, read, request};
 use crate::{failure::Failure, models, process::Process, text::sanitize::one_line};
 use imagekiln::{Operation, TaskRef};
 use imagekiln_batch::Description;
@@ -27,45 +27,43 @@ const SHORTEST_PREFIX: usize = 4;
 const ADVICE: &str = "`kiln history` lists the submissions with their numbers";
 
 /// The submission that `@last` or `@3` names. `None` if the text has another form.
-pub fn by_number(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure> {
+pub fn by_number(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
     let Some(name) = text.strip_prefix('@') else { return Ok(None) };
-    let found = match name {
-        "last" => {
-            entries.first().ok_or_else(|| Failure::usage("the history is empty").advise(ADVICE))?
-        }
-        number => {
-            let number: u64 = number.parse().map_err(|_| {
-                Failure::usage(format!("`{}` is not a submission", one_line(text)))
-                    .advise("use @last, or @ and a number of `kiln history`")
-            })?;
-            entries.iter().find(|entry| entry.number == number).ok_or_else(|| {
-                Failure::usage(format!("the history has no submission @{number}")).advise(ADVICE)
-            })?
-        }
-    };
-    Ok(Some(found.clone()))
+    if name == "last" {
+        let last = read(process)?.flatten().next();
+        let empty = || Failure::usage("the history is empty").advise(ADVICE);
+        return last.ok_or_else(empty).map(Some);
+    }
+    let number: u64 = name.parse().map_err(|_| {
+        Failure::usage(format!("`{}` is not a submission", one_line(text)))
+            .advise("use @last, or @ and a number of `kiln history`")
+    })?;
+    let missing =
+        || Failure::usage(format!("the history has no submission @{number}")).advise(ADVICE);
+    numbered(process, number)?.ok_or_else(missing).map(Some)
 }
 
-pub fn by_task(entries: &[Entry], task: &TaskRef) -> Option<Entry> {
-    let is_it = |entry: &&Entry| match task.submission() {
+pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failure> {
+    let is_it = |entry: &Entry| match task.submission() {
         Some(submission) => entry.submission() == submission,
         None => entry.record.task().is_some_and(|other| {
             let regions = other.region().zip(task.region());
             other.id() == task.id() && regions.is_none_or(|(one, other)| one == other)
         }),
     };
-    entries.iter().find(is_it).cloned()
+    Ok(read(process)?.flatten().find(is_it))
 }
 
 /// The submission whose task has this id, or is the only one whose id starts like this.
-pub fn by_prefix(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure> {
-    let starts = |entry: &&Entry| entry.record.task().is_some() && id_of(entry).starts_with(text);
-    let found: Vec<&Entry> = entries.iter().filter(starts).collect();
+pub fn by_prefix(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
+    let starts = |entry: &Entry| entry.record.task().is_some() && id_of(entry).starts_with(text);
+    let found: Vec<Entry> = read(process)?.flatten().filter(starts).collect();
     if let Some(entry) = found.iter().find(|entry| id_of(entry) == text) {
-        return Ok(Some((*entry).clone()));
+        return Ok(Some(entry.clone()));
     }
-    let is_numbered = |number: u64| entries.iter().any(|entry| entry.number == number);
-    if text.parse().is_ok_and(|number| text.len() < SHORTEST_PREFIX || is_numbered(number)) {
+    if let Ok(number) = text.parse()
+        && (text.len() < SHORTEST_PREFIX || numbered(process, number)?.is_some())
+    {
         return Err(Failure::usage(format!("{text} is not the id of a task")).advise(format!(
             "nothing was sent; write @{text} for the submission with this number"
         )));
@@ -79,14 +77,14 @@ pub fn by_prefix(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure
         let problem = format!("several tasks start with {}: {}", one_line(text), ids.join(", "));
         return Err(Failure::usage(problem).advise("pass more of the id, or the number"));
     }
-    Ok(found.first().map(|entry| (*entry).clone()))
+    Ok(found.into_iter().next())
 }
 
 /// The submission that `@last`, `@3`, an id or its beginning names.
-pub fn recorded(entries: &[Entry], text: &str) -> Result<Option<Entry>, Failure> {
-    match by_number(entries, text)? {
+pub fn recorded(process: &Process, text: &str) -> Result<Option<Entry>, Failure> {
+    match by_number(process, text)? {
         Some(entry) => Ok(Some(entry)),
-        None => by_prefix(entries, text),
+        None => by_prefix(process, text),
     }
 }
 
@@ -106,14 +104,10 @@ impl Made {
     pub fn find(process: &Process, given: &str) -> Result<Self, Failure> {
         let path = process.directory.join(given);
         let is_file = !given.starts_with('@') && path.is_file();
-        let entries = match read(process) {
-            Err(_) if is_file => Vec::new(),
-            entries => entries?,
-        };
         let found = if is_file {
-            of_file(&entries, &path)?
+            of_file(process, &path)?
         } else {
-            recorded(&entries, given)?.map(|entry| Self::Recorded(Box::new(entry)))
+            recorded(process, given)?.map(|entry| Self::Recorded(Box::new(entry)))
         };
         found.ok_or_else(|| {
             let given = one_line(given);
@@ -159,7 +153,7 @@ impl Made {
 
 /// The picture in a file, or the one that the file describes. The history knows more than the file
 /// beside a picture.
-fn of_file(entries: &[Entry], path: &Path) -> Result<Option<Made>, Failure> {
+fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
     let beside = path.to_string_lossy();
     let (picture, description) = match beside.strip_suffix(DESCRIPTION) {
         Some(picture) => (PathBuf::from(picture), path.to_owned()),
@@ -171,9 +165,11 @@ fn of_file(entries: &[Entry], path: &Path) -> Result<Option<Made>, Failure> {
                 .ok()
                 .is_some_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
     };
-    let is_it = |entry: &&Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
-    if let Some(entry) = entries.iter().find(is_it).filter(|entry| entry.kept.request.is_some()) {
-        return Ok(Some(Made::Recorded(Box::new(entry.clone()))));
+    let is_it = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
+    // The file beside the picture describes it without the history.
+    let recorded = read(process).ok().and_then(|entries| entries.flatten().find(is_it));
+    if let Some(entry) = recorded.filter(|entry| entry.kept.request.is_some()) {
+        return Ok(Some(Made::Recorded(Box::new(entry))));
     }
     let Ok(content) = fs::read(&description) else { return Ok(None) };
     match Description::parse(&content) {

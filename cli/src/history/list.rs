@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use time::UtcDateTime;
 
-use super::{Entry, relative, request};
+use super::{Entry, Found, relative, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
@@ -21,15 +21,23 @@ use crate::{
 };
 use imagekiln::TaskRef;
 
+/// The state of a submission whose file is damaged.
+const UNREADABLE: &str = "unreadable";
+
 /// The columns, and those that narrow terminals leave out, in this order.
 const HEADING: [&str; 7] = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
 const OPTIONAL: [usize; 4] = [4, 1, 2, 5];
 
 /// Prints submissions. For people, the table is followed by `hint`.
-pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failure> {
+pub fn print(output: &Output, found: &[Found], hint: &str) -> Result<(), Failure> {
     if output.json {
-        for entry in entries {
-            let line = json_line(&for_programs(entry));
+        for found in found {
+            let line = json_line(&match found {
+                Ok(entry) => for_programs(entry),
+                Err(file) => json!({
+                    "number": file.number, "state": UNREADABLE, "path": file.path.to_string_lossy(),
+                }),
+            });
             output.process.line_on_stdout(&line).or_else(write_failed)?;
         }
         return Ok(());
@@ -37,13 +45,20 @@ pub fn print(output: &Output, entries: &[Entry], hint: &str) -> Result<(), Failu
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
     let people = || {
         let Process { stdout, directory, .. } = &*output.process;
-        stdout.table(&table(entries, directory)) + &wrapped(&hint, (stdout.columns)())
+        stdout.table(&table(found, directory)) + &wrapped(&hint, (stdout.columns)())
     };
     output.result(people, || Value::Null)
 }
 
-fn table(entries: &[Entry], here: &Path) -> Table<7> {
-    let rows = entries.iter().map(|entry| row(entry, here));
+fn table(found: &[Found], here: &Path) -> Table<7> {
+    let rows = found.iter().map(|found| match found {
+        Ok(entry) => row(entry, here),
+        Err(file) => {
+            let [number, path] = [format!("@{}", file.number), relative_to(&file.path, here)];
+            let [time, model, credits, prompt] = [(); 4].map(|()| String::new());
+            [number, time, model, UNREADABLE.to_owned(), credits, path, prompt]
+        }
+    });
     Table::with_heading(HEADING, rows).long(&[5, 6]).paths(&[5]).optional(&OPTIONAL)
 }
 

@@ -9,6 +9,7 @@ pub mod request;
 
 use std::{
     ffi::OsString,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,15 +26,13 @@ use crate::{
     models::{PROMPT, SEED},
     output::Output,
     process::Process,
+    text::sanitize::one_line,
 };
 use imagekiln::{
     Error, TaskRef, TaskStatus,
-    journal::{Directory, Journal as _, Listed, Origin, Record, State, Step},
+    journal::{Directory, Journal as _, Listed, Origin, Record, State, Step, Unreadable},
 };
 use imagekiln_batch::Template;
-
-/// The number of finished submissions that are kept.
-const MAX_FINISHED: usize = 1_000;
 
 /// The path of pictures that went to standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -48,14 +47,44 @@ pub fn directory(process: &Process) -> Result<PathBuf, Failure> {
     Ok(state.join("history"))
 }
 
-/// Returns all submissions, newest first. Writes nothing.
-pub fn read(process: &Process) -> Result<Vec<Entry>, Failure> {
-    let directory = directory(process)?;
-    let listed = Directory::list(&directory).map_err(|error| unreadable(&directory, &error))?;
-    let mut entries: Vec<Entry> = listed.into_iter().map(Entry::from).collect();
-    entries.retain(|entry| *entry.record.state() != State::NotBilled);
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.number));
-    Ok(entries)
+/// What a file of the history contains, or why it cannot be read.
+pub type Found = Result<Entry, Unreadable>;
+
+/// Returns the submissions, newest first. Each is read when the iterator returns it. Writes nothing.
+pub fn read(process: &Process) -> Result<impl Iterator<Item = Found>, Failure> {
+    let path = directory(process)?;
+    let listed = Directory::list(&path).map_err(|error| unreadable(&path, &error))?;
+    Ok(listed.map(|listed| listed.map(Entry::from)).filter(was_submitted))
+}
+
+/// Returns the unfinished submissions like [`read`].
+pub fn unfinished(process: &Process) -> Result<impl Iterator<Item = Found>, Failure> {
+    let path = directory(process)?;
+    let listed = Directory::list_open(&path).map_err(|error| unreadable(&path, &error))?;
+    Ok(listed.map(|listed| listed.map(Entry::from)))
+}
+
+/// Returns the submission with a number.
+pub fn numbered(process: &Process, number: u64) -> Result<Option<Entry>, Failure> {
+    let path = directory(process)?;
+    let found = Directory::find(&path, number).map_err(|error| unreadable(&path, &error))?;
+    let found = found.map(|found| found.map(Entry::from)).filter(was_submitted);
+    found.transpose().map_err(|file| damaged(&file))
+}
+
+/// The report about a file that cannot be read.
+pub fn damaged(file: &Unreadable) -> Failure {
+    let what = format!("submission @{} is unreadable", file.number);
+    let mut failure = Failure::file(what, io::Error::other(one_line(&file.reason)));
+    failure.number = Some(file.number);
+    failure.advise(format!(
+        "it may name a paid task, so nothing changes its file: look at {}",
+        file.path.display()
+    ))
+}
+
+fn was_submitted(found: &Found) -> bool {
+    found.as_ref().map_or(true, |entry| *entry.record.state() != State::NotBilled)
 }
 
 /// The history, opened by a command that changes it.
@@ -65,6 +94,8 @@ pub struct History {
     output: Output,
     /// The label of the submissions of this command, which no other command has.
     command: String,
+    /// The highest number that another command has given.
+    before: u64,
     kept: Arc<[Kept]>,
 }
 
@@ -73,10 +104,15 @@ impl History {
     /// submit.
     pub fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
         let path = directory(&output.process)?;
-        let directory = (output.process.journal)(&path, MAX_FINISHED);
+        let directory = (output.process.journal)(&path);
         let directory = directory.map_err(|error| unusable(&path, &error))?;
+        let newest = Directory::list(&path).map_err(|error| unusable(&path, &error))?.next();
+        let before = newest.map_or(0, |found| match found {
+            Ok(listed) => listed.number,
+            Err(unreadable) => unreadable.number,
+        });
         let command = format!("{:016x}", fastrand::u64(..));
-        Ok(Self { directory, output: output.clone(), command, kept: kept.into() })
+        Ok(Self { directory, output: output.clone(), command, before, kept: kept.into() })
     }
 
     pub fn journal(&self) -> Directory {
@@ -100,30 +136,32 @@ impl History {
 
     /// Returns the last submission of this command for a picture.
     pub fn submission(&self, index: usize) -> Option<Entry> {
-        let listed = Directory::list(self.path()).ok()?.into_iter().map(Entry::from);
-        let mut own =
-            listed.filter(|entry| entry.record.intent().label() == Some(self.command.as_str()));
+        let listed = Directory::list(self.path()).ok()?.flatten().map(Entry::from);
+        let mut own = listed
+            .take_while(|entry| entry.number > self.before)
+            .filter(|entry| entry.record.intent().label() == Some(self.command.as_str()));
         own.find(|entry| entry.kept.index == index)
     }
 
-    /// Makes sure that this command can change a submission, even if another process has it.
-    pub async fn include(&self, entry: &Entry) -> Result<(), Failure> {
-        let records = vec![(entry.number, entry.record.clone())];
-        self.directory.include(records).await.map_err(|error| unusable(self.path(), &error))
+    /// Leaves a submission to this command, unless another one works on it: both may then save its
+    /// picture.
+    pub async fn claim(&self, entry: &Entry) -> Result<(), Failure> {
+        let claimed = self.directory.claim(entry.number).await;
+        claimed.map(drop).map_err(|error| unusable(self.path(), &error))
     }
 
     /// Continues the submissions of commands that have ended. Returns those of `wanted` that are
     /// unfinished, and the numbers of those that another process has in the meantime.
     pub async fn take_over(&self, wanted: Vec<Entry>) -> Result<(Vec<Entry>, Vec<u64>), Failure> {
-        let records = self.directory.records().await;
-        let records = records.map_err(|error| unusable(self.path(), &error))?;
-        let own: Vec<Entry> = records.into_iter().map(Entry::from).collect();
+        let own = self.directory.take_over().await;
+        let own = own.map_err(|error| unusable(self.path(), &error))?;
+        let own: Vec<u64> = own.into_iter().flatten().map(|listed| listed.number).collect();
         let (mut unfinished, mut others) = (Vec::new(), Vec::new());
         for wanted in wanted {
-            match own.iter().find(|own| own.submission() == wanted.submission()) {
-                Some(own) if own.is_finished() => {}
-                Some(own) => unfinished.push(own.clone()),
-                None => others.push(wanted.number),
+            match numbered(&self.output.process, wanted.number)? {
+                Some(entry) if entry.is_finished() => {}
+                Some(entry) if own.contains(&entry.number) => unfinished.push(entry),
+                _ => others.push(wanted.number),
             }
         }
         Ok((unfinished, others))
@@ -155,7 +193,7 @@ impl History {
         let dismissed = self.directory.advance(entry.submission(), &Step::Settled).await;
         dismissed.map_err(|error| {
             let what = format!("could not dismiss submission @{}", entry.number);
-            Failure::file(what, std::io::Error::other(error.to_string()))
+            Failure::file(what, io::Error::other(error.to_string()))
         })
     }
 }

@@ -26,8 +26,8 @@ use imagekiln::{ClientBuilder, Error, journal::Directory};
 /// Looks up an environment variable.
 pub type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
-/// Opens the journal in a directory. It keeps a number of closed records.
-pub type OpenJournal = Box<dyn Fn(&Path, usize) -> Result<Directory, Error> + Send + Sync>;
+/// Opens the journal in a directory.
+pub type OpenJournal = Box<dyn Fn(&Path) -> Result<Directory, Error> + Send + Sync>;
 
 /// Draws the seed of a picture from those that its model accepts.
 pub type DrawSeed = Box<dyn Fn(RangeInclusive<i64>) -> i64 + Send + Sync>;
@@ -107,7 +107,7 @@ impl Process {
             },
             has_signals: true,
             client: Box::new(|client| client),
-            journal: Box::new(|path, closed| Directory::open_keeping(path, closed)),
+            journal: Box::new(|path| Directory::open(path)),
             seed: Box::new(fastrand::i64),
         }
     }

@@ -151,8 +151,8 @@ fn another_output_is_kept_in_the_command() {
 #[test]
 fn a_full_disk_is_named_and_the_command_works_when_there_is_space() {
     let bench = Bench::new();
-    let words = "generate 'a fox' --size 512x384 --output fox.png";
-    let limited = bench.shell(&format!("trap '' XFSZ; ulimit -f 16; kiln {words}")).fails(1);
+    let words = "generate 'a fox' --size 2048x1536 --output fox.png";
+    let limited = bench.shell(&format!("trap '' XFSZ; ulimit -f 40; kiln {words}")).fails(1);
     let said = &limited.stderr;
     assert!(said.contains("\nadvice: free some space first\n"), "{said}");
     assert!(resume_command(said).ends_with("task save @1"), "{said}");

@@ -21,12 +21,11 @@ fn lines(outcome: &Outcome) -> Vec<Value> {
     outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The lines of all logs.
+/// The texts of all records.
 pub fn log(bench: &Bench) -> String {
-    let files = fs::read_dir(bench.place.history()).unwrap().map(|file| file.unwrap().path());
-    let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-    let text: String = logs.map(|path| fs::read_to_string(path).unwrap()).collect();
-    text.replace('\0', "")
+    let folders = ["open", "closed/0"].map(|name| bench.place.history().join(name));
+    let files = folders.into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! `kiln task resolve`: a person finds the task of a submission whose response was lost.
 
-use std::fs;
-
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use crate::{
     bench::{Bench, Outcome, fox, kind_of},
     history::history,
 };
+use imagekiln::journal::{Directory, Journal as _, Step};
 
 /// A task that is ready at once.
 fn submit(bench: &Bench) {
@@ -72,14 +72,18 @@ fn a_found_task_of_a_regional_model_is_polled_in_its_region() {
 #[test]
 fn tasks_of_two_regions_may_have_the_same_id() {
     let bench = Bench::new();
-    bench.run(&["submit", "gen-pro-1.1-ultra-finetuned", "--finetune-id", "fox-style"]).ok();
-    let regional = bench.simulator.tasks()[0].id.clone();
     let id = lost(&bench, &fox(&["-o", "fox.png"]));
-    let log = bench.place.history().join("log-1.jsonl");
-    let text = fs::read_to_string(&log).unwrap();
-    fs::write(log, text.replace(&regional, &id)).unwrap();
-    bench.run(&["task", "resolve", "@2", &id]).ok();
-    bench.run(&["task", "save", "@2"]).ok();
+    let journal = Directory::open(bench.place.history()).unwrap();
+    let intent = json!({ "id": "2", "operation": "gen-pro-1.1-ultra-finetuned", "at": 1 });
+    let intent = serde_json::from_value(intent).unwrap();
+    let task = json!({ "id": id, "polling_url": "http://127.0.0.1:9/", "region": "regional" });
+    let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
+    Runtime::new().unwrap().block_on(async {
+        journal.intend(&intent).await.unwrap();
+        journal.advance("2", &accepted).await.unwrap();
+    });
+    bench.run(&["task", "resolve", "@1", &id]).ok();
+    bench.run(&["task", "save", "@1"]).ok();
     kind_of(&bench.place.read("fox.png"));
 }
 

@@ -265,13 +265,13 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
         assert!(run.child.try_wait().unwrap().is_none(), "it ended before it submitted");
         thread::yield_now();
     }
-    // Lines in a replaced file are lost.
-    let (log, copy) = (bench.place.history().join("log-1.jsonl"), bench.place.path("copy"));
-    fs::copy(&log, &copy).unwrap();
-    fs::rename(copy, log).unwrap();
+    // Another process is stopped while it has the lock of the record.
+    let stopped = fs::File::open(bench.place.history().join("open/1.json")).unwrap();
+    stopped.lock().unwrap();
     bench.simulator.clock().set_speed(60.0);
     let (code, _, said) = run.end();
     assert_eq!(code, 1, "{said}");
+    drop(stopped);
     assert_eq!(history(&bench)[0]["state"], "unknown");
     assert_eq!(bench.shell(resume_command(&said)).ok().text(), "fox.png\n");
     assert_eq!(history(&bench)[0]["state"], "saved");
@@ -280,24 +280,47 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
 
 /// The limit on the size of a file has the effect of a full disk.
 #[test]
-fn a_full_disk_loses_no_picture() {
+fn a_full_disk_sends_nothing() {
     let bench = Bench::new();
-    let words = "generate 'a fox' -n 60 --width 64 --height 64 --output .";
-    let limited =
-        bench.shell(&format!("trap '' XFSZ; ulimit -f 128; kiln {words} --json")).fails(1);
-    let accepted = bench.simulator.counts().accepted;
-    assert!((1..60).contains(&accepted), "{accepted} accepted");
-    assert_eq!(history(&bench).len() as u64, accepted);
+    let words = "generate 'a fox' -n 3 --width 64 --height 64 --output .";
+    let limited = bench.shell(&format!("trap '' XFSZ; ulimit -f 4; kiln {words} --json")).fails(1);
+    assert_eq!(bench.simulator.counts().accepted, 0);
+    assert!(history(&bench).is_empty());
     let failures = limited.events();
     let failures: Vec<_> = failures.iter().filter(|event| event["event"] == "not_saved").collect();
-    assert!(!failures.is_empty());
+    assert_eq!(failures.len(), 3);
     for failure in failures {
         let advice = failure["advice"].as_str().unwrap();
         assert!(failure["task"].is_null() && advice.contains("nothing was sent"), "{failure}");
     }
-    bench.run(&["resume"]).ok();
-    assert!(history(&bench).iter().all(|line| line["state"] == "saved"));
-    assert_eq!(bench.simulator.counts().accepted, accepted);
+}
+
+/// A file of the history that is damaged is reported with its path, and stays as it is.
+#[test]
+fn a_damaged_record_is_shown_and_left_alone() {
+    let bench = Bench::ready_after(AGES);
+    for _ in 0..2 {
+        bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    }
+    let path = bench.place.history().join("open/1.json");
+    let half = fs::read(&path).unwrap()[..100].to_owned();
+    fs::write(&path, &half).unwrap();
+    for words in [&["history"][..], &["task", "list"]] {
+        let shown = bench.run(words).ok().text();
+        let row = shown.lines().find(|line| line.starts_with("@1")).unwrap();
+        assert!(row.contains("unreadable"), "{shown}");
+    }
+    let shown = json!({ "number": 1, "state": "unreadable", "path": path });
+    assert_eq!(history(&bench)[1], shown);
+    for words in [&["task", "dismiss", "@1"][..], &["task", "save", "@1"], &["show", "@1"]] {
+        let said = bench.run(words).fails(1).stderr;
+        assert!(said.contains("submission @1 is unreadable\ncaused by: its first line"), "{said}");
+        assert!(said.contains("it may name a paid task"), "{said}");
+    }
+    bench.run(&["task", "dismiss", "@2"]).ok();
+    let said = bench.run(&["resume"]).fails(1).stderr;
+    assert!(said.contains("1 of 1 submissions have no picture"), "{said}");
+    assert_eq!(fs::read(&path).unwrap(), half);
 }
 
 #[test]
@@ -317,7 +340,6 @@ fn a_picture_that_did_not_get_its_name_is_unfinished() {
     assert_charged_once(&bench);
 }
 
-/// The log of the stopped process has an earlier state of the submission.
 #[test]
 fn a_task_that_another_command_waits_for_can_be_saved() {
     let (bench, run) = waiting("fox.png");
@@ -330,14 +352,13 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
     kill(run);
     assert_eq!(history(&bench)[0]["state"], "saved");
     assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
-    // The next command uses this log.
     bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["unfinished", "saved"]);
     assert_eq!(bench.simulator.counts().delivered, 1);
 }
 
-/// The log of the command that submitted the task has it, too, and nobody uses that log.
+/// The command that submitted the task has ended.
 #[test]
 fn a_task_that_is_being_saved_is_left_to_its_command() {
     let bench = Bench::ready_after(AGES);

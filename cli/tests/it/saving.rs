@@ -127,7 +127,8 @@ fn the_history_has_the_digest_of_each_file() {
         let outcome = bench.run(&with(&["generate", "a fox", "--output", output])).ok();
         let digest = Sha256::digest(bench.place.read(outcome.text().trim()));
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let record = &Directory::list(bench.place.history()).unwrap()[0].record;
+        let record =
+            Directory::list(bench.place.history()).unwrap().next().unwrap().unwrap().record;
         let State::Saved { sha256, .. } = record.state() else { panic!("{record:?}") };
         assert_eq!(sha256.as_ref(), Some(&digest));
     }

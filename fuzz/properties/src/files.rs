@@ -8,7 +8,7 @@ use std::{
 };
 
 use imagekiln::{
-    journal::{Directory, Disk, Listed, Record},
+    journal::{Directory, Disk, Journal as _, Listed, Step},
     recording::Recording,
 };
 use imagekiln_cli::fuzzing;
@@ -29,34 +29,27 @@ pub fn history(data: &[u8]) {
     assert_eq!(fuzzing::history(&text), Some((state, text)));
 }
 
-/// A log has the same lines after another process took it over. If a write is interrupted anywhere,
-/// all complete lines before it are still read, whether zeros follow or nothing.
+/// A file of a journal that cannot be read stays as it is. From another one, a process that takes
+/// its record over reads the same, and can close it.
 pub fn journal(data: &[u8]) {
-    let read = take_over(data);
-    assert_eq!(list(data), read.records);
-    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
-    assert_eq!(take_over(complete_lines(&data[..end])), read);
-    assert_eq!(take_over(&read.text), read);
-    let cut = data.len() * 7919 % (read.text.len() + 1);
-    let written = &read.text[..cut];
-    let complete = list(complete_lines(written));
-    assert_eq!(complete, read.records[..complete.len()]);
-    for torn in [written.to_vec(), [written, &[0; 8]].concat(), [written, b"\0{}\n"].concat()] {
-        assert_eq!(list(&torn), complete);
-    }
-}
-
-fn complete_lines(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    &text[..end]
-}
-
-/// A log that another process wrote, in the log of the one that took it over.
-#[derive(Debug, PartialEq)]
-struct TakenOver {
-    records: Vec<(u64, Record)>,
-    /// The lines of the log.
-    text: Vec<u8>,
+    let folder = folder();
+    let path = folder.path();
+    let directory = Directory::open_on(path, Arc::new(Unsynced)).expect("a journal");
+    let file = path.join("open/1.json");
+    fs::write(&file, data).expect("a file");
+    let find = || Directory::find(path, 1).expect("the file can be read").expect("a record");
+    let before = find();
+    let open = run(directory.take_over()).expect("the record can be taken over");
+    let Ok(Listed { record, .. }) = before else {
+        assert_eq!((open, fs::read(&file).expect("the file")), (vec![before], data.to_owned()));
+        return;
+    };
+    let same = |found: Result<Listed, _>| found.expect("a record").record == record;
+    assert_eq!(open.len(), usize::from(!record.state().is_closed()));
+    assert!(open.into_iter().all(same) && same(find()));
+    run(directory.advance(record.intent().id(), &Step::Settled)).expect("it can be closed");
+    let closed = find().expect("a record").record;
+    assert!(closed.state().is_closed() && closed.intent() == record.intent());
 }
 
 /// A disk of a machine that does not crash.
@@ -72,32 +65,10 @@ impl Disk for Unsynced {
     }
 }
 
-fn take_over(log: &[u8]) -> TakenOver {
-    let folder = folder();
-    let path = folder.path();
-    let directory = Directory::open_on(path, usize::MAX, Arc::new(Unsynced)).expect("a journal");
-    fs::write(path.join("log-2.jsonl"), log).expect("a log");
-    let records = numbered(run(directory.records()).expect("the log can be taken over"));
-    let mut text = fs::read(path.join("log-1.jsonl")).expect("the log of this process");
-    text.truncate(text.iter().position(|byte| *byte == 0).unwrap_or(text.len()));
-    TakenOver { records, text }
-}
-
 /// In memory, if the system has such a file system.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     folder.expect("a folder")
-}
-
-/// Returns the records of a log that no process uses.
-fn list(log: &[u8]) -> Vec<(u64, Record)> {
-    let folder = folder();
-    fs::write(folder.path().join("log-1.jsonl"), log).expect("a log");
-    numbered(Directory::list(folder.path()).expect("the log can be read"))
-}
-
-fn numbered(listed: Vec<Listed>) -> Vec<(u64, Record)> {
-    listed.into_iter().rev().map(|listed| (listed.number, listed.record)).collect()
 }
 
 /// An error of `config.toml` names a line of it, has no control characters, and does not quote a

@@ -66,9 +66,7 @@ impl Running {
             stderr: Stream::new(stderr.clone()),
             has_signals: false,
             client: Box::new(move |client| settings(client).middleware(middleware.clone())),
-            journal: Box::new(move |path, closed| {
-                Directory::open_on(path, closed, Arc::clone(&storage) as _)
-            }),
+            journal: Box::new(move |path| Directory::open_on(path, Arc::clone(&storage) as _)),
             seed: Box::new(|range| *range.start()),
         };
         Self { process: Arc::new(process), disk, stdout, stderr, clients }

@@ -1,6 +1,9 @@
 //! Routes requests to their handlers, according to the contract.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use axum::{
     Router,
@@ -17,6 +20,9 @@ use crate::{
     http::{body, response},
     journal::RequestRecord,
 };
+
+/// The end of the year 9999: HTTP has no later date.
+const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 
 /// The path for supervisors, which is not in the journal.
 const HEALTH: &str = "/healthz";
@@ -38,7 +44,7 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         head.uri.path(),
         &head.headers,
     ));
-    let response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
+    let mut response = match dispatch(&endpoint, &head, &mut body, &mut entry.record).await {
         Ok(response) => response,
         Err(refusal) => {
             let is_read = body::discard_arrived(&head, &mut body).await;
@@ -56,6 +62,11 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         }
     };
     entry.record.set_response(&response);
+    // Clients believe only the clock of the service, which is the simulated one.
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + state.clock.unix_now().min(LAST_DATE));
+    if let Ok(date) = HeaderValue::from_str(&date) {
+        response.headers_mut().insert(header::DATE, date);
+    }
     response
 }
 

@@ -1,220 +1,419 @@
-//! The files of a directory: how they are changed, the names of logs, their locks, and the numbers
-//! of submissions.
+//! The changes of a journal's files. Nothing but a file says what is known about its submission, so
+//! a file that is damaged or lost is one record at most.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    collections::HashMap,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-/// The operations that a [`Directory`](super::Directory) uses to change its files. The defaults
-/// call the operating system.
-///
-/// [`Directory::open_on`](super::Directory::open_on) takes an implementation, for example one that
-/// fails in tests:
-///
-/// ```
-/// use std::{fs::File, io, path::Path, sync::Arc};
-/// use imagekiln::journal::{Directory, Disk};
-///
-/// struct FullDisk;
-///
-/// impl Disk for FullDisk {
-///     fn write(&self, _: &File, _: &Path, _: u64, _: &[u8]) -> io::Result<()> {
-///         Err(io::ErrorKind::StorageFull.into())
-///     }
-/// }
-///
-/// # fn main() -> Result<(), imagekiln::Error> {
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let folder = folder.path();
-/// // A client with this journal sends nothing, because it cannot record it.
-/// let journal = Directory::open_on(folder, 0, Arc::new(FullDisk))?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// The directory reads and locks its files itself.
-pub trait Disk: Send + Sync {
-    /// Opens a file for reading and writing, and creates it if it does not exist.
-    fn open(&self, path: &Path) -> io::Result<File> {
-        open_private(path)
+use super::{
+    disk::{Disk, create_durable, if_present, is_at},
+    list::{
+        CLOSED, Found, List, Listed, Loaded, OPEN, PROCESSES, Read, SHARD, closed_path, highest,
+        holder, joined, load, names, numbers, open_path, read, shards,
+    },
+    process::{self, Process},
+    text,
+};
+use crate::{
+    TaskRef,
+    journal::{Intent, Record, Step},
+};
+
+/// Where files are moved that contain bytes that are not understood.
+const DAMAGED: &str = "damaged";
+
+/// The beginning of the names of files that are being written.
+const NEW: &str = "new-";
+
+/// The file that a process locks while it records a task that a person found.
+const ADOPTING: &str = "adopting.lock";
+
+/// The files of a directory, and the process that uses them. Its methods block.
+pub(super) struct Files {
+    folder: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    process: Process,
+    /// The highest number that is known to be taken.
+    last: AtomicU64,
+    /// The numbers of open records by the ids of their submissions.
+    numbers: Mutex<HashMap<String, u64>>,
+}
+
+impl Files {
+    pub(super) fn open(folder: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
+        for name in [OPEN, CLOSED, PROCESSES] {
+            create_durable(&*disk, &folder.join(name))?;
+        }
+        let folder = fs::canonicalize(folder)?;
+        let process = Process::new(folder.join(PROCESSES), Arc::clone(&disk));
+        let last = AtomicU64::new(highest(&folder)?);
+        Ok(Self { folder, disk, process, last, numbers: Mutex::default() })
     }
 
-    /// Writes bytes at a position of a file.
-    fn write(&self, mut file: &File, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let _ = path;
-        file.seek(SeekFrom::Start(at))?;
-        file.write_all(bytes)
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
-    /// Sets the length of a file.
-    fn set_len(&self, file: &File, path: &Path, length: u64) -> io::Result<()> {
-        let _ = path;
-        file.set_len(length)
+    pub(super) fn list(&self) -> io::Result<List> {
+        List::new(&self.folder, Arc::clone(&self.disk))
     }
 
-    /// Flushes the content of a file.
-    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
-        let _ = path;
-        file.sync_data()
+    /// Writes the record of a submission, with the space for its acceptance. Returns its number.
+    pub(super) fn intend(&self, intent: Intent) -> io::Result<u64> {
+        self.process.show()?;
+        let id = intent.id().to_owned();
+        let text = text::write(&Record::new(intent), Some(self.process.name()))?;
+        let open = self.folder.join(OPEN);
+        let number = self.with_new(&open, &text, |new| self.number(new))?;
+        self.disk.sync_names(&open).inspect_err(|_| {
+            // Nothing is sent, so there is nothing to know.
+            let _ = self.disk.remove(&open_path(&self.folder, number));
+        })?;
+        self.numbers().insert(id, number);
+        Ok(number)
     }
 
-    /// Renames a file, and replaces the file at `to`.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+    /// Gives a new file the next number that no other process has given.
+    fn number(&self, new: &Path) -> io::Result<u64> {
+        loop {
+            let number = self.last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            let path = open_path(&self.folder, number);
+            match self.disk.link(new, &path) {
+                // Another process may have taken the number, and closed its record.
+                Ok(()) if closed_path(&self.folder, number).exists() => self.disk.remove(&path)?,
+                Ok(()) => return Ok(number),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            self.last.fetch_max(highest(&self.folder)?, Ordering::Relaxed);
+        }
     }
 
-    /// Flushes the names of the files in a directory.
-    fn sync_names(&self, directory: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+    /// Writes a file under a name that means nothing, and lets `place` give it its name.
+    pub(super) fn with_new<T>(
+        &self,
+        folder: &Path,
+        text: &[u8],
+        place: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let path = folder.join(format!("{NEW}{}-{:08x}", self.process.name(), fastrand::u32(..)));
+        let file = self.disk.create(&path)?;
+        let written = self
+            .disk
+            .write(&file, &path, 0, text)
+            .and_then(|()| self.disk.sync(&file, &path))
+            .and_then(|()| place(&path));
+        // A later process removes it, too.
+        let _ = if_present(self.disk.remove(&path));
+        written
+    }
+
+    /// Applies a step to the record of a submission. Does nothing if there is none.
+    pub(super) fn advance(&self, submission: &str, step: &Step) -> io::Result<()> {
+        let known = self.numbers().get(submission).copied();
+        let number = match known {
+            Some(number) => Some(number),
+            None => self.find(submission)?,
+        };
+        let changed = match number {
+            Some(number) => self.change(number, submission, step)?,
+            None => None,
+        };
+        match (changed, step) {
+            (Some(record), _) => {
+                if record.state().is_closed() {
+                    self.numbers().remove(submission);
+                }
+                Ok(())
+            }
+            // A task must not be forgotten.
+            (None, Step::Accepted(_)) => {
+                let message = "the journal does not contain the submission";
+                Err(io::Error::new(io::ErrorKind::NotFound, message))
+            }
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// Records a task that was found, unless another submission has it.
+    pub(super) fn adopt(&self, submission: &str, task: TaskRef) -> io::Result<bool> {
+        // Two of them could each miss the record of the other.
+        let path = self.folder.join(ADOPTING);
+        let file = match self.disk.create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.disk.open(&path)?,
+            created => created?,
+        };
+        process::lock(&file, || "another process".to_owned())?;
+        for found in self.list()? {
+            if found.is_ok_and(|listed| listed.record.has_other(submission, &task)) {
+                return Ok(false);
+            }
+        }
+        self.advance(submission, &Step::Accepted(task)).map(|()| true)
+    }
+
+    /// Returns the number of a submission that this process did not open.
+    fn find(&self, submission: &str) -> io::Result<Option<u64>> {
+        let mut listed = self.list()?;
+        let is_it = |found: Found| {
+            let listed = found.ok()?;
+            (listed.record.intent().id() == submission).then_some(listed.number)
+        };
+        Ok(listed.find_map(is_it))
+    }
+
+    /// Applies a step to a record, and returns the record. `None` if it is gone.
+    fn change(&self, number: u64, submission: &str, step: &Step) -> io::Result<Option<Record>> {
+        let Some(locked) = self.lock(number)? else { return Ok(None) };
+        let Some(mut record) = locked.record() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, locked.reason(number)));
+        };
+        if record.intent().id() != submission {
+            return Ok(None);
+        }
+        // Others must see that this process runs, even if somebody has removed its lock.
+        let _ = self.owner();
+        if record.advance(step) {
+            self.write(number, &locked, &record)?;
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes a record to where it belongs: in place, if it is open and its file has the space.
+    fn write(&self, number: u64, locked: &Locked, record: &Record) -> io::Result<()> {
+        let (open, closed) = (open_path(&self.folder, number), closed_path(&self.folder, number));
+        if record.state().is_closed() {
+            let written = self.replace(&closed, locked.closed.as_ref(), record);
+            return match (written, &locked.open) {
+                (Ok(()), None) => Ok(()),
+                (Ok(()), Some(content)) => {
+                    self.keep_damaged(&open, content)?;
+                    if_present(self.disk.remove(&open)).map(drop)
+                }
+                // A full disk can take it where it is.
+                (Err(error), Some(Ok(content))) => match content.change(record)? {
+                    Some(change) => self.write_at(&locked.file, &open, change),
+                    None => Err(error),
+                },
+                (Err(error), _) => Err(error),
+            };
+        }
+        if let Some(Ok(content)) = &locked.open
+            && locked.closed.is_none()
+            && let Some(change) = content.change(record)?
+        {
+            return self.write_at(&locked.file, &open, change);
+        }
+        self.replace(&open, locked.open.as_ref(), record)?;
+        if let Some(content) = &locked.closed {
+            self.keep_damaged(&closed, content)?;
+            if_present(self.disk.remove(&closed))?;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, file: &File, path: &Path, (at, line): (u64, Vec<u8>)) -> io::Result<()> {
+        self.disk.write(file, path, at, &line)?;
+        self.disk.sync(file, path)
+    }
+
+    /// Writes a whole file, and replaces the one that is there.
+    fn replace(&self, path: &Path, there: Option<&Read>, record: &Record) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        create_durable(&*self.disk, folder)?;
+        let text = text::write(record, self.owner())?;
+        self.with_new(folder, &text, |new| {
+            if let Some(content) = there {
+                self.keep_damaged(path, content)?;
+            }
+            self.disk.rename(new, path)
+        })?;
+        self.disk.sync_names(folder)
+    }
+
+    /// Gives a file another name before it is replaced or removed, if it contains bytes that are
+    /// not understood.
+    fn keep_damaged(&self, path: &Path, content: &Read) -> io::Result<()> {
+        if content.as_ref().is_ok_and(|content| !content.is_damaged) {
+            return Ok(());
+        }
+        let folder = self.folder.join(DAMAGED);
+        create_durable(&*self.disk, &folder)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let kept = folder.join(format!("{name}-{:08x}.json", fastrand::u32(..)));
+        tracing::warn!(path = %kept.display(), "kept a damaged file of the journal");
+        self.disk.link(path, &kept)?;
+        self.disk.sync_names(&folder)
+    }
+
+    /// Locks the file of a record. `None` if it is gone.
+    fn lock(&self, number: u64) -> io::Result<Option<Locked>> {
+        let paths = [open_path(&self.folder, number), closed_path(&self.folder, number)];
+        loop {
+            let read = |path: &PathBuf| read(&*self.disk, path);
+            let open = paths.iter().find_map(|path| {
+                if_present(self.disk.open(path))
+                    .transpose()
+                    .map(|file| file.map(|file| (path, file)))
+            });
+            let Some((path, file)) = open.transpose()? else { return Ok(None) };
+            process::lock(&file, || holder(read(path).ok().flatten().as_ref()))?;
+            // Whoever had the lock may have moved the record.
+            if is_at(&file, path).unwrap_or(false) {
+                let [open, closed] = paths.each_ref().map(read);
+                return Ok(Some(Locked { file, open: open?, closed: closed? }));
+            }
+        }
+    }
+
+    /// Returns the open records of this process, oldest first, and of those that have ended, which
+    /// this process continues.
+    pub(super) fn take_over(&self) -> io::Result<Vec<Found>> {
+        // Before the records are read: a process that ends later may own one that was read before.
+        let mut ended = self.process.ended()?;
+        let mut found = Vec::new();
+        for number in numbers(&self.folder.join(OPEN))? {
+            match load(&self.folder, &*self.disk, number)? {
+                Some(Ok(loaded)) if loaded.record.state().is_closed() => {
+                    // The disk was full, or a process was killed before it could remove the file.
+                    self.finish(number);
+                }
+                Some(Ok(loaded)) => {
+                    loaded.owner.as_ref().map(|owner| ended.remove(owner));
+                    if self.is_ours(number, &loaded) {
+                        let id = loaded.record.intent().id().to_owned();
+                        self.numbers().insert(id, number);
+                        let Loaded { record, .. } = loaded;
+                        found.push(Ok(Listed { number, record, is_in_use: true }));
+                    }
+                }
+                Some(Err(unreadable)) => found.push(Err(unreadable)),
+                None => {}
+            }
+        }
+        if let Err(error) = self.sweep(ended.into_values()) {
+            tracing::debug!(%error, "could not remove files of processes that have ended");
+        }
+        Ok(found)
+    }
+
+    /// Works on an open record, unless a process does that runs. Returns whether it is ours.
+    pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
+        Ok(match load(&self.folder, &*self.disk, number)? {
+            Some(Ok(loaded)) if !loaded.record.state().is_closed() => self.is_ours(number, &loaded),
+            _ => false,
+        })
+    }
+
+    /// Moves a closed record to where it belongs.
+    fn finish(&self, number: u64) {
+        let finished = self.lock(number).and_then(|locked| match locked {
+            Some(locked) => match locked.record() {
+                Some(record) if record.state().is_closed() => self.write(number, &locked, &record),
+                _ => Ok(()),
+            },
+            None => Ok(()),
+        });
+        if let Err(error) = finished {
+            tracing::debug!(%error, number, "could not move a closed record of the journal");
+        }
+    }
+
+    /// Whether this process works on a record. It takes one whose process has ended.
+    fn is_ours(&self, number: u64, loaded: &Loaded) -> bool {
+        match &loaded.owner {
+            Some(owner) if owner == self.process.name() => true,
+            Some(owner) if self.process.is_running(owner) => false,
+            owner => self.become_owner(number, owner.as_deref()).unwrap_or_else(|error| {
+                tracing::warn!(%error, number, "could not claim a record of the journal");
+                true
+            }),
+        }
+    }
+
+    /// The name of this process, if others can see that it runs.
+    fn owner(&self) -> Option<&str> {
+        match self.process.show() {
+            Ok(()) => Some(self.process.name()),
+            Err(error) => {
+                tracing::warn!(%error, "could not show others that this process uses the journal");
+                None
+            }
+        }
+    }
+
+    /// Makes this process the owner of a record. Returns `false` if another one was faster.
+    fn become_owner(&self, number: u64, before: Option<&str>) -> io::Result<bool> {
+        // The disk may be full. Then others may continue the same tasks, which costs nothing.
+        let Some(owner) = self.owner() else { return Ok(true) };
+        let Some(locked) = self.lock(number)? else { return Ok(false) };
+        let Some(Ok(content)) = &locked.open else { return Ok(false) };
+        if content.owner.as_deref() != before || content.record.state().is_closed() {
+            return Ok(false);
+        }
+        let path = open_path(&self.folder, number);
+        match content.claim(owner)? {
+            Some(claim) => self.write_at(&locked.file, &path, claim)?,
+            None => self.replace(&path, locked.open.as_ref(), &content.record)?,
+        }
+        Ok(true)
+    }
+
+    /// Removes what processes have left that have ended, and own no open record.
+    fn sweep(&self, locks: impl Iterator<Item = PathBuf>) -> io::Result<()> {
+        let folder = self.folder.join(OPEN);
+        for name in names(&folder)? {
+            let writer = name.strip_prefix(NEW).and_then(|rest| rest.rsplit_once('-'));
+            if writer.is_some_and(|(writer, _)| !self.process.is_running(writer)) {
+                if_present(self.disk.remove(&folder.join(name)))?;
+            }
+        }
+        for lock in locks {
+            if_present(self.disk.remove(&lock))?;
+        }
+        Ok(())
+    }
+
+    /// Removes directories of closed records that are older than the newest `keep` records.
+    pub(super) fn forget_closed(&self, keep: u64) -> io::Result<()> {
+        let oldest = highest(&self.folder)?.saturating_sub(keep) / SHARD;
+        for shard in shards(&self.folder)?.into_iter().filter(|shard| *shard < oldest) {
+            let folder = self.folder.join(CLOSED).join(shard.to_string());
+            for name in names(&folder)? {
+                if_present(self.disk.remove(&folder.join(name)))?;
+            }
+            if_present(fs::remove_dir(&folder))?;
+        }
+        Ok(())
+    }
+
+    fn numbers(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The disks of this machine.
-pub(super) struct System;
-
-impl Disk for System {}
-
-/// Opens a file that other users cannot read, and creates it if it does not exist.
-fn open_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// The file that has the last number. Its lock is also held while the locks of the logs are tried.
-const NUMBERS: &str = "numbers";
-
-/// Gives the next numbers. The file has the one that was given last, as text of a fixed length, so
-/// that a full disk can be written.
-pub(super) struct Numbers {
-    path: PathBuf,
+/// A record whose file this process has locked. After a crash, both files may be there.
+struct Locked {
     file: File,
-    disk: Arc<dyn Disk>,
+    open: Option<Read>,
+    closed: Option<Read>,
 }
 
-impl Numbers {
-    pub(super) fn open(directory: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
-        let path = directory.join(NUMBERS);
-        Ok(Self { file: disk.open(&path)?, path, disk })
+impl Locked {
+    fn record(&self) -> Option<Record> {
+        joined(self.open.as_ref(), self.closed.as_ref())
     }
 
-    /// Returns the first of `count` new numbers. They and all later ones are larger than `floor`.
-    pub(super) fn give(&mut self, count: u64, floor: u64) -> io::Result<u64> {
-        self.file.lock()?;
-        let given = self.give_locked(count, floor);
-        self.file.unlock()?;
-        given
-    }
-
-    fn give_locked(&mut self, count: u64, floor: u64) -> io::Result<u64> {
-        let mut text = String::new();
-        self.file.seek(SeekFrom::Start(0))?;
-        // A file that is damaged counts as new.
-        let _ = self.file.read_to_string(&mut text);
-        let last: u64 = text.trim().parse().unwrap_or_default();
-        let first = last.max(floor).saturating_add(1);
-        let text = format!("{:020}\n", (first - 1).saturating_add(count));
-        self.disk.write(&self.file, &self.path, 0, text.as_bytes())?;
-        Ok(first)
-    }
-}
-
-/// Returns the numbers of the logs in a directory, which may not exist.
-pub(super) fn indices(directory: &Path) -> io::Result<Vec<u32>> {
-    let Some(files) = if_present(fs::read_dir(directory))? else { return Ok(Vec::new()) };
-    let mut indices = Vec::new();
-    for file in files {
-        let name = file?.file_name();
-        let index =
-            name.to_str().and_then(|name| name.strip_prefix("log-")?.strip_suffix(".jsonl"));
-        indices.extend(index.and_then(|index| index.parse::<u32>().ok()));
-    }
-    indices.sort_unstable();
-    Ok(indices)
-}
-
-pub(super) fn log_path(directory: &Path, index: u32) -> PathBuf {
-    directory.join(format!("log-{index}.jsonl"))
-}
-
-fn lock_path(directory: &Path, index: u32) -> PathBuf {
-    directory.join(format!("log-{index}.lock"))
-}
-
-/// Waits until no other process tries the locks of the logs, and prevents that until the file is
-/// dropped. A process that tries a lock has it for a moment, and two of them could each leave the
-/// log to the other. No number can be given meanwhile.
-pub(super) fn lock_all(directory: &Path) -> io::Result<File> {
-    let file = open_private(&directory.join(NUMBERS))?;
-    file.lock().map_err(unlockable)?;
-    Ok(file)
-}
-
-/// The same for a process that only reads. Creates nothing: `None` if the directory is new.
-pub(super) fn lock_all_to_read(directory: &Path) -> io::Result<Option<File>> {
-    let file = if_present(File::open(directory.join(NUMBERS)))?;
-    file.map(|file| file.lock_shared().map_err(unlockable).map(|()| file)).transpose()
-}
-
-/// Returns the lock of a log, or `None` if a process has it.
-pub(super) fn lock(directory: &Path, index: u32) -> io::Result<Option<File>> {
-    let file = open_private(&lock_path(directory, index))?;
-    Ok(succeeded(file.try_lock())?.then_some(file))
-}
-
-/// Whether a process has the log. Creates nothing.
-pub(super) fn is_locked(directory: &Path, index: u32) -> io::Result<bool> {
-    let Some(file) = if_present(File::open(lock_path(directory, index)))? else { return Ok(false) };
-    Ok(!succeeded(file.try_lock_shared())?)
-}
-
-/// Whether an attempt to lock a file succeeded. Fails if its file system has no locks.
-fn succeeded(attempt: Result<(), TryLockError>) -> io::Result<bool> {
-    match attempt {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(unlockable(error)),
-    }
-}
-
-fn unlockable(error: io::Error) -> io::Error {
-    let message = format!("the file system does not lock files: {error}");
-    io::Error::new(io::ErrorKind::Unsupported, message)
-}
-
-/// Returns `None` if the file does not exist.
-pub(super) fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
-    match found {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        found => found.map(Some),
-    }
-}
-
-/// Creates a directory that other users cannot read, and those above it.
-pub(super) fn create_private(directory: &Path) -> io::Result<()> {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
-}
-
-/// Whether the file at `path` is this open file.
-pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (there, here) = (fs::metadata(path)?, file.metadata()?);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
-    }
-    // Windows does not remove or replace a file that is open.
-    #[cfg(not(unix))]
-    {
-        Ok(here.is_file() && there.is_file())
+    fn reason(&self, number: u64) -> String {
+        let reasons = [&self.open, &self.closed].into_iter().flatten();
+        let reason = reasons.filter_map(|read| read.as_ref().err()).next();
+        format!("the record {number} is unreadable: {}", reason.map_or("", String::as_str))
     }
 }

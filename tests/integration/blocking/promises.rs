@@ -13,7 +13,7 @@ use crate::support::{
 };
 use imagekiln::{
     ErrorKind, TaskRef, WaitEnd,
-    journal::{Intent, Journal, JournalFuture, Record, Step},
+    journal::{Intent, Journal, JournalFuture, Record, Step, Unreadable},
 };
 
 /// The limit of what must not hang.
@@ -47,7 +47,7 @@ impl Journal for Reporting {
         })
     }
 
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

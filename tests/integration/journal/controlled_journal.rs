@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::Semaphore;
 
-use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, Step};
+use imagekiln::journal::{Intent, Journal, JournalError, JournalFuture, Record, Step, Unreadable};
 
 /// A write of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Journal for ControlledJournal {
         })
     }
 
-    fn open_records(&self) -> JournalFuture<'_, Vec<Record>> {
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async { Err("this journal cannot be read".into()) })
     }
 }

@@ -1,14 +1,19 @@
-//! The files of a journal: private, locked, written ahead, tolerant of an incomplete last line, and
-//! bounded in size.
+//! The files of a journal in a directory, and the processes that share it.
 
 use std::{
     fs::{self, File},
-    io::Write as _,
-    path::Path,
-    time::Duration,
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::UNIX_EPOCH,
 };
 
-use tokio::{task::spawn_blocking, time::timeout};
+use serde_json::json;
+use tokio::runtime;
 
 use crate::support::{
     reply::Reply,
@@ -16,8 +21,8 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    Client, ErrorKind,
-    journal::{Directory, Journal as _, Listed, State, Step},
+    Client, ErrorKind, TaskRef, Unfinished,
+    journal::{Directory, Disk, Intent, Journal as _, Listed, State, Step},
 };
 
 fn client(service: &ScriptedServer, path: &Path) -> Client {
@@ -30,64 +35,136 @@ async fn submit(service: &ScriptedServer, path: &Path, id: &str) {
     let _ = client(service, path).submit(fox()).await.unwrap();
 }
 
+/// Returns the records that can be read, oldest first.
+fn list(path: &Path) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = Directory::list(path).unwrap().flatten().collect();
+    listed.reverse();
+    listed
+}
+
 /// Returns the ids of the tasks, oldest first. `?` is a submission without a task.
 fn ids(path: &Path) -> Vec<String> {
     let id = |listed: Listed| listed.record.task().map_or("?".to_owned(), |task| task.id().into());
-    Directory::list(path).unwrap().into_iter().rev().map(id).collect()
+    list(path).into_iter().map(id).collect()
 }
 
-/// Returns the content of a log, and the length of its lines. Behind them are zeros.
-fn read(log: &Path) -> (Vec<u8>, usize) {
-    let text = fs::read(log).unwrap();
-    let length = text.iter().position(|byte| *byte == 0).unwrap();
-    (text, length)
+fn numbers(path: &Path) -> Vec<u64> {
+    list(path).into_iter().map(|listed| listed.number).collect()
 }
 
-#[tokio::test]
-async fn an_incomplete_last_line_is_dropped() {
-    let service = ScriptedServer::start().await;
-    let directory = tempfile::tempdir().unwrap();
-    let (path, log) = (directory.path(), directory.path().join("log-1.jsonl"));
-    submit(&service, path, "t1").await;
-    let (text, length) = read(&log);
-    // A crash may leave any prefix, with zeros behind it.
-    for cut in 0..=length {
-        let mut torn = text.clone();
-        torn[cut..].fill(0);
-        fs::write(&log, &torn).unwrap();
-        let lines = text[..cut].iter().filter(|byte| **byte == b'\n').count();
-        let expected: &[&str] = [&[][..], &["?"], &["t1"]][lines];
-        assert_eq!(ids(path), expected, "cut at {cut}");
+fn open_file(path: &Path, number: u64) -> PathBuf {
+    path.join("open").join(format!("{number}.json"))
+}
+
+fn intent(id: &str) -> Intent {
+    let intent = json!({"id": id, "operation": "gen-2-pro", "at": 1, "label": id});
+    serde_json::from_value(intent).unwrap()
+}
+
+fn accepted(id: &str) -> Step {
+    Step::Accepted(TaskRef::new(id, "http://127.0.0.1:9/poll", None))
+}
+
+/// A journal with three accepted tasks, `t1` to `t3`.
+async fn three(path: &Path) -> Directory {
+    let journal = Directory::open(path).unwrap();
+    for id in ["1", "2", "3"] {
+        journal.intend(&intent(id)).await.unwrap();
+        journal.advance(id, &accepted(&format!("t{id}"))).await.unwrap();
     }
-    // A process continues a log without open records.
-    let settled = str::from_utf8(&text[..length]).unwrap().replace("accepted", "settled");
-    for incomplete in [&b"{"[..], b"{\"number\":2", b"\xff\xfe"] {
-        fs::write(&log, [settled.as_bytes(), incomplete].concat()).unwrap();
-        submit(&service, path, "t2").await;
-        assert_eq!(ids(path), ["t1", "t2"]);
+    journal
+}
+
+/// Returns the contents of all files in a directory, and in those below it.
+fn contents(path: &Path) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for file in fs::read_dir(path).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.push(fs::read(path).unwrap());
+        }
+    }
+    found
+}
+
+/// Whatever happens to a file, the other records stay, new ones get their own files, and bytes that
+/// are not understood are kept.
+#[tokio::test]
+async fn damage_to_a_file_is_the_loss_of_one_record_at_most() {
+    let directory = tempfile::tempdir().unwrap();
+    let template = directory.path().join("template");
+    drop(three(&template).await);
+    let text = fs::read(open_file(&template, 2)).unwrap();
+    let first = text.iter().position(|byte| *byte == b'\n').unwrap();
+    let cuts = [0, 1, first, first + 1, first + 129, first + 1_000, text.len() - 1];
+    let mut damages: Vec<Vec<u8>> = cuts.iter().map(|cut| text[..*cut].to_vec()).collect();
+    for (at, byte) in [(0, 0), (first / 2, 0), (first + 200, 0), (first + 200, b'!'), (first, b' ')]
+    {
+        let mut damaged = text.clone();
+        damaged[at] = byte;
+        damages.push(damaged);
+    }
+    damages.push([&text[..], b"{\"name\": \"fox\"}"].concat());
+    damages.push([&text[..], &text[..]].concat());
+    damages.push(vec![0; text.len()]);
+    for (index, damaged) in damages.into_iter().enumerate() {
+        let path = directory.path().join(index.to_string());
+        let journal = three(&path).await;
+        fs::write(open_file(&path, 2), &damaged).unwrap();
+        // The process that wrote it goes on, and so does another one.
+        let settled = journal.advance("2", &Step::Settled).await;
+        journal.intend(&intent("4")).await.unwrap();
+        journal.advance("3", &Step::Settled).await.unwrap();
+        drop(journal);
+        let other = Directory::open(&path).unwrap();
+        let open = other.open_records().await.unwrap();
+        let open: Vec<_> = open.iter().flatten().map(|record| record.intent().id()).collect();
+        let (one, four) = (open.contains(&"1"), open.contains(&"4"));
+        assert!(one && four && !open.contains(&"3"), "damage {index}: {open:?}");
+        let unreadable = Directory::list(&path).unwrap().filter_map(Result::err);
+        let unreadable: Vec<_> = unreadable.collect();
+        assert_eq!(unreadable.len(), usize::from(settled.is_err()), "{unreadable:?}");
+        if let [unreadable] = &unreadable[..] {
+            assert_eq!((unreadable.number, &unreadable.path), (2, &open_file(&path, 2)));
+        }
+        assert!(contents(&path).contains(&damaged), "damage {index} is gone");
     }
 }
 
-/// A later version, or another program, may have written it. It may name a task.
+/// A process that was stopped, a cleaner or a person may leave anything.
+#[cfg(unix)]
 #[tokio::test]
-async fn an_unreadable_line_is_kept_and_hides_no_other() {
-    let service = ScriptedServer::start().await;
+async fn pipes_and_directories_in_place_of_files_stop_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, log) = (directory.path(), directory.path().join("log-1.jsonl"));
-    submit(&service, path, "t1").await;
-    let (text, length) = read(&log);
-    fs::write(&log, [&text[..length], b"{\"name\": \"fox\"}\n"].concat()).unwrap();
-    submit(&service, path, "t2").await;
-    assert_eq!(ids(path), ["t1", "t2"]);
-    assert!(fs::read_to_string(&log).unwrap().contains("{\"name\": \"fox\"}\n"));
+    let path = directory.path();
+    drop(three(path).await);
+    fs::remove_file(open_file(path, 1)).unwrap();
+    fs::create_dir(open_file(path, 1)).unwrap();
+    fs::remove_file(open_file(path, 2)).unwrap();
+    let processes: Vec<_> = fs::read_dir(path.join("processes")).unwrap().collect();
+    let lock = processes[0].as_ref().unwrap().path();
+    fs::remove_file(&lock).unwrap();
+    let pipes = [open_file(path, 2), lock, path.join("processes/1.lock"), path.join("open/9.json")];
+    let made = Command::new("mkfifo").args(pipes).status().unwrap();
+    assert!(made.success());
+    let journal = Directory::open(path).unwrap();
+    journal.intend(&intent("4")).await.unwrap();
+    let open = journal.open_records().await.unwrap();
+    assert_eq!(open.iter().flatten().filter(|it| it.intent().id() == "4").count(), 1);
+    assert_eq!(numbers(path), [3, 10]);
+    assert_eq!(Directory::list(path).unwrap().filter(Result::is_err).count(), 3);
 }
 
 #[tokio::test]
 async fn files_of_other_programs_are_not_changed() {
     let directory = tempfile::tempdir().unwrap();
-    let notes = directory.path().join("notes.json");
+    drop(three(directory.path()).await);
+    let notes = directory.path().join("open/notes.json");
     fs::write(&notes, "{\"name\": \"fox\"}").unwrap();
-    drop(Directory::open(directory.path()).unwrap());
+    let journal = Directory::open(directory.path()).unwrap();
+    assert_eq!(journal.open_records().await.unwrap().len(), 3);
     assert_eq!(fs::read_to_string(&notes).unwrap(), "{\"name\": \"fox\"}");
     let error = Directory::open(&notes).unwrap_err();
     assert_kind(&error, ErrorKind::Journal);
@@ -107,49 +184,55 @@ async fn several_clients_use_a_directory_and_continue_those_that_have_ended() {
     let [first, second] = clients;
     assert_eq!(first.resume().await.unwrap().len(), 1);
     assert_eq!(second.resume().await.unwrap().len(), 1);
-    let listed = Directory::list(path).unwrap();
-    assert_eq!(listed.iter().map(|listed| listed.number).collect::<Vec<_>>(), [2, 1]);
-    assert!(listed.iter().all(|listed| listed.is_in_use));
+    assert_eq!(numbers(path), [1, 2]);
+    assert!(list(path).iter().all(|listed| listed.is_in_use));
     drop(first);
     assert_eq!(second.resume().await.unwrap().len(), 2);
     drop(second);
-    assert!(Directory::list(path).unwrap().iter().all(|listed| !listed.is_in_use));
+    assert!(list(path).iter().all(|listed| !listed.is_in_use));
     let third = client(&service, path);
-    let (second, first) = (third.resume().await.unwrap(), ids(path));
-    assert_eq!((second.len(), first), (2, vec!["t1".to_owned(), "t2".to_owned()]));
-    let logs = fs::read_dir(path).unwrap().filter(|file| {
-        file.as_ref().unwrap().path().extension().is_some_and(|ending| ending == "jsonl")
-    });
-    assert_eq!(logs.count(), 2, "logs are used again");
+    assert_eq!(third.resume().await.unwrap().len(), 2);
+    assert_eq!(ids(path), ["t1", "t2"]);
+    assert_eq!(third.resume().await.unwrap().len(), 2);
+    let locks = fs::read_dir(path.join("processes")).unwrap().count();
+    assert_eq!(locks, 1, "those of processes that own nothing are removed");
 }
 
-/// A process that tries the lock of a log has it for a moment, but does not own the log. Two of
-/// them could each leave its records to the other.
-#[tokio::test]
-async fn a_process_waits_while_another_one_tries_the_locks() {
-    let service = ScriptedServer::start().await;
+/// Only one of several processes continues a record, whatever they do at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_is_claimed_once() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().to_owned();
-    submit(&service, &path, "t1").await;
-    let journal = Directory::open(&path).unwrap();
-    let locked = |name: &str| {
-        let file = File::open(path.join(name)).unwrap();
-        file.lock().unwrap();
-        file
+    drop(three(directory.path()).await);
+    let journals = [(); 8].map(|()| Directory::open(directory.path()).unwrap());
+    let asked = journals
+        .clone()
+        .map(|journal| tokio::spawn(async move { journal.open_records().await.unwrap().len() }));
+    let mut taken = 0;
+    for asked in asked {
+        taken += asked.await.unwrap();
+    }
+    assert_eq!(taken, 3);
+}
+
+/// Cleaners remove files by their age, and nothing touches the lock of a process that waits.
+#[tokio::test]
+async fn a_process_whose_lock_was_removed_keeps_its_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let journal = three(path).await;
+    let remove = || {
+        let locks = fs::read_dir(path.join("processes")).unwrap();
+        locks.for_each(|lock| fs::remove_file(lock.unwrap().path()).unwrap());
     };
-    let moment = Duration::from_millis(200);
-    // Dropped in this order: who has `numbers` must find the log free.
-    let tried = ["log-1.lock", "numbers"].map(locked);
-    let list = path.clone();
-    let mut listed = spawn_blocking(move || Directory::list(list).unwrap());
-    assert!(timeout(moment, &mut listed).await.is_err());
-    drop(tried);
-    assert!(!listed.await.unwrap()[0].is_in_use);
-    let tried = ["log-1.lock", "numbers"].map(locked);
-    let mut taken_over = tokio::spawn(async move { journal.records().await.unwrap() });
-    assert!(timeout(moment, &mut taken_over).await.is_err());
-    drop(tried);
-    assert_eq!(taken_over.await.unwrap().len(), 1);
+    remove();
+    let other = Directory::open(path).unwrap();
+    assert!(list(path).iter().all(|listed| listed.is_in_use));
+    assert_eq!(other.open_records().await.unwrap().len(), 0);
+    // The next change writes it again, and others see when the process ends.
+    journal.advance("1", &Step::Settled).await.unwrap();
+    assert_eq!(fs::read_dir(path.join("processes")).unwrap().count(), 1);
+    drop(journal);
+    assert_eq!(other.open_records().await.unwrap().len(), 2);
 }
 
 /// A process that does not ask for the open records of others must not keep them.
@@ -160,47 +243,30 @@ async fn a_process_that_only_submits_leaves_open_records_to_others() {
     let path = directory.path();
     submit(&service, path, "t1").await;
     let submitting = client(&service, path);
-    let in_use = Directory::list(path).unwrap().into_iter().map(|listed| listed.is_in_use);
-    assert_eq!(in_use.collect::<Vec<_>>(), [false]);
+    assert!(!list(path)[0].is_in_use);
     assert_eq!(client(&service, path).resume().await.unwrap().len(), 1);
     drop(submitting);
-    // Not without limit: a program may never ask for them.
-    for id in 2..30 {
-        submit(&service, path, &format!("t{id}")).await;
-    }
-    let logs = fs::read_dir(path).unwrap().map(|file| file.unwrap().file_name());
-    let logs = logs.filter(|name| name.to_str().unwrap().ends_with(".jsonl"));
-    assert_eq!((ids(path).len(), logs.count()), (29, 9));
-    assert_eq!(client(&service, path).resume().await.unwrap().len(), 29);
 }
 
+/// A process may be stopped while it has the lock of a file. Others say so after some seconds, and
+/// go on with everything else.
 #[tokio::test]
-async fn an_included_record_keeps_its_number_and_its_latest_state() {
-    let service = ScriptedServer::start().await;
-    let [one, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    submit(&service, one.path(), "t1").await;
-    let record = Directory::list(one.path()).unwrap().remove(0).record;
-    let before = client(&service, other.path());
-    let journal = Directory::open(other.path()).unwrap();
-    journal.include(vec![(7, record.clone())]).await.unwrap();
-    // Numbers are larger in processes that opened the directory before, too.
-    service.reply(samples::accepted(&service, "t2"));
-    let _ = before.submit(fox()).await.unwrap();
-    let numbers = || Directory::list(other.path()).unwrap().into_iter().map(|one| one.number);
-    assert_eq!(numbers().collect::<Vec<_>>(), [8, 7]);
-
-    let second = Directory::open(other.path()).unwrap();
-    second.include(vec![(7, record.clone())]).await.unwrap();
-    second.advance(record.intent().id(), &Step::Settled).await.unwrap();
-    let state = |listed: Listed| (listed.number, listed.record.state().clone());
-    let states = Directory::list(other.path()).unwrap().into_iter().map(state);
-    assert_eq!(states.collect::<Vec<_>>(), [(8, State::Accepted), (7, State::Settled)]);
-    drop(journal);
-    // The log with the earlier state is used again.
-    let again = Directory::open(other.path()).unwrap();
-    let states = again.records().await.unwrap().into_iter().map(state);
-    assert!(states.collect::<Vec<_>>().contains(&(7, State::Settled)));
-    drop(second);
+async fn a_stopped_process_keeps_others_from_its_record_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let journal = three(path).await;
+    let stopped = File::open(open_file(path, 2)).unwrap();
+    stopped.lock().unwrap();
+    journal.intend(&intent("4")).await.unwrap();
+    journal.advance("1", &Step::Settled).await.unwrap();
+    assert_eq!(ids(path), ["t1", "t2", "t3", "?"]);
+    assert_eq!(journal.open_records().await.unwrap().len(), 3);
+    let error = journal.advance("2", &Step::Settled).await.unwrap_err().to_string();
+    let process =
+        format!("process {}, or another one, has had its lock for 5 s", std::process::id());
+    assert!(error.contains(&process), "{error}");
+    drop(stopped);
+    journal.advance("2", &Step::Settled).await.unwrap();
 }
 
 #[tokio::test]
@@ -217,14 +283,30 @@ async fn writes_at_the_same_time_lose_nothing() {
         let _ = task.unwrap();
     }
     drop(client);
-    let listed = Directory::list(directory.path()).unwrap();
-    assert_eq!(listed.len(), 64);
+    let listed = list(directory.path());
     assert!(listed.iter().all(|listed| *listed.record.state() == State::Accepted));
-    let numbers: Vec<u64> = listed.iter().map(|listed| listed.number).collect();
-    assert_eq!(numbers, (1..=64).rev().collect::<Vec<_>>());
+    assert_eq!(numbers(directory.path()), (1..=64).collect::<Vec<_>>());
 }
 
-/// Lines that are written to a removed file are lost.
+/// No runtime waits for what another one has not done.
+#[test]
+fn two_runtimes_share_a_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Directory::open(directory.path()).unwrap();
+    let [idle, driven] =
+        [(); 2].map(|()| runtime::Builder::new_current_thread().enable_all().build().unwrap());
+    let mut first = Box::pin({
+        let journal = journal.clone();
+        async move { journal.intend(&intent("1")).await }
+    });
+    // Begun on a runtime that nobody drives any further.
+    idle.block_on(async { assert!(futures_util::poll!(&mut first).is_pending()) });
+    driven.block_on(journal.intend(&intent("2"))).unwrap();
+    idle.block_on(first).unwrap();
+    assert_eq!(list(directory.path()).len(), 2);
+}
+
+/// What is written to a removed file is lost.
 #[tokio::test]
 async fn a_journal_that_was_removed_accepts_nothing() {
     let service = ScriptedServer::start().await;
@@ -249,63 +331,110 @@ async fn a_journal_that_was_removed_accepts_nothing() {
     assert_eq!(service.posts().len(), 1);
 }
 
-/// A log must not be emptied because its records are in one that is gone.
-#[tokio::test]
-async fn the_log_of_another_process_is_kept_if_the_own_one_was_removed() {
-    let service = ScriptedServer::start().await;
-    let directory = tempfile::tempdir().unwrap();
-    let (path, theirs) = (directory.path(), directory.path().join("log-1.jsonl"));
-    submit(&service, path, "t1").await;
-    let before = fs::read(&theirs).unwrap();
-    let journal = Directory::open(path).unwrap();
-    assert_eq!(journal.records().await.unwrap().len(), 1);
-    // A backup may bring it back.
-    fs::write(&theirs, before).unwrap();
-    fs::remove_file(path.join("log-2.jsonl")).unwrap();
-    assert_kind(&journal.records().await.unwrap_err(), ErrorKind::Journal);
-    assert_eq!(ids(path), ["t1"]);
-}
-
 #[cfg(unix)]
 #[tokio::test]
 async fn the_files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
-    let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state").join("journal");
-    submit(&service, &path, "t1").await;
+    let journal = three(&path).await;
+    journal.advance("1", &Step::Settled).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&path), 0o700);
-    for file in fs::read_dir(&path).unwrap() {
-        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    for folder in ["", "open", "closed", "closed/0", "processes"] {
+        assert_eq!(mode(&path.join(folder)), 0o700, "{folder}");
+    }
+    for file in ["open/2.json", "closed/0/1.json"] {
+        assert_eq!(mode(&path.join(file)), 0o600, "{file}");
     }
 }
 
 #[tokio::test]
-async fn closed_records_are_removed_and_open_ones_never() {
-    let service = ScriptedServer::start().await;
+async fn closed_records_are_kept_until_the_program_forgets_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    submit(&service, path, "t1").await;
-    let journal = Directory::open_keeping(path, 3).unwrap();
-    let client = samples::builder(&service).journal(journal).build().unwrap();
-    service.otherwise(|_| Reply::status(422));
-    for _ in 0..600 {
-        client.submit(fox()).await.unwrap_err();
+    let journal = Directory::open(path).unwrap();
+    journal.intend(&intent("open")).await.unwrap();
+    let submissions = (0..2_100).map(|number| {
+        let journal = journal.clone();
+        async move {
+            let id = number.to_string();
+            journal.intend(&intent(&id)).await.unwrap();
+            journal.advance(&id, &Step::NotBilled).await.unwrap();
+        }
+    });
+    futures_util::future::join_all(submissions).await;
+    let newest_first = Directory::list(path).unwrap().map(|listed| listed.unwrap().number);
+    assert_eq!(newest_first.collect::<Vec<_>>(), (1..=2_101).rev().collect::<Vec<_>>());
+    let found = Directory::find(path, 1_500).unwrap().unwrap().unwrap();
+    assert_eq!((found.number, found.record.state()), (1_500, &State::NotBilled));
+    assert_eq!(Directory::find(path, 2_102).unwrap(), None);
+
+    journal.forget_closed(1_000).await.unwrap();
+    let kept: Vec<u64> = (1_000..=2_101).collect();
+    assert_eq!(numbers(path), [&[1], &kept[..]].concat());
+    drop(journal);
+    let next = Directory::open(path).unwrap();
+    next.intend(&intent("next")).await.unwrap();
+    assert_eq!(numbers(path).last(), Some(&2_102));
+}
+
+/// A disk on which nothing new fits, once it is full.
+#[derive(Default)]
+struct Filling {
+    is_full: AtomicBool,
+}
+
+impl Filling {
+    fn room(&self, is_there: bool) -> io::Result<()> {
+        let is_full = self.is_full.load(Ordering::Relaxed) && !is_there;
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
-    drop(client);
-    let text = fs::read(path.join("log-2.jsonl")).unwrap();
-    let lines = text.iter().filter(|byte| **byte == b'\n').count();
-    assert!((1..1_000).contains(&lines), "{lines} of 1200 lines");
-    let listed = Directory::list(path).unwrap();
-    assert!(listed.len() < 400, "{} records", listed.len());
-    assert_eq!(listed.last().unwrap().number, 1);
-    assert_eq!(listed.last().unwrap().record.state(), &State::Accepted);
-    // The numbers continue, even if nothing remembers the last one.
-    fs::write(path.join("numbers"), "").unwrap();
-    let last = listed.first().unwrap().number;
-    submit(&ScriptedServer::start().await, path, "t2").await;
-    assert_eq!(Directory::list(path).unwrap().first().unwrap().number, last + 1);
+}
+
+impl Disk for Filling {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        self.room(false)?;
+        File::options().read(true).write(true).create_new(true).open(path)
+    }
+
+    fn write(&self, file: &File, _: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.room(at + bytes.len() as u64 <= file.metadata()?.len())?;
+        std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_takes_acceptances_and_is_resumed_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let disk = Arc::new(Filling::default());
+    let journal = Directory::open_on(path, Arc::clone(&disk) as _).unwrap();
+    for id in ["1", "2", "3"] {
+        journal.intend(&intent(id)).await.unwrap();
+    }
+    disk.is_full.store(true, Ordering::Relaxed);
+    journal.intend(&intent("4")).await.unwrap_err();
+    journal.advance("1", &accepted("t1")).await.unwrap();
+    journal.advance("2", &accepted("t2")).await.unwrap();
+    drop(journal);
+
+    let journal = Directory::open_on(path, Arc::clone(&disk) as _).unwrap();
+    assert_eq!(journal.open_records().await.unwrap().len(), 3);
+    journal.advance("1", &Step::Settled).await.unwrap();
+    journal.advance("3", &Step::Settled).await.unwrap();
+    // A task counts, even if a person gave its submission up.
+    journal.advance("3", &accepted("t3")).await.unwrap();
+    let open = |journal: Directory| async move {
+        let open = journal.open_records().await.unwrap();
+        open.into_iter().map(|record| record.unwrap().intent().id().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(open(journal.clone()).await, ["2", "3"]);
+    assert_eq!(ids(path), ["t1", "t2", "t3"]);
+    disk.is_full.store(false, Ordering::Relaxed);
+    assert_eq!(open(journal).await, ["2", "3"]);
+    assert!(!open_file(path, 1).exists(), "it is moved when there is room");
+    assert_eq!(ids(path), ["t1", "t2", "t3"]);
 }
 
 /// The space for each acceptance is on the disk before the request is sent.
@@ -313,25 +442,96 @@ async fn closed_records_are_removed_and_open_ones_never() {
 async fn the_space_for_an_acceptance_is_written_before_the_submission_is_sent() {
     let service = ScriptedServer::start().await;
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    let client = client(&service, path);
+    let client = client(&service, directory.path());
     service.reply(Reply::silence());
     let submission = tokio::spawn({
         let client = client.clone();
         async move { client.submit(fox()).await }
     });
     service.wait_for_requests(1).await;
-    let (text, end) = read(&path.join("log-1.jsonl"));
-    assert!(text.len() - end >= 4096, "{} bytes", text.len() - end);
-    assert!(text[end..].iter().all(|byte| *byte == 0));
+    let text = fs::read_to_string(open_file(directory.path(), 1)).unwrap();
+    let lines: Vec<usize> = text.lines().skip(1).map(str::len).collect();
+    assert_eq!(lines, [127, 4_095, 4_095]);
     submission.abort();
 }
 
-#[test]
-fn the_log_of_a_killed_process_is_read_up_to_its_zeros() {
+/// A polling URL or a path may be longer than the space that was written for it.
+#[tokio::test]
+async fn what_is_longer_than_its_space_replaces_the_file() {
     let directory = tempfile::tempdir().unwrap();
-    let mut log = File::create(directory.path().join("log-1.jsonl")).unwrap();
-    log.write_all(&[0; 4096]).unwrap();
-    assert!(Directory::list(directory.path()).unwrap().is_empty());
-    drop(Directory::open(directory.path()).unwrap());
+    let journal = Directory::open(directory.path()).unwrap();
+    journal.intend(&intent("1")).await.unwrap();
+    let url = format!("http://127.0.0.1:9/poll?signature={}", "s".repeat(10_000));
+    let task = TaskRef::new("t1", url.as_str(), None);
+    journal.advance("1", &Step::Accepted(task)).await.unwrap();
+    let polled = |status: &str| Step::Polled {
+        status: status.into(),
+        at: UNIX_EPOCH,
+        date: Some(UNIX_EPOCH),
+    };
+    journal.advance("1", &polled("Ready")).await.unwrap();
+    let [listed] = &list(directory.path())[..] else { panic!("not one record") };
+    assert_eq!(listed.record.state(), &State::Ready);
+    assert_eq!(listed.record.task().unwrap().polling_url().reveal(), url);
+    assert!(listed.is_in_use);
+}
+
+/// A task belongs to one submission, wherever its record is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_adopted_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let closed = three(path).await;
+    closed.advance("3", &Step::Settled).await.unwrap();
+    let journals = [(); 8].map(|()| Directory::open(path).unwrap());
+    let found = TaskRef::new("t9", "http://127.0.0.1:9/poll", None);
+    let mut adopting = Vec::new();
+    for (number, journal) in journals.into_iter().enumerate() {
+        let id = format!("unknown-{number}");
+        journal.intend(&intent(&id)).await.unwrap();
+        for taken in ["t1", "t3"] {
+            let taken = TaskRef::new(taken, "http://127.0.0.1:9/poll", None);
+            assert!(!journal.adopt(&id, &taken).await.unwrap());
+        }
+        let found = found.clone();
+        adopting.push(tokio::spawn(async move { journal.adopt(&id, &found).await.unwrap() }));
+    }
+    let mut adopted = 0;
+    for adopting in adopting {
+        adopted += usize::from(adopting.await.unwrap());
+    }
+    assert_eq!(adopted, 1);
+    assert_eq!(ids(path).iter().filter(|id| *id == "t9").count(), 1);
+}
+
+/// A crash between two steps of a change leaves both files.
+#[tokio::test]
+async fn a_record_in_both_places_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let journal = three(path).await;
+    let open = fs::read(open_file(path, 1)).unwrap();
+    journal.advance("1", &Step::Settled).await.unwrap();
+    fs::write(open_file(path, 1), open).unwrap();
+    let states = || list(path).into_iter().map(|listed| listed.record.state().clone());
+    let expected = [State::Settled, State::Accepted, State::Accepted];
+    assert_eq!(states().collect::<Vec<_>>(), expected);
+    assert_eq!(journal.open_records().await.unwrap().len(), 2);
+    assert!(!open_file(path, 1).exists());
+    assert_eq!(states().collect::<Vec<_>>(), expected);
+}
+
+/// A program that asks its journal what it has submitted must not be told less than there is.
+#[tokio::test]
+async fn an_unreadable_record_is_returned_by_resume() {
+    let service = ScriptedServer::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    submit(&service, path, "t1").await;
+    fs::write(open_file(path, 1), "{").unwrap();
+    let unfinished = client(&service, path).resume().await.unwrap();
+    let [Unfinished::Unreadable(file)] = &unfinished[..] else { panic!("{unfinished:?}") };
+    assert_eq!(file.path, open_file(path, 1));
+    let text = file.to_string();
+    assert!(text.contains("1.json is unreadable: its first line is incomplete"), "{text}");
 }

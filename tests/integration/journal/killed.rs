@@ -10,7 +10,7 @@ use crate::support::{
 };
 use imagekiln::{
     Client,
-    journal::{Directory, Record, State},
+    journal::{Directory, Journal as _, Record, State},
 };
 
 const SERVICE: &str = "IMAGEKILN_TEST_SERVICE";
@@ -33,12 +33,12 @@ async fn killed_after(requests: usize, name: &str, service: &ScriptedServer) -> 
     let child = child::start(name, &variables);
     service.wait_for_requests(requests).await;
     let journal = Directory::open(&path).unwrap();
-    assert!(journal.records().await.unwrap().is_empty(), "the child still works on it");
-    let [listed] = &Directory::list(&path).unwrap()[..] else { panic!("not one record") };
+    assert!(journal.open_records().await.unwrap().is_empty(), "the child still works on it");
+    let listed = Directory::find(&path, 1).unwrap().unwrap().unwrap();
     assert!(listed.is_in_use);
     drop(child);
-    let mut records = journal.records().await.unwrap();
-    records.pop().unwrap().record
+    let mut records = journal.open_records().await.unwrap();
+    records.pop().unwrap().unwrap()
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod controlled_journal;
 mod directory;
+mod keys;
 mod killed;
 mod order;
 mod resuming;

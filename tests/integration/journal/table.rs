@@ -23,11 +23,13 @@ fn accepted() -> Step {
 }
 
 fn polled(status: &str, at: Duration) -> Step {
-    Step::Polled { status: TaskStatus::from(status), at: BEGIN + at }
+    let status = TaskStatus::from(status);
+    // The clock of the machine says nothing.
+    Step::Polled { status, at: BEGIN, date: Some(BEGIN + at) }
 }
 
 fn refused(given_at: Duration) -> Step {
-    Step::Refused { given_at: BEGIN + given_at }
+    Step::Refused { given: Some(BEGIN + given_at), after: Duration::ZERO }
 }
 
 fn saved() -> Step {
@@ -162,8 +164,18 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         Just(Step::NotBilled),
         Just(accepted()),
-        (status, at()).prop_map(|(status, at)| polled(status, at)),
+        prop::option::of(0..9_u8).prop_map(|cost| {
+            let task = json!({"id": "t1", "polling_url": "http://127.0.0.1:9/poll", "cost": cost});
+            Step::Accepted(serde_json::from_value(task).unwrap())
+        }),
+        (status.clone(), at()).prop_map(|(status, at)| polled(status, at)),
+        status.prop_map(|status| Step::Polled {
+            status: TaskStatus::from(status),
+            at: BEGIN + Duration::from_secs(9_999_999_999),
+            date: None,
+        }),
         at().prop_map(refused),
+        Just(Step::Refused { given: None, after: DELIVERY_VALIDITY - Duration::from_secs(1) }),
         Just(saved()),
         Just(Step::Settled),
     ]
@@ -173,7 +185,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 fn is_proved(state: &State, steps: &[Step]) -> bool {
     let polls = |wanted: &str| -> Vec<SystemTime> {
         let at = |step: &Step| match step {
-            Step::Polled { status, at } if status.as_str() == wanted => Some(*at),
+            Step::Polled { status, date, .. } if status.as_str() == wanted => *date,
             _ => None,
         };
         steps.iter().filter_map(at).collect()
@@ -185,10 +197,13 @@ fn is_proved(state: &State, steps: &[Step]) -> bool {
                 missing.iter().any(|again| *again >= *first + Duration::from_secs(600))
             })
         }
-        State::Failed(status) => !polls(status.as_str()).is_empty(),
+        State::Failed(status) => steps.iter().any(|step| match step {
+            Step::Polled { status: polled, .. } => polled == status,
+            _ => false,
+        }),
         State::Expired => steps.iter().any(|step| match step {
-            Step::Refused { given_at } => {
-                polls("Ready").iter().any(|ready| *given_at >= *ready + DELIVERY_VALIDITY)
+            Step::Refused { given: Some(given), .. } => {
+                polls("Ready").iter().any(|ready| *given >= *ready + DELIVERY_VALIDITY)
             }
             _ => false,
         }),
@@ -199,7 +214,34 @@ fn is_proved(state: &State, steps: &[Step]) -> bool {
     }
 }
 
+fn any_record() -> impl Strategy<Value = Record> {
+    prop::collection::vec(any_step(), 0..8).prop_map(|steps| {
+        let mut record = record();
+        steps.iter().for_each(|step| _ = record.advance(step));
+        record
+    })
+}
+
 proptest! {
+    /// Stores of one submission say the same together in any order, however often each is read.
+    #[test]
+    fn a_join_is_commutative_associative_and_idempotent(
+        one in any_record(),
+        other in any_record(),
+        third in any_record(),
+    ) {
+        let join = |one: &Record, other: &Record| one.clone().join(other.clone());
+        let both = join(&one, &other);
+        prop_assert_eq!(&join(&other, &one), &both);
+        prop_assert_eq!(join(&join(&one, &other), &third), join(&one, &join(&other, &third)));
+        prop_assert_eq!(&join(&both, &one), &both);
+        prop_assert_eq!(&join(&one, &one), &one);
+        // A task is never forgotten, nor is a picture.
+        prop_assert_eq!(both.task().is_some(), one.task().is_some() || other.task().is_some());
+        let is_saved = |record: &Record| matches!(record.state(), State::Saved { .. });
+        prop_assert_eq!(is_saved(&both), is_saved(&one) || is_saved(&other));
+    }
+
     #[test]
     fn a_record_is_closed_only_with_a_proof(steps in prop::collection::vec(any_step(), 0..20)) {
         let mut record = record();

@@ -7,6 +7,7 @@ use crate::{
     failure::{Failure, exit::Exit, settle},
     files::target::Target,
     history::{self, Entry, History, find},
+    process::Process,
     service::Session,
 };
 use imagekiln::{ErrorKind, Region, Task, TaskRef, text::without_value};
@@ -29,8 +30,7 @@ impl Found {
             // This command records the end of the task.
             Some(entry) if context.records()? => {
                 let history = History::open(&context.output, Vec::new())?;
-                // Another command may wait for the same task. Both may save it.
-                history.include(entry).await?;
+                history.claim(entry).await?;
                 Some(history)
             }
             _ => None,
@@ -44,23 +44,20 @@ impl Found {
     }
 
     fn find(context: &Context, given: &str) -> Result<Self, Failure> {
-        let entries = match history::read(context.process()) {
-            // A task that is named in another way can be polled without the history.
-            Err(_) if !given.starts_with('@') => Vec::new(),
-            entries => entries?,
-        };
-        if let Some(entry) = find::by_number(&entries, given)? {
+        let process = context.process();
+        if let Some(entry) = find::by_number(process, given)? {
             return Self::recorded(entry);
         }
-        let Some(text) = read(context, given)? else { return Self::by_id(&entries, given) };
+        let Some(text) = read(context, given)? else { return Self::by_id(process, given) };
         let text = text.trim();
         match serde_json::from_str(text) {
             Ok(reference) => {
-                let entry = find::by_task(&entries, &reference);
+                // It can be polled without the history.
+                let entry = find::by_task(process, &reference).ok().flatten();
                 Ok(Self { reference: Ok(reference), entry })
             }
             // A file or a pipe may also contain a bare id.
-            Err(_) if is_bare_id(text) => Self::by_id(&entries, text),
+            Err(_) if is_bare_id(text) => Self::by_id(process, text),
             Err(error) => {
                 let problem = format!("could not parse the task: {}", without_value(&error));
                 Err(Failure::usage(problem).advise(WHAT_TO_PASS))
@@ -76,8 +73,13 @@ impl Found {
     }
 
     /// An id that the history does not have is polled at the base URL.
-    fn by_id(entries: &[Entry], id: &str) -> Result<Self, Failure> {
-        match find::by_prefix(entries, id)? {
+    fn by_id(process: &Process, id: &str) -> Result<Self, Failure> {
+        // Without a history, too.
+        let found = match history::read(process) {
+            Ok(_) => find::by_prefix(process, id)?,
+            Err(_) => None,
+        };
+        match found {
             Some(entry) => Self::recorded(entry),
             None => Ok(Self { reference: Err(id.to_owned()), entry: None }),
         }
@@ -89,11 +91,10 @@ impl Found {
             Err(id) => return Ok(session.client.task_in(Region::Global, id)?),
         };
         let Some(entry) = &self.entry else { return Ok(session.client.task(reference)) };
-        let task = session.client.task(reference.of_submission(entry.submission()));
-        Ok(match entry.record.ready_at() {
-            Some(at) => task.ready_since(at),
-            None => task,
-        })
+        let is_its = entry.record.task().is_some_and(|task| task.id() == reference.id());
+        let recorded = session.client.task_of_record(&entry.record).filter(|_| is_its);
+        let of_submission = || session.client.task(reference.of_submission(entry.submission()));
+        Ok(recorded.unwrap_or_else(of_submission))
     }
 
     /// Whether there is such a task: a typed id may be misspelled.

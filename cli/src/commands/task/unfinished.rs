@@ -8,6 +8,7 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{self, Entry, History, find, list},
+    process::Process,
     service::Session,
     text::sanitize::{one_line, quoted},
 };
@@ -38,13 +39,12 @@ pub struct Resolve {
 
 /// Prints the unfinished submissions.
 pub fn list(context: &Context) -> Result<(), Failure> {
-    let mut entries = history::read(context.process())?;
-    entries.retain(|entry| !entry.is_finished());
-    if entries.is_empty() {
+    let found: Vec<_> = history::unfinished(context.process())?.collect();
+    if found.is_empty() {
         context.output.note("nothing is unfinished");
         return Ok(());
     }
-    let has = |state| entries.iter().any(|entry| entry.state() == state);
+    let has = |state| found.iter().flatten().any(|entry| entry.state() == state);
     let mut hints = Vec::new();
     if has("unfinished") {
         hints.push("`kiln resume` waits for the unfinished tasks and saves their pictures");
@@ -56,27 +56,23 @@ pub fn list(context: &Context) -> Result<(), Failure> {
              dismiss @NUMBER",
         );
     }
-    list::print(&context.output, &entries, &hints.join("\n"))
+    list::print(&context.output, &found, &hints.join("\n"))
 }
 
 /// Marks submissions as dismissed, all of them or none.
 pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure> {
-    let entries = history::read(context.process())?;
     let given = options.submissions.iter();
     let found: Vec<Entry> =
-        given.map(|given| unfinished(&entries, given)).collect::<Result<_, _>>()?;
+        given.map(|given| unfinished(context.process(), given)).collect::<Result<_, _>>()?;
     let history = History::open(&context.output, Vec::new())?;
-    for entry in &found {
-        history.include(entry).await?;
-    }
     for entry in &found {
         history.dismiss(entry).await?;
     }
     Ok(())
 }
 
-fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
-    let entry = find::recorded(entries, given)?.ok_or_else(|| {
+fn unfinished(process: &Process, given: &str) -> Result<Entry, Failure> {
+    let entry = find::recorded(process, given)?.ok_or_else(|| {
         Failure::usage(format!("the history has no task {}", one_line(given)))
             .advise("`kiln task list` lists the unfinished submissions")
     })?;
@@ -97,23 +93,22 @@ fn unfinished(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
 /// Records the task of a submission whose response was lost.
 pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure> {
     let (given, id) = (options.submission.trim(), options.id.trim());
-    let entries = history::read(context.process())?;
-    let entry = unknown(&entries, given)?;
+    let entry = unknown(context.process(), given)?;
     let number = entry.number;
     if id.is_empty() {
         return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
     }
     // Tasks of two regions may have the same id.
     let region = region_of(&entry);
-    let has_task = |other: &&Entry| {
+    let has_task = |other: &Entry| {
         other.record.task().is_some_and(|task| task.id() == id) && region_of(other) == region
     };
-    if let Some(Entry { number: other, .. }) = entries.iter().find(has_task) {
+    let taken = history::read(context.process())?.flatten().find(has_task);
+    if let Some(Entry { number: other, .. }) = taken {
         return Err(Failure::usage(format!("submission @{other} has the task {}", one_line(id)))
             .advise(format!("nothing was changed; pass the id of the task of @{number}")));
     }
     let history = History::open(&context.output, Vec::new())?;
-    history.include(&entry).await?;
     let session = Session::recorded(context, Some(history)).await?;
     session.check_service(context, &entry, &format!("task resolve @{number} {}", quoted(id)))?;
     let adopted = session.client.adopt(&entry.record, id).await;
@@ -148,8 +143,8 @@ fn region_of(entry: &Entry) -> Option<Region> {
 }
 
 /// The submission, which must have no task.
-fn unknown(entries: &[Entry], given: &str) -> Result<Entry, Failure> {
-    let entry = unfinished(entries, given)?;
+fn unknown(process: &Process, given: &str) -> Result<Entry, Failure> {
+    let entry = unfinished(process, given)?;
     match entry.record.task() {
         None => Ok(entry),
         Some(task) => {

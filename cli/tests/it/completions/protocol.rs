@@ -74,15 +74,17 @@ fn completion_writes_nothing_and_sends_nothing_and_shows_no_secrets() {
     let submit = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
     bench.run(&submit).ok();
     bench.place.run_with_stdin(&["login"], b"sk-stored\n").ok();
-    let polling_url = std::fs::read_to_string(bench.place.history().join("log-1.jsonl")).unwrap();
+    let polling_url = std::fs::read_to_string(bench.place.history().join("open/1.json")).unwrap();
     assert!(polling_url.contains("polling_url"), "{polling_url}");
     let files = || {
-        let files = std::fs::read_dir(bench.place.history()).unwrap();
-        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        let folders = ["open", "closed", "processes"].map(|name| bench.place.history().join(name));
+        let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let mut names: Vec<_> = files.map(|file| file.unwrap().path()).collect();
         names.sort();
         names
     };
-    std::fs::remove_file(bench.place.history().join("log-1.lock")).unwrap();
+    let lock = std::fs::read_dir(bench.place.history().join("processes")).unwrap().next();
+    std::fs::remove_file(lock.unwrap().unwrap().path()).unwrap();
     let (before, requests) = (files(), bench.simulator.requests().len());
     for words in [
         &["task", "save", ""][..],

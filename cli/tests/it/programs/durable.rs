@@ -56,12 +56,12 @@ fn the_guide_to_many_pictures() {
 async fn decide(bench: &Bench) {
     // With the features of this package only, the client has no provider. A test may be the second.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let journal = Directory::open_keeping(bench.place.path("foxes-journal"), 1000).unwrap();
+    let journal = Directory::open(bench.place.path("foxes-journal")).unwrap();
     let client = Client::builder().api_key(bench.simulator.api_key());
     let client = client.base_url(bench.simulator.base_url()).journal(journal).build().unwrap();
     for unfinished in client.resume().await.unwrap() {
         if let Unfinished::Unknown(record) = unfinished {
-            let seed = record.intent().label().unwrap();
+            let seed = record.intent().key().unwrap().name();
             let seed = seed.strip_prefix("fox-").unwrap().strip_suffix(".jpg").unwrap();
             match task_of(bench, seed) {
                 Some(id) => drop(client.adopt(&record, id).await.unwrap()),

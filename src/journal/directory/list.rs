@@ -1,0 +1,236 @@
+//! Where the files of a journal are, and what they say: `open/17.json` is the record of the 17th
+//! submission until it is closed, and `closed/0/17.json` afterwards.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    disk::{Disk, System, if_present},
+    process,
+    text::{self, Content},
+};
+use crate::journal::{Record, Unreadable};
+
+pub(super) const OPEN: &str = "open";
+pub(super) const CLOSED: &str = "closed";
+pub(super) const PROCESSES: &str = "processes";
+
+/// How many closed records are in one directory.
+pub(super) const SHARD: u64 = 1_000;
+
+/// A record in a directory, as [`Directory::list`](super::Directory::list) returns it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The number of the submission in the directory, starting at 1.
+    pub number: u64,
+    /// What is known about the submission.
+    pub record: Record,
+    /// Whether a process that has the directory open works on it.
+    pub is_in_use: bool,
+}
+
+/// What is known about a submission in a directory.
+pub(super) type Found = Result<Listed, Unreadable>;
+
+/// The content of a file, or why it cannot be read.
+pub(super) type Read = Result<Content, String>;
+
+/// What both files together say, if at least one can be read.
+pub(super) fn joined(open: Option<&Read>, closed: Option<&Read>) -> Option<Record> {
+    let records = [open, closed].into_iter().flatten();
+    let records = records.filter_map(|read| Some(read.as_ref().ok()?.record.clone()));
+    records.reduce(Record::join)
+}
+
+/// Who may have locked a file.
+pub(super) fn holder(read: Option<&Read>) -> String {
+    let owner = read.and_then(|read| read.as_ref().ok()?.owner.as_deref());
+    match owner {
+        Some(owner) => format!("process {}, or another one,", process::number(owner)),
+        None => "another process".to_owned(),
+    }
+}
+
+/// Reads a file. `None` if it does not exist.
+pub(super) fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
+    /// A line may be read while another process writes it.
+    const TRIES: u32 = 3;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let text = match if_present(disk.read(path)) {
+            Ok(None) => return Ok(None),
+            Ok(Some(text)) => text::read(&text).map_err(str::to_owned),
+            // It is not a file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        match text {
+            Ok(content) if !content.is_damaged => return Ok(Some(Ok(content))),
+            read if tries == TRIES => return Ok(Some(read)),
+            _ => std::thread::yield_now(),
+        }
+    }
+}
+
+/// A record as its files say.
+pub(super) struct Loaded {
+    pub(super) record: Record,
+    pub(super) owner: Option<String>,
+}
+
+/// Reads the files of a record. `None` if there are none.
+pub(super) fn load(
+    folder: &Path,
+    disk: &dyn Disk,
+    number: u64,
+) -> io::Result<Option<Result<Loaded, Unreadable>>> {
+    let paths = [open_path(folder, number), closed_path(folder, number)];
+    let (mut open, closed) = (read(disk, &paths[0])?, read(disk, &paths[1])?);
+    if open.is_none() && closed.is_none() {
+        // It may have been opened again in the meantime.
+        open = read(disk, &paths[0])?;
+    }
+    if let Some(record) = joined(open.as_ref(), closed.as_ref()) {
+        let owner = open.and_then(|read| read.ok()?.owner);
+        return Ok(Some(Ok(Loaded { record, owner })));
+    }
+    let unreadable = [open, closed]
+        .into_iter()
+        .zip(paths)
+        .find_map(|(read, path)| Some(Unreadable { number, path, reason: read?.err()? }));
+    Ok(unreadable.map(Err))
+}
+
+/// The records of a directory, newest first, as [`Directory::list`](super::Directory::list) returns
+/// them.
+pub struct List {
+    folder: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// The numbers of open records, and those of the closed ones that are next.
+    numbers: BTreeSet<u64>,
+    shards: BTreeSet<u64>,
+    has_closed: bool,
+    running: HashMap<String, bool>,
+}
+
+impl List {
+    /// Empty if the directory does not exist.
+    pub(super) fn new(folder: &Path, disk: Arc<dyn Disk>) -> io::Result<Self> {
+        let numbers: BTreeSet<u64> = numbers(&folder.join(OPEN))?.into_iter().collect();
+        let shards = shards(folder)?.into_iter().collect();
+        let folder = folder.to_owned();
+        Ok(Self { folder, disk, numbers, shards, has_closed: true, running: HashMap::new() })
+    }
+
+    pub(super) fn of_system(folder: &Path) -> io::Result<Self> {
+        Self::new(folder, Arc::new(System))
+    }
+
+    /// Leaves out closed records, and does not look for them.
+    pub(super) fn without_closed(self) -> Self {
+        Self { shards: BTreeSet::new(), has_closed: false, ..self }
+    }
+
+    /// Returns the record with a number.
+    pub(super) fn record(&mut self, number: u64) -> io::Result<Option<Found>> {
+        let Some(loaded) = load(&self.folder, &*self.disk, number)? else { return Ok(None) };
+        Ok(Some(loaded.map(|Loaded { record, owner }| {
+            let is_open = !record.state().is_closed();
+            let is_in_use = owner.filter(|_| is_open).is_some_and(|owner| {
+                let processes = self.folder.join(PROCESSES);
+                let is_running = |owner: &String| process::is_running(&processes, owner);
+                let is_known = self.running.get(&owner).copied();
+                is_known.unwrap_or_else(|| {
+                    let is_running = is_running(&owner);
+                    self.running.insert(owner, is_running);
+                    is_running
+                })
+            });
+            Listed { number, record, is_in_use }
+        })))
+    }
+
+    /// Adds the numbers of the newest directory of closed records, unless a newer record is known.
+    fn fill(&mut self) -> Result<(), Unreadable> {
+        while let Some(shard) = self.shards.last().copied() {
+            if self.numbers.last().is_some_and(|number| number / SHARD > shard) {
+                break;
+            }
+            self.shards.pop_last();
+            let path = self.folder.join(CLOSED).join(shard.to_string());
+            let number = shard.saturating_mul(SHARD);
+            self.numbers.extend(numbers(&path).map_err(|error| failed(number, path, error))?);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for List {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            if let Err(unreadable) = self.fill() {
+                return Some(Err(unreadable));
+            }
+            let number = self.numbers.pop_last()?;
+            match self.record(number) {
+                Ok(Some(Ok(listed))) if listed.record.state().is_closed() && !self.has_closed => {}
+                Ok(Some(found)) => return Some(found),
+                // It was removed in the meantime.
+                Ok(None) => {}
+                Err(error) => {
+                    return Some(Err(failed(number, open_path(&self.folder, number), error)));
+                }
+            }
+        }
+    }
+}
+
+fn failed(number: u64, path: PathBuf, error: io::Error) -> Unreadable {
+    Unreadable { number, path, reason: error.to_string() }
+}
+
+pub(super) fn open_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(OPEN).join(format!("{number}.json"))
+}
+
+pub(super) fn closed_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(CLOSED).join((number / SHARD).to_string()).join(format!("{number}.json"))
+}
+
+/// Returns the names in a directory, which may not exist.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let Some(files) = if_present(folder.read_dir())? else { return Ok(Vec::new()) };
+    let names = files.map(|file| Ok(file?.file_name().into_string().unwrap_or_default()));
+    names.collect()
+}
+
+/// Returns the numbers of the records in a directory, in ascending order.
+pub(super) fn numbers(folder: &Path) -> io::Result<Vec<u64>> {
+    let names = names(folder)?;
+    let number = |name: &String| name.strip_suffix(".json")?.parse().ok();
+    let mut numbers: Vec<u64> = names.iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+pub(super) fn shards(folder: &Path) -> io::Result<Vec<u64>> {
+    let names = names(&folder.join(CLOSED))?;
+    Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+}
+
+/// Returns the highest number of a record, or 0.
+pub(super) fn highest(folder: &Path) -> io::Result<u64> {
+    let newest = shards(folder)?.into_iter().max();
+    let newest = newest.map(|shard| numbers(&folder.join(CLOSED).join(shard.to_string())));
+    let closed = newest.transpose()?.unwrap_or_default();
+    let open = numbers(&folder.join(OPEN))?;
+    Ok(open.into_iter().chain(closed).max().unwrap_or_default())
+}

@@ -1,0 +1,180 @@
+//! The text of a record's file, which a person can read.
+//!
+//! Each line is a JSON object that begins with a check of its bytes. The first line is a record,
+//! which is never changed. If the record is open, three lines of a fixed length follow, padded with
+//! spaces: the process that works on the submission, the acceptance, and the last change after it.
+//! They are written in place, so that a full disk can take them, and a write that is interrupted
+//! damages no other line.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest as _, Sha256};
+
+use crate::journal::{Record, record::Life};
+
+/// The lengths of the lines after the first one in bytes. A task has a polling URL, and a saved
+/// picture a path: whatever is longer replaces the file.
+const LENGTHS: [usize; 3] = [128, 4096, 4096];
+
+/// The first characters of a line, which the check and the rest of the object follow.
+const BEGIN: &str = r#"{"check":""#;
+const CHECK: usize = 16;
+
+/// The place of a line with a fixed length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    Owner,
+    Acceptance,
+    Change,
+}
+
+/// What a file contains.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Content {
+    pub(super) record: Record,
+    /// The process that works on the submission.
+    pub(super) owner: Option<String>,
+    /// The length of the first line, if other lines follow.
+    first: Option<usize>,
+    has_changed: bool,
+    /// Whether the file contains bytes that are not understood.
+    pub(super) is_damaged: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Owner {
+    process: String,
+}
+
+/// Returns the text of a record. An open one has an owner, and space for its changes.
+pub(super) fn write(record: &Record, owner: Option<&str>) -> serde_json::Result<Vec<u8>> {
+    let mut text = write_one(record)?;
+    if !record.state().is_closed() {
+        let owner = owner.map(|name| line(&Owner { process: name.to_owned() })).transpose()?;
+        let lines = [owner.unwrap_or_default(), Vec::new(), Vec::new()];
+        for (line, length) in lines.into_iter().zip(LENGTHS) {
+            text.extend(padded(line, length).unwrap_or_else(|| blank(length)));
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the text of a file with one line.
+pub(super) fn write_one(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = line(value)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Returns the value in a file with one line. `None` if it is damaged.
+pub(super) fn read_one<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
+    parse(text.strip_suffix(b"\n")?)
+}
+
+/// Reads a file. Fails with the reason if its first line is damaged.
+pub(super) fn read(text: &[u8]) -> Result<Content, &'static str> {
+    if text.is_empty() {
+        return Err("it is empty");
+    }
+    let end = text.iter().position(|byte| *byte == b'\n').ok_or("its first line is incomplete")?;
+    let (first, mut rest) = text.split_at(end + 1);
+    let record: Record = parse(first.trim_ascii_end()).ok_or("its first line is damaged")?;
+    let mut content = Content {
+        record,
+        owner: None,
+        first: (!rest.is_empty()).then_some(first.len()),
+        has_changed: false,
+        is_damaged: false,
+    };
+    if rest.is_empty() {
+        content.is_damaged = !content.record.state().is_closed();
+        return Ok(content);
+    }
+    for (slot, length) in [Slot::Owner, Slot::Acceptance, Slot::Change].into_iter().zip(LENGTHS) {
+        let (line, after) = rest.split_at(length.min(rest.len()));
+        rest = after;
+        let is_whole = line.len() == length && line.ends_with(b"\n");
+        let is_understood = is_whole && content.add(slot, line.trim_ascii_end());
+        content.is_damaged |= !is_understood;
+    }
+    content.is_damaged |= !rest.is_empty();
+    Ok(content)
+}
+
+impl Content {
+    /// Adds what a line says. Returns whether it is understood.
+    fn add(&mut self, slot: Slot, line: &[u8]) -> bool {
+        if line.is_empty() {
+            return true;
+        }
+        if slot == Slot::Owner {
+            self.owner = parse::<Owner>(line).map(|owner| owner.process);
+            return self.owner.is_some();
+        }
+        let Some(life) = parse::<Life>(line) else { return false };
+        self.has_changed = true;
+        // The lines are in the order in which they are first written.
+        self.record.set_life(life);
+        true
+    }
+
+    /// Returns the position and the bytes of a line that says what has changed, if the file has
+    /// the space for it.
+    pub(super) fn change(&self, record: &Record) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
+        let slot = if self.has_changed { Slot::Change } else { Slot::Acceptance };
+        self.line_of(slot, line(record.life())?)
+    }
+
+    /// Returns the position and the bytes of the line that names an owner.
+    pub(super) fn claim(&self, owner: &str) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
+        self.line_of(Slot::Owner, line(&Owner { process: owner.to_owned() })?)
+    }
+
+    fn line_of(&self, slot: Slot, line: Vec<u8>) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
+        let [owner, acceptance, change] = LENGTHS;
+        let (before, length) = match slot {
+            Slot::Owner => (0, owner),
+            Slot::Acceptance => (owner, acceptance),
+            Slot::Change => (owner + acceptance, change),
+        };
+        let place = self.first.filter(|_| !self.is_damaged).map(|first| (first + before) as u64);
+        Ok(place.zip(padded(line, length)))
+    }
+}
+
+/// Returns a line without its end.
+fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let object = serde_json::to_string(value)?;
+    let members = object.strip_prefix('{').unwrap_or_default();
+    Ok(format!("{BEGIN}{}\",{members}", check(object.as_bytes())).into_bytes())
+}
+
+/// Returns the value of a line, or `None` if the line is not as it was written.
+fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let (check, rest) = line.strip_prefix(BEGIN.as_bytes())?.split_at_checked(CHECK)?;
+    let object = [b"{", rest.strip_prefix(b"\",")?].concat();
+    if check != self::check(&object).as_bytes() {
+        return None;
+    }
+    serde_json::from_slice(&object).ok()
+}
+
+/// The first 64 bits of the SHA-256 digest in lowercase hexadecimal.
+fn check(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(CHECK / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn blank(length: usize) -> Vec<u8> {
+    let mut line = vec![b' '; length.saturating_sub(1)];
+    line.push(b'\n');
+    line
+}
+
+/// Returns a line of a fixed length. `None` if it is too short.
+fn padded(mut line: Vec<u8>, length: usize) -> Option<Vec<u8>> {
+    if line.len() >= length {
+        return None;
+    }
+    line.resize(length - 1, b' ');
+    line.push(b'\n');
+    Some(line)
+}

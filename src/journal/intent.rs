@@ -1,0 +1,207 @@
+//! What a submission is and what it is for, which never changes.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{Account, Key};
+
+/// What a submission is for. A [`Journal`](super::Journal) keeps it, so that the program still
+/// knows after a crash. It is never sent to the service.
+///
+/// ```
+/// use imagekiln::journal::Origin;
+///
+/// let origin = Origin::new("fox-7").target("foxes/7.png");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[must_use]
+pub struct Origin {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<StoredPath>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    context: Value,
+    /// The digest of the request, which the client sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_sha256: Option<String>,
+    /// The idempotency key, which the client sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Key>,
+}
+
+impl Origin {
+    /// Creates an origin with a label in the words of the program, for example the name of a job.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..Self::default() }
+    }
+
+    /// Sets where the picture is meant to be saved. The client does not use it.
+    pub fn target(mut self, path: impl Into<PathBuf>) -> Self {
+        self.target = Some(StoredPath(path.into()));
+        self
+    }
+
+    /// Sets the group of the submission: a user, an order or a campaign. A journal can limit what
+    /// each group costs.
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Sets a value of the program, which [`Intent::context`] returns. It is stored as JSON, and
+    /// must not contain secrets. A value that has no form in JSON is not kept.
+    pub fn context(mut self, value: &impl Serialize) -> Self {
+        self.context = serde_json::to_value(value).unwrap_or_default();
+        self
+    }
+
+    pub(crate) fn of_key(self, key: Key) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    pub(crate) fn of_request(self, sha256: Option<String>) -> Self {
+        Self { request_sha256: sha256, ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for Origin {
+    fn from(label: T) -> Self {
+        Self::new(label)
+    }
+}
+
+/// A submission that is about to be sent or was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    id: String,
+    operation: String,
+    /// Seconds since the Unix epoch.
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<Account>,
+    #[serde(flatten)]
+    origin: Origin,
+}
+
+impl Intent {
+    pub(crate) fn new(operation: &str, at: SystemTime, origin: Origin) -> Self {
+        let mut random = fastrand::Rng::new();
+        Self {
+            id: format!("{:016x}{:016x}", random.u64(..), random.u64(..)),
+            operation: operation.to_owned(),
+            at: seconds(at),
+            account: None,
+            origin,
+        }
+    }
+
+    pub(crate) fn of_account(self, account: Account) -> Self {
+        Self { account: Some(account), ..self }
+    }
+
+    /// Returns the unique id of the submission: 32 hexadecimal digits.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the name of the operation, such as `gen-2-pro`.
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Returns when the submission was about to be sent, in whole seconds.
+    pub fn at(&self) -> SystemTime {
+        time(self.at)
+    }
+
+    /// Returns the service and the API key of the submission. `None` if an earlier version wrote
+    /// the record.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
+    /// Returns the label that the program gave the submission; see [`Origin::new`].
+    pub fn label(&self) -> Option<&str> {
+        self.origin.label.as_deref()
+    }
+
+    /// Returns where the picture is meant to be saved, if the program said so; see
+    /// [`Origin::target`].
+    pub fn target(&self) -> Option<&Path> {
+        self.origin.target.as_ref().map(|path| &*path.0)
+    }
+
+    /// Returns the group of the submission, if it has one; see [`Origin::group`].
+    pub fn group(&self) -> Option<&str> {
+        self.origin.group.as_deref()
+    }
+
+    /// Returns the [digest](crate::Request::digest) of the request. `None` if the request has no
+    /// stored form, or if an earlier version wrote the record.
+    pub fn request_sha256(&self) -> Option<&str> {
+        self.origin.request_sha256.as_deref()
+    }
+
+    /// Returns the idempotency key, if the submission has one; see
+    /// [`Client::submit_once`](crate::Client::submit_once).
+    pub fn key(&self) -> Option<&Key> {
+        self.origin.key.as_ref()
+    }
+
+    /// Returns the value of the program; see [`Origin::context`]. `None` if there is none, or if
+    /// it is not a `T`.
+    pub fn context<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(&self.origin.context).ok()
+    }
+}
+
+pub(super) fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// A file may contain any number of seconds.
+pub(super) fn time(seconds: u64) -> SystemTime {
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH)
+}
+
+/// A path. Not every path is valid Unicode, so not every path is text in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredPath(#[serde(with = "stored_path")] PathBuf);
+
+pub(super) mod stored_path {
+    use std::{
+        ffi::OsString,
+        path::{Path, PathBuf},
+    };
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Text(String),
+        Raw(OsString),
+    }
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        match path.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => path.as_os_str().serialize(serializer),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        Ok(match Stored::deserialize(from)? {
+            Stored::Text(text) => text.into(),
+            Stored::Raw(raw) => raw.into(),
+        })
+    }
+}

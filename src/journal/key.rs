@@ -1,0 +1,79 @@
+//! Idempotency keys: a program's own names for the pictures that it wants.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Record, State};
+
+/// An idempotency key: the name of a picture in the words of a program, for example
+/// `order-17/cover`. [`Client::submit_once`](crate::Client::submit_once) pays for it at most once.
+///
+/// A picture that certainly will not come can be asked for again, on purpose, as the next attempt:
+///
+/// ```
+/// use imagekiln::journal::Key;
+///
+/// let second = Key::new("order-17/cover").attempt(2);
+/// assert_eq!(second.name(), "order-17/cover");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[must_use]
+pub struct Key {
+    name: String,
+    attempt: u32,
+    /// The base URL of the client, which the client sets.
+    #[serde(default)]
+    service: String,
+}
+
+impl Key {
+    /// Creates the key of the first attempt.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), attempt: 1, service: String::new() }
+    }
+
+    /// Sets the number of the attempt. 0 is 1.
+    pub fn attempt(self, number: u32) -> Self {
+        Self { attempt: number.max(1), ..self }
+    }
+
+    pub(crate) fn of_service(self, service: &str) -> Self {
+        Self { service: service.to_owned(), ..self }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the number of the attempt, starting at 1.
+    pub fn number(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Returns the base URL of the service. Empty until a client uses the key.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+}
+
+impl<T: Into<String>> From<T> for Key {
+    fn from(name: T) -> Self {
+        Self::new(name)
+    }
+}
+
+/// The record of a key, as a [`Journal`](super::Journal) returns it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keyed {
+    /// What is known about the submission.
+    pub record: Record,
+    /// Whether a process works on it that runs.
+    pub is_in_use: bool,
+}
+
+impl Keyed {
+    /// A submission that was certainly not billed does not count.
+    pub(crate) fn may_be_billed(&self) -> bool {
+        *self.record.state() != State::NotBilled
+    }
+}
