@@ -24,8 +24,8 @@ use crate::{
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// What became of the picture with an idempotency key, as [`Client::submit_once`] returns it. `T` is
-/// the type of the task, which is another one for the blocking client.
+/// What became of the picture with an idempotency key, as [`Client::submit_once`] returns it. `T`
+/// is the type of the task, which is another one for the blocking client.
 #[derive(Debug)]
 #[non_exhaustive]
 #[must_use = "the task is billed: wait for it"]
@@ -46,8 +46,8 @@ impl Client {
     /// returns what became of it: it never sends a second POST for a key.
     ///
     /// The key is the program's own name for the picture that it wants. It is the same in this
-    /// process, in another one with the same [journal](crate::journal), and after a crash. Its scope
-    /// is the journal and the base URL of the client.
+    /// process, in another one with the same [journal](crate::journal), and after a crash. Its
+    /// scope is the journal and the base URL of the client.
     ///
     /// ```
     /// # use imagekiln::{Client, Error, Once, types::Gen2Pro};
@@ -78,8 +78,8 @@ impl Client {
     /// was sent for these:
     ///
     /// - [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    ///   [`TaskNotFound`](ErrorKind::TaskNotFound), [`Expired`](ErrorKind::Expired): the picture was
-    ///   billed, and will not come. If it was saved, the message has the path.
+    ///   [`TaskNotFound`](ErrorKind::TaskNotFound), [`Expired`](ErrorKind::Expired): the picture
+    ///   was billed, and will not come. If it was saved, the message has the path.
     /// - [`InProgress`](ErrorKind::InProgress): another submission waits for its response.
     /// - [`Undecided`](ErrorKind::Undecided): the response was lost, or a person has dismissed the
     ///   submission. See [`resume`](Self::resume).

@@ -63,9 +63,19 @@ impl Client {
     /// a host that [may receive its key](crate::ClientBuilder::allow_polling_host). `true` if the
     /// record does not say.
     pub fn can_continue(&self, record: &Record) -> bool {
-        let Some(account) = record.intent().account() else { return true };
+        record.intent().account().is_none_or(|account| self.may_use_key_at(account.service()))
+    }
+
+    /// Whether the key of this client belongs to the service at a URL: to one of its base URLs, or
+    /// to a host that [may receive its key](crate::ClientBuilder::allow_polling_host).
+    pub fn may_use_key_at(&self, service: &str) -> bool {
         let origins = &self.shared.service.key_origins;
-        Url::parse(account.service()).is_ok_and(|service| origins.may_receive_key(&service))
+        Url::parse(service).is_ok_and(|service| origins.may_receive_key(&service))
+    }
+
+    /// Returns the base URL.
+    pub fn base_url(&self) -> &str {
+        self.shared.service.base_url.as_str()
     }
 
     /// Whether a submission was paid with the key of this client. `None` if the record does not

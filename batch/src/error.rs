@@ -61,6 +61,9 @@ pub enum ErrorKind {
     /// [`Ledger::adopt_output`](crate::Ledger::adopt_output), or
     /// [`Batch::pay_again`](crate::Batch::pay_again).
     Foreign,
+    /// The ledger belongs to another service, or to a simulator, and the batch does not. Nothing
+    /// was sent. Use a client of its service, or another ledger with another output.
+    Elsewhere,
     /// The client failed. The source is an [`imagekiln::Error`].
     Client,
 }

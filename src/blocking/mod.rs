@@ -244,8 +244,24 @@ impl Client {
     /// The same errors as [`crate::Client::submit_once`], and kind
     /// [`Usage`](crate::ErrorKind::Usage) in async code.
     pub fn submit_once(&self, key: impl Into<Key>, request: impl Submit) -> Result<Once, Error> {
+        self.submit_once_with(key, request, SubmitOptions::default())
+    }
+
+    /// Submits a request once with these options, as [`crate::Client::submit_once_with`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Client::submit_once_with`], and kind
+    /// [`Usage`](crate::ErrorKind::Usage) in async code.
+    pub fn submit_once_with(
+        &self,
+        key: impl Into<Key>,
+        request: impl Submit,
+        options: SubmitOptions,
+    ) -> Result<Once, Error> {
         let (key, request) = (key.into(), request.into_request());
-        let once = self.call(|client| async move { client.submit_once(key, request).await })?;
+        let once = self
+            .call(|client| async move { client.submit_once_with(key, request, options).await })?;
         Ok(match once {
             crate::Once::Task(task) => Once::Task(self.with(task)),
             crate::Once::Saved { path, task } => Once::Saved { path, task: self.with(task) },
@@ -308,6 +324,17 @@ impl Client {
             crate::Unfinished::Unreadable(file) => Unfinished::Unreadable(file),
         });
         Ok(unfinished.collect())
+    }
+
+    /// Returns the base URL, as [`crate::Client::base_url`].
+    pub fn base_url(&self) -> &str {
+        self.inner.base_url()
+    }
+
+    /// Whether the key of this client belongs to a service, as
+    /// [`crate::Client::may_use_key_at`].
+    pub fn may_use_key_at(&self, service: &str) -> bool {
+        self.inner.may_use_key_at(service)
     }
 
     /// Whether this client can continue a submission, as [`crate::Client::can_continue`].

@@ -132,14 +132,15 @@ impl error::Error for Unreadable {}
 
 /// A store for the submissions of a client.
 ///
-/// [`Directory`] is a store in files, and [`Memory`] one for tests. Implement this trait to use a database instead: keep a
-/// [`Record`] for each submission, and let [`Record::advance`] decide what follows from a step.
+/// [`Directory`] is a store in files, and [`Memory`] one for tests. Implement this trait to use a
+/// database instead: keep a [`Record`] for each submission, and let [`Record::advance`] decide what
+/// follows from a step.
 ///
 /// Writes must be durable when their future completes. The client waits for each of them for at
 /// most two minutes. A method that panics, or takes longer, has failed.
 ///
-/// [`intend`](Self::intend), [`advance`](Self::advance) and [`open_records`](Self::open_records) are
-/// required. The other methods have defaults.
+/// [`intend`](Self::intend), [`advance`](Self::advance) and [`open_records`](Self::open_records)
+/// are required. The other methods have defaults.
 pub trait Journal: Send + Sync {
     /// Writes the record of a submission that is about to be sent.
     ///

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::intent::{Intent, seconds, stored_path, time};
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 
-/// How long after the first `Task not found` a second one proves that the task is gone, by the clock
-/// of the service.
+/// How long after the first `Task not found` a second one proves that the task is gone, by the
+/// clock of the service.
 pub(crate) const NOT_FOUND_PROOF: Duration = Duration::from_secs(600);
 
 /// Where a submission is in its life.

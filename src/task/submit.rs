@@ -220,7 +220,7 @@ impl Submission {
             }
             (Err(refused), written) => {
                 if let Err(error) = written {
-                    tracing::warn!(%error, "could not write to the journal how a submission failed");
+                    tracing::warn!(%error, "could not write to the journal how it failed");
                 }
                 Err(refused)
             }

@@ -5,7 +5,9 @@ CREATE TABLE identity (
     -- Only ledgers in files have one.
     file TEXT,
     -- JSON of the SDK's `Durations`: how long the last tasks took. NULL: no run has ended.
-    durations TEXT
+    durations TEXT,
+    -- The base URL of the service that was paid, or "simulator". NULL: no batch has run.
+    service TEXT
 );
 
 INSERT INTO identity (id) VALUES (REPLACE(GEN_RANDOM_UUID()::TEXT, '-', ''));

@@ -5,7 +5,9 @@ CREATE TABLE identity (
     -- The file of the ledger: its inode, and when it was created. NULL: not known.
     file TEXT,
     -- JSON of the SDK's `Durations`: how long the last tasks took. NULL: no run has ended.
-    durations TEXT
+    durations TEXT,
+    -- The base URL of the service that was paid, or "simulator". NULL: no batch has run.
+    service TEXT
 ) STRICT;
 
 INSERT INTO identity (id) VALUES (LOWER(HEX(RANDOMBLOB(16))));

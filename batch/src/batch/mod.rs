@@ -91,6 +91,7 @@ struct Settings {
     archive_after: Option<Duration>,
     /// Whether a run may submit jobs.
     submits: bool,
+    is_simulated: bool,
     /// Webhooks of a job go to this URL, with the token of the submission as the last part of its
     /// path.
     callback_url: Option<String>,
@@ -120,6 +121,7 @@ impl Batch {
                 waits_for_jobs: false,
                 archive_after: None,
                 submits: true,
+                is_simulated: false,
                 callback_url: None,
                 // As long as a run waits for a task whose response arrived.
                 callback_patience: Duration::from_secs(600),
@@ -221,6 +223,14 @@ impl Batch {
         self
     }
 
+    /// Says that the service is a simulator that ends with the process, whatever its URL is. Its
+    /// ledger refuses batches of other services, and a ledger of a service refuses this batch; see
+    /// [`Elsewhere`](ErrorKind::Elsewhere).
+    pub fn simulated(mut self) -> Self {
+        self.settings.is_simulated = true;
+        self
+    }
+
     /// Makes the next run submit jobs although the ledger may not know everything that was paid
     /// for; see [`Foreign`](ErrorKind::Foreign). Jobs that another ledger has paid for are paid for
     /// again.
@@ -291,9 +301,12 @@ impl Batch {
     ///   fetched or saved. Its job keeps its state, with the reason.
     /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
     ///   Only jobs that were submitted before were continued.
+    /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
+    ///   sent.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
+        self.ledger.belong_to(&self.client, self.settings.is_simulated).await?;
         let output = self.open_output().await?;
         // The run reports a ledger that cannot be read.
         self.client.add_durations(self.ledger.durations().await.unwrap_or_default());

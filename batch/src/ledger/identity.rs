@@ -14,11 +14,14 @@ use crate::{
     Error, ErrorKind,
     output::{MarkedNumber, Marker, Output},
 };
-use imagekiln::Durations;
+use imagekiln::{Client, Durations};
 
 /// The number of submissions for which a ledger on a server writes the marker once. A server only
 /// loses committed submissions if a backup is restored.
 const SERVER_STEP: i64 = 64;
+
+/// The service of a ledger whose tasks are simulated.
+const SIMULATOR: &str = "simulator";
 
 /// Writes the number of the ledger's submissions to the marker of an output.
 pub(crate) struct Marking {
@@ -148,6 +151,37 @@ impl Ledger {
             self.transaction(async |database| database.row(find, []).await).await?;
         let text = kept.and_then(|(text,)| text);
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// Makes the ledger that of a service, if no batch has run. Fails with kind
+    /// [`Elsewhere`](ErrorKind::Elsewhere) if it belongs to another one: its tasks would not be
+    /// found, and pictures of a simulator would pass for paid ones.
+    pub(crate) async fn belong_to(&self, client: &Client, is_simulated: bool) -> Result<(), Error> {
+        let own = if is_simulated { SIMULATOR } else { client.base_url() };
+        let text = own.to_owned();
+        let known: String = self
+            .transaction(async move |database: &mut Database| {
+                let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
+                database.value(set, [(&text).into()]).await
+            })
+            .await?;
+        let is_own =
+            |known: &str| !is_simulated && known != SIMULATOR && client.may_use_key_at(known);
+        if known == own || is_own(&known) {
+            return Ok(());
+        }
+        let named = |service: &str| match service {
+            SIMULATOR => "a simulator, so its pictures are placeholders".to_owned(),
+            service => format!("the service {service}"),
+        };
+        let message = format!(
+            "the ledger {} belongs to {}, and this run is for {}; nothing was sent: start another \
+             ledger with another output",
+            self.name(),
+            named(&known),
+            if is_simulated { "a simulator" } else { own },
+        );
+        Err(Error::new(ErrorKind::Elsewhere, message))
     }
 
     /// Keeps how long the last tasks took, for the next run.

@@ -81,6 +81,7 @@ impl Failure {
             ErrorKind::Job => (Kind("validation"), Exit::Usage),
             ErrorKind::State => (Kind("state"), Exit::Usage),
             ErrorKind::Foreign => (FOREIGN, Exit::Other),
+            ErrorKind::Elsewhere => (Kind("elsewhere"), Exit::Usage),
             ErrorKind::Hold => (Kind("hold"), Exit::Other),
             ErrorKind::File => (Kind("file"), Exit::Other),
             ErrorKind::Client => (Kind::default(), Exit::Other),

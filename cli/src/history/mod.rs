@@ -50,7 +50,7 @@ pub fn directory(process: &Process) -> Result<PathBuf, Failure> {
 /// What a file of the history contains, or why it cannot be read.
 pub type Found = Result<Entry, Unreadable>;
 
-/// Returns the submissions, newest first. Each is read when the iterator returns it. Writes nothing.
+/// Returns the submissions, newest first. Each is read when the iterator returns it.
 pub fn read(process: &Process) -> Result<impl Iterator<Item = Found>, Failure> {
     let path = directory(process)?;
     let listed = Directory::list(&path).map_err(|error| unreadable(&path, &error))?;

@@ -23,20 +23,20 @@ use crate::{Error, ErrorKind, TaskRef};
 /// A [`Journal`] in a directory with a small file of JSON for each submission.
 ///
 /// - `open/17.json` is the record of the 17th submission until nothing is left to do, and
-///   `closed/0/17.json` afterwards. No two submissions share a file, so damage to a file is the loss
-///   of one record at most. A file that cannot be read is [listed](Self::list) with its path, and
-///   its bytes are not changed.
+///   `closed/0/17.json` afterwards. No two submissions share a file, so damage to a file is the
+///   loss of one record at most. A file that cannot be read is [listed](Self::list) with its path,
+///   and its bytes are not changed.
 /// - Several processes can use the directory at the same time. A process that has ended leaves its
 ///   open records to the first one that asks for them. A process that is stopped while it writes a
 ///   file keeps others from changing that file: they fail after five seconds.
-/// - Every write is flushed to disk. Before a submission is sent, the space for its acceptance is on
-///   the disk, so a disk that fills up afterwards loses nothing. Copy-on-write file systems such as
-///   Btrfs and ZFS do not keep written space: leave some space free there.
+/// - Every write is flushed to disk. Before a submission is sent, the space for its acceptance is
+///   on the disk, so a disk that fills up afterwards loses nothing. Copy-on-write file systems such
+///   as Btrfs and ZFS do not keep written space: leave some space free there.
 /// - Only the user of the process can read the files (mode 0600), because polling URLs may be
 ///   signed. They contain no keys, secrets or prompts, unless the program puts them into a
 ///   [`Origin`](super::Origin).
-/// - Nothing is removed unless the program [asks for it](Self::forget_closed). A closed record takes
-///   a block of the disk, which is 4 KiB on most.
+/// - Nothing is removed unless the program [asks for it](Self::forget_closed). A closed record
+///   takes an inode and a block of the disk, which is 4 KiB on most.
 ///
 /// The file system must support file locks.
 #[derive(Clone)]

@@ -143,6 +143,9 @@ async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<
 
 fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch {
     let mut batch = batch.save_to(&options.output);
+    if context.shared.simulate {
+        batch = batch.simulated();
+    }
     if let Some(jobs) = options.max_active.or_else(|| context.settings.max_active()) {
         batch = batch.max_active(jobs.into());
     }
