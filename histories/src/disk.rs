@@ -8,8 +8,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use anyhow::{Result, ensure};
 use fastrand::Rng;
-use imagekiln::journal::Disk;
+use imagekiln::{FileKind, journal::Disk};
 use tokio::task::yield_now;
 
 use crate::process::{Process, Strike};
@@ -327,3 +328,11 @@ impl Disk for Process {
 struct System;
 
 impl Disk for System {}
+
+/// Fails if a file is not a complete picture.
+pub(crate) fn expect_whole(file: &Path) -> Result<()> {
+    let bytes = fs::read(file)?;
+    let is_whole = FileKind::of(&bytes) == Some(FileKind::Jpeg) && bytes.ends_with(&[0xff, 0xd9]);
+    ensure!(is_whole, "{} is not whole", file.display());
+    Ok(())
+}

@@ -16,9 +16,9 @@ use tokio::time::sleep;
 
 use self::running::{Outcome, Running};
 use crate::{
-    disk::closed,
+    disk::{closed, expect_whole},
     process::{Failing, Process},
-    world::{End, Wanted, World, expect_whole},
+    world::{End, Wanted, World},
 };
 
 /// The runs without faults in which everything must come to its end.

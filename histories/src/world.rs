@@ -14,13 +14,13 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, FileKind, types::Gen2Pro};
+use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, types::Gen2Pro};
 use imagekiln_simulator::{Config, Simulator, TaskView};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use crate::{
-    disk::Machine,
+    disk::{Machine, expect_whole},
     process::{Death, Failing, Life, Process, Trouble, Watching},
 };
 
@@ -387,10 +387,10 @@ impl World {
     /// Fails if the simulator charged something that nobody wanted.
     pub(crate) fn nothing_else(&self, wanted: &[Wanted]) -> Result<()> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        let is_forgiven = |name: &String| self.forgiven.contains(name);
-        let wanted: Vec<&Wanted> = wanted.iter().filter(|it| !is_forgiven(&it.name)).collect();
-        let tasks = self.simulator.tasks().iter().filter_map(Self::name_of).collect::<Vec<_>>();
-        let tasks = tasks.iter().filter(|name| !is_forgiven(name)).count();
+        let counts = |name: &String| !self.forgiven.contains(name);
+        let wanted: Vec<&Wanted> = wanted.iter().filter(|it| counts(&it.name)).collect();
+        let tasks = self.simulator.tasks();
+        let tasks = tasks.iter().filter_map(Self::name_of).filter(counts).count();
         ensure!(tasks == wanted.len(), "{tasks} tasks for {} pictures", wanted.len());
         wanted.iter().for_each(|wanted| *names.entry(&wanted.name).or_default() += 1);
         ensure!(names.values().all(|count| *count == 1), "the history has a picture twice");
@@ -413,12 +413,4 @@ fn stream(seed: u64, part: &str, run: u64) -> Rng {
     let part = part.bytes().fold(run, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
     // Neighbouring seeds must not have neighbouring parts.
     Rng::with_seed(Rng::with_seed(seed).u64(..).wrapping_add(part))
-}
-
-/// Fails if a file is not a complete picture.
-pub(crate) fn expect_whole(file: &Path) -> Result<()> {
-    let bytes = std::fs::read(file)?;
-    let is_whole = FileKind::of(&bytes) == Some(FileKind::Jpeg) && bytes.ends_with(&[0xff, 0xd9]);
-    ensure!(is_whole, "{} is not whole", file.display());
-    Ok(())
 }

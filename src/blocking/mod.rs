@@ -41,6 +41,7 @@
 //! [`ClientBuilder::submit_deadline`]: crate::ClientBuilder::submit_deadline
 
 mod background;
+mod records;
 mod task;
 
 use std::{fmt, future::poll_fn, ops::Deref, pin::Pin, sync::Arc, time::Duration};
@@ -53,7 +54,7 @@ pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Up
 use crate::webhook::Event;
 use crate::{
     ClientBuilder, Durations, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
-    journal::{Key, Origin, Record},
+    journal::Origin,
 };
 
 /// A value of the async client whose methods block.
@@ -236,49 +237,6 @@ impl Client {
         self.get(|client| async move { client.submit_with(request, options).await })
     }
 
-    /// Submits a request unless that was done before with the same key, as
-    /// [`crate::Client::submit_once`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::submit_once`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn submit_once(&self, key: impl Into<Key>, request: impl Submit) -> Result<Once, Error> {
-        self.submit_once_with(key, request, SubmitOptions::default())
-    }
-
-    /// Submits a request once with these options, as [`crate::Client::submit_once_with`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::submit_once_with`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn submit_once_with(
-        &self,
-        key: impl Into<Key>,
-        request: impl Submit,
-        options: SubmitOptions,
-    ) -> Result<Once, Error> {
-        let (key, request) = (key.into(), request.into_request());
-        let once = self
-            .call(|client| async move { client.submit_once_with(key, request, options).await })?;
-        Ok(match once {
-            crate::Once::Task(task) => Once::Task(self.with(task)),
-            crate::Once::Saved { path, task } => Once::Saved { path, task: self.with(task) },
-        })
-    }
-
-    /// Returns the records of the attempts of a key, as [`crate::Client::attempts`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::attempts`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn attempts(&self, name: impl Into<String>) -> Result<Vec<Record>, Error> {
-        let name = name.into();
-        self.call(|client| async move { client.attempts(name).await })
-    }
-
     /// Resumes a task, as [`crate::Client::task`]. Sends nothing.
     pub fn task(&self, reference: TaskRef) -> Task {
         self.with(self.inner.task(reference))
@@ -308,44 +266,9 @@ impl Client {
         Ok(self.with(self.inner.task_in(region, id)?))
     }
 
-    /// Returns the submissions in the journal that are not finished, oldest first, as
-    /// [`crate::Client::resume`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::resume`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn resume(&self) -> Result<Vec<Unfinished>, Error> {
-        let unfinished = self.call(|client| async move { client.resume().await })?;
-        let unfinished = unfinished.into_iter().map(|entry| match entry {
-            crate::Unfinished::Task(task, record) => Unfinished::Task(self.with(task), record),
-            crate::Unfinished::Unknown(record) => Unfinished::Unknown(record),
-            crate::Unfinished::Elsewhere(record) => Unfinished::Elsewhere(record),
-            crate::Unfinished::Unreadable(file) => Unfinished::Unreadable(file),
-        });
-        Ok(unfinished.collect())
-    }
-
     /// Returns the base URL, as [`crate::Client::base_url`].
     pub fn base_url(&self) -> &str {
         self.inner.base_url()
-    }
-
-    /// Whether the key of this client belongs to a service, as
-    /// [`crate::Client::may_use_key_at`].
-    pub fn may_use_key_at(&self, service: &str) -> bool {
-        self.inner.may_use_key_at(service)
-    }
-
-    /// Whether this client can continue a submission, as [`crate::Client::can_continue`].
-    pub fn can_continue(&self, record: &Record) -> bool {
-        self.inner.can_continue(record)
-    }
-
-    /// Whether a submission was paid with the key of this client, as
-    /// [`crate::Client::has_key_of`].
-    pub fn has_key_of(&self, record: &Record) -> Option<bool> {
-        self.inner.has_key_of(record)
     }
 
     /// Returns how long the last tasks took, as [`crate::Client::durations`].
@@ -356,45 +279,6 @@ impl Client {
     /// Adds what an earlier client knew, as [`crate::Client::add_durations`].
     pub fn add_durations(&self, known: Durations) {
         self.inner.add_durations(known);
-    }
-
-    /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
-    pub fn task_of_record(&self, record: &Record) -> Option<Task> {
-        Some(self.with(self.inner.task_of_record(record)?))
-    }
-
-    /// Continues a submission with unknown billing as the task that a person has found, as
-    /// [`crate::Client::adopt`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::adopt`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn adopt(&self, record: &Record, task_id: impl Into<String>) -> Result<Task, Error> {
-        let (record, id) = (record.clone(), task_id.into());
-        self.get(|client| async move { client.adopt(&record, id).await })
-    }
-
-    /// Closes the record of a task in the journal, as [`crate::Client::settle`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::settle`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn settle(&self, task: &TaskRef) -> Result<(), Error> {
-        let task = task.clone();
-        self.call(|client| async move { client.settle(&task).await })
-    }
-
-    /// Closes the record of an unknown submission, as [`crate::Client::dismiss`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::dismiss`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn dismiss(&self, record: &Record) -> Result<(), Error> {
-        let record = record.clone();
-        self.call(|client| async move { client.dismiss(&record).await })
     }
 
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Record, State};
-
 /// An idempotency key: the name of a picture in the words of a program, for example
 /// `order-17/cover`. [`Client::submit_once`](crate::Client::submit_once) pays for it at most once.
 ///
@@ -59,21 +57,5 @@ impl Key {
 impl<T: Into<String>> From<T> for Key {
     fn from(name: T) -> Self {
         Self::new(name)
-    }
-}
-
-/// The record of a key, as a [`Journal`](super::Journal) returns it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Keyed {
-    /// What is known about the submission.
-    pub record: Record,
-    /// Whether a process works on it that runs.
-    pub is_in_use: bool,
-}
-
-impl Keyed {
-    /// A submission that was certainly not billed does not count.
-    pub(crate) fn may_be_billed(&self) -> bool {
-        *self.record.state() != State::NotBilled
     }
 }

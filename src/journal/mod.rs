@@ -56,9 +56,9 @@ pub use self::{
     account::Account,
     directory::{Directory, Disk, List, Listed},
     intent::{Intent, Origin},
-    key::{Key, Keyed},
+    key::Key,
     memory::Memory,
-    record::{Record, State, Step},
+    record::{Keyed, Record, State, Step},
 };
 use crate::{Error, ErrorKind, TaskRef};
 

@@ -118,6 +118,22 @@ pub struct Record {
     life: Life,
 }
 
+/// The record of a key, as a [`Journal`](super::Journal) returns it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keyed {
+    /// What is known about the submission.
+    pub record: Record,
+    /// Whether a process works on it that runs.
+    pub is_in_use: bool,
+}
+
+impl Keyed {
+    /// A submission that was certainly not billed does not count.
+    pub(crate) fn may_be_billed(&self) -> bool {
+        *self.record.state() != State::NotBilled
+    }
+}
+
 /// The part of a record that steps change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Life {

@@ -274,6 +274,7 @@ impl Batch {
     /// Kind [`Job`](ErrorKind::Job): a job could not be added. Otherwise the same errors as
     /// [`resume`](Self::resume).
     pub async fn run(&mut self) -> Result<Report, Error> {
+        self.check_service().await?;
         self.ledger.add(self.jobs.iter().cloned()).await?;
         self.resume().await
     }
@@ -306,7 +307,7 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
-        self.ledger.belong_to(&self.client, self.settings.is_simulated).await?;
+        self.check_service().await?;
         let output = self.open_output().await?;
         // The run reports a ledger that cannot be read.
         self.client.add_durations(self.ledger.durations().await.unwrap_or_default());
@@ -322,6 +323,19 @@ impl Batch {
         }
         self.unrecorded.add_to(first(checked, ended))?;
         self.ledger.report().await
+    }
+
+    /// Makes the ledger that of the service of this batch, if no batch has run on it. A run does
+    /// the same at its start; a program can do it before it adds jobs to the ledger.
+    ///
+    /// # Errors
+    ///
+    /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger failed.
+    pub fn check_service(&self) -> impl Future<Output = Result<(), Error>> + Send {
+        // Without the signal of the batch, which threads cannot share.
+        let Self { ledger, client, settings: Settings { is_simulated, .. }, .. } = self;
+        ledger.belong_to(client, *is_simulated)
     }
 
     /// Opens the output. If a person decided so, the ledger may pay for its pictures.

@@ -85,7 +85,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 34] = [
+pub const KINDS: [(&str, &str); 35] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
@@ -114,6 +114,7 @@ pub const KINDS: [(&str, &str); 34] = [
     ("ledger", "the ledger could not be read or written"),
     ("locked", "another process runs the jobs of the ledger"),
     ("foreign", "the ledger may not know everything that was paid for"),
+    ("elsewhere", "the submission or the ledger belongs to another service"),
     ("state", "the state of a job does not allow the change"),
     ("hold", "the job can't be resolved as not paid yet"),
     ("jobs_failed", "jobs of the batch ended without a picture"),

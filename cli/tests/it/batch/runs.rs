@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ledgers::named;
 use crate::{
     assert_shown,
-    bench::{Bench, Outcome, kind_of},
+    bench::{Bench, Outcome, Place, kind_of},
 };
 
 const RUN: [&str; 10] = [
@@ -161,11 +161,39 @@ fn a_simulated_batch() {
     let bench = Bench::new();
     bench.place.run(&[&RUN[..], &["--prompt", "a fox", "--simulate"]].concat()).ok();
     kind_of(&bench.place.read("pictures/1.jpg"));
-    // Its task is not ready at once, so the job stays submitted.
-    let prompts = ["a fox [[spurious-not-found@poll:always]]"];
-    run(&bench, &prompts, &[]).fails(10);
+    // Placeholders must not pass for pictures that were paid.
+    let refused = run(&bench, &["a fox", "an owl"], &[]).fails(2).stderr;
+    assert!(refused.contains("belongs to a simulator, so its pictures are placeholders"));
+    assert_eq!((bench.simulator.counts().accepted, named(&bench, "saved").len()), (0, 1));
+    assert!(named(&bench, "queued").is_empty(), "no job was added");
+}
+
+#[test]
+fn a_ledger_belongs_to_one_service() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    // Its task is not found, so the job stays submitted.
+    run(&bench, &["a fox [[spurious-not-found@poll:always]]"], &[]).fails(10);
     let words = ["batch", "run", "--output", "pictures", "--simulate"];
-    assert_shown!("simulated_again", bench.run(&words).fails(2).stderr);
+    let refused = bench.run(&words).fails(2).stderr;
+    let service = bench.simulator.base_url();
+    assert!(refused.contains(&format!("belongs to the service {service}")), "{refused}");
+    let mut command = bench.kiln(&["batch", "run", "--output", "pictures", "--json"]);
+    command.env("IMAGEKILN_BASE_URL", other.simulator.base_url());
+    command.env("IMAGEKILN_API_KEY", other.simulator.api_key());
+    let refused = Outcome::of(command.output().unwrap()).fails(2);
+    assert_eq!(refused.events().last().unwrap()["kind"], "elsewhere");
+    assert!(other.simulator.requests().is_empty());
+    assert_eq!(named(&bench, "submitted").len(), 1);
+}
+
+/// A simulator in the process ends with it.
+#[test]
+fn a_new_simulator_does_not_have_the_tasks_of_an_earlier_one() {
+    let place = Place::new();
+    let prompt = "a fox [[spurious-not-found@poll:always]]";
+    place.run(&[&RUN[..], &["--prompt", prompt, "--simulate"]].concat()).fails(10);
+    let words = ["batch", "run", "--output", "pictures", "--simulate"];
+    assert_shown!("simulated_again", place.run(&words).fails(2).stderr);
 }
 
 #[cfg(target_os = "linux")]

@@ -92,6 +92,10 @@ async fn run(
     let metrics = servers::listen_for_metrics(context, options.metrics).await?;
     let ledger = open(context, &place, options).await?;
     let mut batch = Batch::open(client, ledger.clone())?;
+    if context.shared.simulate {
+        batch = batch.simulated();
+    }
+    batch.check_service().await?;
     let is_kept = context.records()?;
     let _durations =
         is_kept.then(|| KeptDurations::of(context.process(), batch.client())).flatten();
@@ -143,9 +147,6 @@ async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<
 
 fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch {
     let mut batch = batch.save_to(&options.output);
-    if context.shared.simulate {
-        batch = batch.simulated();
-    }
     if let Some(jobs) = options.max_active.or_else(|| context.settings.max_active()) {
         batch = batch.max_active(jobs.into());
     }
