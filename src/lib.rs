@@ -30,7 +30,7 @@
 //! | a task | [`Task`], [`TaskRef`], [`TaskStatus`], [`WaitOptions`], [`Update`], [`Updates`] |
 //! | its picture | [`Picture`], [`Saved`], [`SaveOptions`] |
 //! | errors | [`Error`], [`ErrorKind`], [`Billing`] |
-//! | a restart | [`Unfinished`] |
+//! | a restart | [`Unfinished`], [`Once`] |
 //!
 //! # Where to start
 //!
@@ -41,7 +41,7 @@
 //! | fill a masked area | [`types::GenPro10Fill`] | [inpaint](guide::inpaint) |
 //! | erase, expand | [`types::GenToolsEraseV1`], [`types::GenPro10Expand`] | [inpaint](guide::inpaint) |
 //! | handle errors, and know what was billed | [`Error::billing`], [`ErrorKind`] | [money](guide::money) |
-//! | make many pictures, and survive a crash | [`ClientBuilder::max_active`], [`journal`] | [many](guide::many) |
+//! | make many pictures, and survive a crash | [`Client::submit_once`], [`journal`] | [many](guide::many) |
 //! | receive webhooks | `webhook` (features `axum`, `webhook`) | [webhooks](guide::webhooks) |
 //! | test a program without a key | the crate `imagekiln-simulator` | [testing](guide::testing) |
 //! | set up proxies, headers, deadlines, TLS | [`ClientBuilder`], [`middleware`] | [transport](guide::transport) |

@@ -9,6 +9,7 @@ mod careful;
 mod download;
 mod http2;
 mod images;
+mod journal;
 mod measure;
 mod poll;
 mod server;
@@ -21,8 +22,9 @@ use self::server::Server;
 
 type Subject = fn(&Runtime, &Server);
 
-const SUBJECTS: [(&str, Subject); 5] = [
+const SUBJECTS: [(&str, Subject); 6] = [
     ("submission", submission::run),
+    ("journal", journal::run),
     ("poll", poll::run),
     ("poll_http2", |_, _| http2::run_trusting("poll_http2")),
     ("upload", upload::run),

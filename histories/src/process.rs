@@ -13,7 +13,10 @@ use std::{
 use fastrand::Rng;
 use imagekiln::{
     TaskRef,
-    journal::{Directory, Intent, Journal, JournalError, JournalFuture, Record, Step, Unreadable},
+    journal::{
+        Directory, Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step,
+        Unreadable,
+    },
     middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose, Retry},
 };
 use tokio::{sync::watch, time::sleep};
@@ -201,7 +204,7 @@ pub(crate) struct Hooked {
 
 impl Hooked {
     /// Panics or hangs now and then, before or after it writes.
-    fn write<'a>(&'a self, write: JournalFuture<'a, ()>) -> JournalFuture<'a, ()> {
+    fn write<'a, T: 'a>(&'a self, write: JournalFuture<'a, T>) -> JournalFuture<'a, T> {
         if !self.process.misbehaves() {
             return write;
         }
@@ -223,6 +226,18 @@ impl Hooked {
 impl Journal for Hooked {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
         self.write(self.directory.intend(intent))
+    }
+
+    fn intend_once<'a>(
+        &'a self,
+        intent: &'a Intent,
+        key: &'a Key,
+    ) -> JournalFuture<'a, Option<Keyed>> {
+        self.write(self.directory.intend_once(intent, key))
+    }
+
+    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
+        self.directory.of_key(key)
     }
 
     fn permit(&self, _: &Intent) -> Result<(), JournalError> {

@@ -11,8 +11,9 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
-    Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Task, TaskRef, TaskStatus, Unfinished,
-    journal::{Directory, Listed, Record, State},
+    Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Once, Task, TaskRef, TaskStatus,
+    Unfinished,
+    journal::{Directory, Key, Listed, Record, State},
 };
 use tokio::{task::JoinSet, time::sleep};
 
@@ -33,11 +34,11 @@ const CALM_RUNS: usize = 4;
 
 pub(crate) async fn live(world: &mut World) -> Result<()> {
     fs::create_dir(world.path("pictures"))?;
-    let wanted = world.wanted();
-    world.tell(format!("a program that wants {} pictures", wanted.len()));
+    let (wanted, has_keys) = (world.wanted(), world.stream("keys").bool());
+    world.tell(format!("keys: {has_keys}; a program that wants {} pictures", wanted.len()));
     for number in world.runs() {
         world.change_weather(number)?;
-        run(world, &wanted).await?;
+        run(world, &wanted, has_keys).await?;
         let journal = world.path("journal");
         vandal::visit(world, &journal)?;
         if world.random.bool() {
@@ -47,7 +48,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
     world.calm();
     for _ in 0..CALM_RUNS {
         decide(world).await?;
-        run(world, &wanted).await?;
+        run(world, &wanted, has_keys).await?;
         sleep(DELIVERY_VALIDITY).await;
     }
     settle(world, &wanted)
@@ -62,8 +63,9 @@ struct Printed {
 }
 
 /// A process: it continues what was unfinished, and submits what was never submitted. In some
-/// histories, a second one shares the directory, and wants the other half of the pictures.
-async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
+/// histories, a second one shares the directory, and wants the other half of the pictures, or all
+/// of them by their keys.
+async fn run(world: &mut World, wanted: &[Wanted], has_keys: bool) -> Result<()> {
     let count = world.random.usize(1..=2);
     let count = if world.has("second process") { count } else { 1 };
     let (processes, crashes) = world.processes(count, false);
@@ -71,7 +73,8 @@ async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
     let mut running = JoinSet::new();
     for (number, process) in processes.iter().enumerate() {
         let client = world.client_of(process).max_active(3).submit_deadline(SLOT_DEADLINE);
-        let own = wanted.iter().enumerate().filter(|(at, _)| at % count == number);
+        let is_own = |at: usize| has_keys || at % count == number;
+        let own = wanted.iter().enumerate().filter(|(at, _)| is_own(*at));
         let own: Vec<Wanted> = own.map(|(_, wanted)| wanted.clone()).collect();
         let (pictures, journal) = (world.path("pictures"), world.path("journal"));
         let process = Arc::clone(process);
@@ -82,7 +85,7 @@ async fn run(world: &mut World, wanted: &[Wanted]) -> Result<()> {
                 return Ok((number, printed, Vec::new()));
             };
             tokio::select! {
-                () = program(&client, &journal, own, &pictures, &printed) => {}
+                () = program(&client, &journal, (own, has_keys), &pictures, &printed) => {}
                 () = process.death() => process.die(),
             }
             // Nothing of this process is left when the next one begins.
@@ -159,8 +162,8 @@ fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
             State::Expired => End::Expired,
             _ => continue,
         };
-        let label = listed.record.intent().label();
-        let wanted = wanted.iter().find(|wanted| label == Some(&wanted.name));
+        let name = name_of(&listed.record);
+        let wanted = wanted.iter().find(|wanted| name == Some(&wanted.name));
         world.expect_proof(wanted.context("a record of something else")?, &end)?;
     }
     Ok(())
@@ -169,7 +172,7 @@ fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
 async fn program(
     client: &Client,
     journal: &Path,
-    wanted: Vec<Wanted>,
+    (wanted, has_keys): (Vec<Wanted>, bool),
     pictures: &Path,
     printed: &Mutex<Printed>,
 ) {
@@ -184,6 +187,18 @@ async fn program(
         }
         Err(error) => return print(printed, error),
     }
+    for wanted in wanted.iter().filter(|_| has_keys) {
+        match submit_once(client, wanted).await {
+            Ok(Once::Task(task)) => {
+                let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+                printed.tasks.insert(task.id().to_owned());
+                saving.spawn(save(task, pictures.join(format!("{}.jpg", wanted.name))));
+            }
+            Ok(_) => {}
+            Err(error) => print(printed, error),
+        }
+    }
+    let wanted = if has_keys { Vec::new() } else { wanted };
     // The other process may have taken over the records of this one.
     let submitted: Vec<Listed> = match Directory::list(journal) {
         Ok(records) => records.flatten().collect(),
@@ -209,6 +224,26 @@ async fn program(
     }
 }
 
+/// Submits a picture by its key. What a person called not billed is asked for again.
+async fn submit_once(client: &Client, wanted: &Wanted) -> Result<Once, Error> {
+    let mut attempt = 1;
+    loop {
+        let key = Key::new(&wanted.name).attempt(attempt);
+        match client.submit_once(key, wanted.request()).await {
+            Err(error) if error.kind() == ErrorKind::Undecided && !error.may_have_been_billed() => {
+                attempt += 1;
+            }
+            once => return once,
+        }
+    }
+}
+
+/// The name of the picture that a submission was for.
+pub(crate) fn name_of(record: &Record) -> Option<&str> {
+    let intent = record.intent();
+    intent.label().or(intent.key().map(Key::name))
+}
+
 /// A submission that a person called not billed is sent again.
 fn was_submitted(record: &Record) -> bool {
     match record.state() {
@@ -219,7 +254,7 @@ fn was_submitted(record: &Record) -> bool {
 }
 
 fn path_of(pictures: &Path, record: &Record) -> PathBuf {
-    pictures.join(format!("{}.jpg", record.intent().label().unwrap_or("unnamed")))
+    pictures.join(format!("{}.jpg", name_of(record).unwrap_or("unnamed")))
 }
 
 async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
@@ -242,10 +277,14 @@ async fn decide(world: &mut World) -> Result<()> {
             }
             _ => continue,
         };
-        let name = record.intent().label().context("a submission without a label")?.to_owned();
+        let name = name_of(&record).context("a submission without a name")?.to_owned();
         match world.charged(&name).first().map(|task| task.id.clone()) {
             Some(id) => {
                 let adopted = client.adopt(&record, &id).await;
+                // A process died between its record and its key, and another one has paid.
+                if adopted.as_ref().is_err_and(|error| error.kind() == ErrorKind::Journal) {
+                    client.dismiss(&record).await?;
+                }
                 world.tell(format!("a person found {name}: {:?}", adopted.map(drop)));
             }
             None => {
@@ -267,11 +306,11 @@ fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         .filter(was_submitted)
         .collect();
     for record in &records {
-        world.tell(format!("{:?}: {:?}", record.intent().label(), record.state()));
+        world.tell(format!("{:?}: {:?}", name_of(record), record.state()));
     }
     let mut by_name: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for record in &records {
-        by_name.entry(record.intent().label().unwrap_or_default()).or_default().push(record);
+        by_name.entry(name_of(record).unwrap_or_default()).or_default().push(record);
     }
     for wanted in wanted {
         let name = &*wanted.name;

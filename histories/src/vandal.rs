@@ -9,7 +9,7 @@ use anyhow::Result;
 use fastrand::Rng;
 use imagekiln::journal::Directory;
 
-use crate::world::World;
+use crate::{program::name_of, world::World};
 
 /// Changes some files of a journal. What can be lost with them is forgiven.
 pub(crate) fn visit(world: &mut World, journal: &Path) -> Result<()> {
@@ -55,7 +55,7 @@ fn damage(world: &mut World, journal: &Path, random: &mut Rng) -> Result<()> {
     let number = record.file_stem().and_then(|name| name.to_str()?.parse().ok());
     let found = number.map(|number| Directory::find(journal, number)).transpose()?.flatten();
     let listed = found.and_then(Result::ok);
-    let label = listed.and_then(|listed| Some(listed.record.intent().label()?.to_owned()));
+    let label = listed.and_then(|listed| Some(name_of(&listed.record)?.to_owned()));
     world.forgiven.extend(label.clone());
     let mut text = fs::read(&record)?;
     let at = random.usize(0..text.len().max(1));
