@@ -26,16 +26,18 @@ pub fn run(runtime: &Runtime, server: &Server) {
     });
     compare(runtime, "submission", Plan::new(15, 4000), &[ours, theirs]);
 
-    // Each round has its own journal.
+    // Each round has its own journal. They are removed at the end, because a file system may take
+    // long to create files after it has removed many. One in memory would flush nothing.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path();
     let journal = Candidate::new("journal", |operations| async move {
-        // A file system in memory would flush nothing.
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let journal = Directory::open(folder.path()).unwrap();
+        let folder = path.join(fastrand::u64(..).to_string());
+        let journal = Directory::open(folder).unwrap();
         submit_at_once(builder(server).journal(journal), operations).await;
     });
     let without =
         Candidate::new("without", |operations| submit_at_once(builder(server), operations));
-    compare(runtime, "submission.64", Plan::new(15, 4096), &[journal, without]);
+    compare(runtime, "submission.64", Plan::new(15, 2048), &[journal, without]);
 }
 
 /// How many submissions are under way at the same time.

@@ -79,7 +79,7 @@ pub trait Disk: Send + Sync {
             Err(error) if !has_links(&error) => {
                 // Only one process can make the name.
                 drop(self.create(name)?);
-                fs::rename(file, name)
+                fs::rename(file, name).inspect_err(|_| drop(fs::remove_file(name)))
             }
             linked => linked,
         }

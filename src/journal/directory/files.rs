@@ -15,8 +15,8 @@ use std::{
 use super::{
     disk::{Disk, create_durable, if_present, is_at},
     list::{
-        CLOSED, Found, List, Listed, Loaded, OPEN, PROCESSES, Read, SHARD, closed_path, highest,
-        holder, joined, load, names, numbers, open_path, read, shards,
+        CLOSED, Found, List, Listed, Loaded, Locked, OPEN, PROCESSES, Read, SHARD, closed_path,
+        highest, holder, load, names, numbers, open_path, read, shards,
     },
     process::{self, Process},
     text,
@@ -146,11 +146,18 @@ impl Files {
     pub(super) fn adopt(&self, submission: &str, task: TaskRef) -> io::Result<bool> {
         // Two of them could each miss the record of the other.
         let path = self.folder.join(ADOPTING);
-        let file = match self.disk.create(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.disk.open(&path)?,
-            created => created?,
+        let _locked = loop {
+            let file = match self.disk.create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.disk.open(&path)?
+                }
+                created => created?,
+            };
+            process::lock(&file, || "another process".to_owned())?;
+            if is_at(&file, &path).unwrap_or(false) {
+                break file;
+            }
         };
-        process::lock(&file, || "another process".to_owned())?;
         for found in self.list()? {
             if found.is_ok_and(|listed| listed.record.has_other(submission, &task)) {
                 return Ok(false);
@@ -355,13 +362,14 @@ impl Files {
         let Some(owner) = self.owner() else { return Ok(true) };
         let Some(locked) = self.lock(number)? else { return Ok(false) };
         let Some(Ok(content)) = &locked.open else { return Ok(false) };
-        if content.owner.as_deref() != before || content.record.state().is_closed() {
+        let record = locked.record().filter(|record| !record.state().is_closed());
+        let Some(record) = record.filter(|_| content.owner.as_deref() == before) else {
             return Ok(false);
-        }
+        };
         let path = open_path(&self.folder, number);
         match content.claim(owner)? {
             Some(claim) => self.write_at(&locked.file, &path, claim)?,
-            None => self.replace(&path, locked.open.as_ref(), &content.record)?,
+            None => self.replace(&path, locked.open.as_ref(), &record)?,
         }
         Ok(true)
     }
@@ -396,24 +404,5 @@ impl Files {
 
     fn numbers(&self) -> MutexGuard<'_, HashMap<String, u64>> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A record whose file this process has locked. After a crash, both files may be there.
-struct Locked {
-    file: File,
-    open: Option<Read>,
-    closed: Option<Read>,
-}
-
-impl Locked {
-    fn record(&self) -> Option<Record> {
-        joined(self.open.as_ref(), self.closed.as_ref())
-    }
-
-    fn reason(&self, number: u64) -> String {
-        let reasons = [&self.open, &self.closed].into_iter().flatten();
-        let reason = reasons.filter_map(|read| read.as_ref().err()).next();
-        format!("the record {number} is unreadable: {}", reason.map_or("", String::as_str))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    fs::File,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -39,6 +40,25 @@ pub(super) type Found = Result<Listed, Unreadable>;
 
 /// The content of a file, or why it cannot be read.
 pub(super) type Read = Result<Content, String>;
+
+/// A record whose file this process has locked. After a crash, both files may be there.
+pub(super) struct Locked {
+    pub(super) file: File,
+    pub(super) open: Option<Read>,
+    pub(super) closed: Option<Read>,
+}
+
+impl Locked {
+    pub(super) fn record(&self) -> Option<Record> {
+        joined(self.open.as_ref(), self.closed.as_ref())
+    }
+
+    pub(super) fn reason(&self, number: u64) -> String {
+        let reasons = [&self.open, &self.closed].into_iter().flatten();
+        let reason = reasons.filter_map(|read| read.as_ref().err()).next();
+        format!("the record {number} is unreadable: {}", reason.map_or("", String::as_str))
+    }
+}
 
 /// What both files together say, if at least one can be read.
 pub(super) fn joined(open: Option<&Read>, closed: Option<&Read>) -> Option<Record> {

@@ -61,13 +61,20 @@ reqwest needs most of this time itself. The rest goes into the promises: the sub
 own task, the request is checked against the contract, two timers watch for silence, and the
 response is read leniently, and checked for secrets.";
 
+/// Why a journal does not keep up with a service that responds at once.
+const JOURNAL_REASON: &str = "\
+A record is a file of its own, so that damage to a file is the loss of one record at most, and a new
+file costs more than a line in a log. No service can use the difference: 24 active tasks of half a
+second are 48 submissions per second.";
+
 const SUBMISSION: &[Row] = &[
     Row::new("CPU time of a submission", "submission.imagekiln.cpu")
         .aim(AtMost(60.0))
         .reason(SUBMISSION_REASON),
     Row::new("CPU time of a submission, 64 at once", "submission.64.without.cpu").aim(AtMost(60.0)),
     Row::new("CPU time of a submission, 64 at once, with a journal", "submission.64.journal.cpu")
-        .aim(AtMost(60.0)),
+        .aim(AtMost(60.0))
+        .reason(JOURNAL_REASON),
     Row::new("rate / reqwest's rate", "submission.against_reqwest")
         .cpu("submission.imagekiln.cpu", "submission.reqwest.cpu"),
     Row::new("64 at once with a journal / without one", "submission.64.against_without")
