@@ -1,5 +1,5 @@
-//! A journal with 100,000 closed records, each with a key: how long it takes to open it, to list the
-//! newest records, and to find one.
+//! A journal with 100,000 closed records, each with a key: how long it takes to open it, to list
+//! the newest records, and to find one.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
