@@ -90,7 +90,8 @@ impl Client {
     /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         let reference = record.task()?.clone().of_submission(record.intent().id());
-        let task = self.task(reference);
+        let is_other = self.has_key_of(record) == Some(false);
+        let task = self.task(reference).paid_with_other_key(is_other);
         Some(match record.first_ready() {
             Some(moment) => task.first_ready(moment),
             None => task,

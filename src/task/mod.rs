@@ -64,6 +64,8 @@ pub struct Task {
     submitted: Option<Arc<Submitted>>,
     /// When the task was first seen as `Ready`, if the program knows it.
     ready_since: Option<Moment>,
+    /// Whether it was paid with another key than that of the client.
+    has_other_key: bool,
 }
 
 /// What the client that submitted a task knows about it.
@@ -86,7 +88,13 @@ impl Task {
             polling_url: Arc::default(),
             submitted: None,
             ready_since: None,
+            has_other_key: false,
         }
+    }
+
+    pub(crate) fn paid_with_other_key(mut self, is_other: bool) -> Self {
+        self.has_other_key = is_other;
+        self
     }
 
     /// The time since the service accepted the task, if it is known.

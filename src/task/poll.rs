@@ -96,7 +96,10 @@ impl Task {
         if update.status().is_final() {
             shared.slots.release(task);
             let step = Step::Polled { status: update.status().clone(), at, date };
-            journal::note(shared.settings.journal.as_deref(), task, &step).await;
+            // The key of another account does not find the task, which proves nothing.
+            let is_proof = *update.status() != TaskStatus::TaskNotFound || !self.has_other_key;
+            let journal = shared.settings.journal.as_deref().filter(|_| is_proof);
+            journal::note(journal, task, &step).await;
         }
         Ok(update)
     }

@@ -307,11 +307,19 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
-        self.check_service().await?;
+        let own = match self.check_service().await {
+            Err(error) if error.kind() == ErrorKind::Elsewhere => return Err(error),
+            own => own,
+        };
         let output = self.open_output().await?;
         // The run reports a ledger that cannot be read.
         self.client.add_durations(self.ledger.durations().await.unwrap_or_default());
-        let checked = self.ledger.check_output(&output).await;
+        // A ledger that fails now may not have recorded tasks of an earlier run, which the error
+        // must contain.
+        let checked = match own {
+            Ok(()) => self.ledger.check_output(&output).await,
+            failed => failed,
+        };
         self.settings.submits = checked.is_ok();
         let archiving = self.ledger.clone().archive_regularly(self.settings.archive_after);
         let ended = tokio::select! {

@@ -158,8 +158,8 @@ mod tests {
                  53c0184bea2aa10eec68c1878dd3bd30",
                 "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
                  0fa7db9c7e701fcc9aaeef50da879edc",
-                "1a5e3485951d2a8152cb17af518a891233b62ba447a479c1e4ad71666743c409\
-                 219a87cc64068a8a549b768ef8bb84bd",
+                "cb1f99fdd707b7e76b9007cb9bc28843f6aa98194d923d5546565f32223a1785\
+                 173ec1a0c116a6d0ca4b0b4af46317f0",
                 "1d21bd0e4da1ec123f557bba2abbaaede40aff1b79d8aaddd2fdb3387771974f\
                  256a691ad64a4f766a8e08c086d4d01d",
                 "2324c9c8a4dab16fc5e6ac23ecdc59014a0eb29188a1a3a42adfaf16d18bd7a4\
@@ -182,8 +182,8 @@ mod tests {
                  1814cb484cf1a2e9c2f3d7bd6d76626b",
                 "cbecd344fc2df1fc4df260c0a5fab272d39ff917b986e85d4bfa235320865be1\
                  0fa7db9c7e701fcc9aaeef50da879edc",
-                "6f4981c88d2615ab0ba53eee202c8fbaeeb8d6b1ecd61be8e17930ec88311ae5\
-                 6a2456c8a173f4be45acfb4e05251094",
+                "edcbd008de28ca41708c6773264a5d6e55d60cc7fe8c6401c4693d5d14eb7d28\
+                 9a7cf1e50ea220ee2e74ca00615d9d4d",
                 "91b8523ecdaab86dfd331cb900e904c985f7ee5bb9af459422f11a9e926d595f\
                  c261eab0992a29ee3496ecc7bee4ac99",
                 "116475a78fc0f1eb640d4fc247f6545a81b349b4476688b01accbe29ce8a94c5\

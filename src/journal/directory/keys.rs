@@ -14,7 +14,7 @@ use super::{
     process, text,
 };
 use crate::{
-    journal::{Intent, Key, Keyed},
+    journal::{Intent, Key, Keyed, Step},
     values::task_ref::short_hash,
 };
 
@@ -41,9 +41,12 @@ impl Files {
         let number = self.intend(intent)?;
         let owner = Owner { key: key.clone(), number, submission };
         let taken = self.take(&folder, &owner);
-        if !matches!(taken, Ok(None)) {
-            // Nothing is sent, so there is nothing to know.
-            if_present(self.disk.remove(&open_path(self.folder(), number)))?;
+        // Nothing is sent. If that cannot be written either, a person is asked.
+        match &taken {
+            Ok(None) => {}
+            Ok(Some(_)) => drop(self.disk.remove(&open_path(self.folder(), number))),
+            // The key may already name the record.
+            Err(_) => drop(self.advance(&owner.submission, &Step::NotBilled)),
         }
         taken
     }

@@ -1,6 +1,13 @@
 //! At most one payment for an idempotency key, in one process, in several, and after any crash.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures_util::future::join_all;
 
@@ -11,7 +18,7 @@ use crate::support::{
 };
 use imagekiln::{
     Billing, Client, Error, ErrorKind, ImageInput, Once, Task,
-    journal::{Directory, Key, Memory, State},
+    journal::{Directory, Disk, Key, Memory, State},
     types::Gen2Pro,
 };
 
@@ -215,6 +222,35 @@ async fn a_request_without_a_stored_form_has_no_key() {
     }
     service.assert_received_nothing();
     assert!(client.attempts(COVER).await.unwrap().is_empty());
+}
+
+/// A disk that once fails to flush the names of keys.
+#[derive(Default)]
+struct Failing {
+    has_failed: AtomicBool,
+}
+
+impl Disk for Failing {
+    fn sync_names(&self, directory: &Path) -> io::Result<()> {
+        if directory.ends_with("keys") && !self.has_failed.swap(true, Ordering::Relaxed) {
+            return Err(io::Error::other("the disk is broken"));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_could_not_be_written_is_free() {
+    let service = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Directory::open_on(folder.path(), Arc::new(Failing::default())).unwrap();
+    let client = samples::builder(&service).journal(journal).build().unwrap();
+    let error = submit(&client).await.unwrap_err();
+    assert_kind(&error, ErrorKind::Journal);
+    assert_eq!(error.billing(), Billing::NotBilled);
+    service.reply(samples::accepted(&service, "t1"));
+    assert_eq!(task(submit(&client).await.unwrap()).id(), "t1");
+    assert_eq!(service.posts().len(), 1);
 }
 
 /// Whatever happens to a file of a key or of its record, nothing is paid again.

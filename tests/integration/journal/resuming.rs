@@ -315,6 +315,13 @@ async fn a_submission_to_another_service_is_left_to_its_client() {
     let [Unfinished::Task(task, record)] = &unfinished[..] else { panic!("{unfinished:?}") };
     assert_eq!(rotated.has_key_of(record), Some(false));
     assert_eq!(task.id(), "t1");
+    // The key may be that of another account, which does not find the task.
+    for time in ["10:00:00", "11:00:00"] {
+        let date = format!("Sat, 28 Nov 2026 {time} GMT");
+        fixture.service.reply(samples::status("Task not found").header("Date", &date));
+        assert_eq!(task.wait().await.unwrap_err().kind(), ErrorKind::TaskNotFound);
+    }
+    assert_eq!(rotated.resume().await.unwrap().len(), 1);
 }
 
 /// A reference that was made from an id does not name the submission.
