@@ -157,7 +157,7 @@ impl Client {
             return Err(unusable(ErrorKind::TaskNotFound, "the service does not know the task"));
         }
         if let Some(journal) = &self.shared.settings.journal {
-            let adopted = journal::call(|| journal.adopt(intent.id(), reference)).await;
+            let adopted = journal::call(|| journal.adopt(intent, reference)).await;
             if !adopted.map_err(|error| error.into_error("could not write to the journal"))? {
                 return Err(unusable(ErrorKind::Journal, "the task belongs to another submission"));
             }

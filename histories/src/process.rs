@@ -251,7 +251,7 @@ impl Journal for Hooked {
         self.write(self.directory.advance(submission, step))
     }
 
-    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         self.directory.adopt(submission, task)
     }
 

@@ -110,7 +110,7 @@ impl fmt::Display for JournalError {
 }
 
 /// A record that cannot be read. It may name a paid task, so its journal never changes or removes
-/// it: a person can look at it.
+/// it: a person looks at it, and moves it away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// The number of the submission in the journal.
@@ -195,17 +195,17 @@ pub trait Journal: Send + Sync {
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()>;
 
     /// Records a task that a person has found as that of a submission, with
-    /// [`Step::Accepted`]. Returns `false`, and changes nothing, if another submission has the
-    /// task: an open or a closed one, of this process or another.
+    /// [`Step::Accepted`]. Returns `false`, and changes nothing, if another submission to the same
+    /// service has the task: an open or a closed one, of this process or another.
     ///
     /// The default is for journals of one process that keep no closed records.
-    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         Box::pin(async move {
-            let has_task = |record: &Record| record.has_other(submission, task);
+            let has_task = |record: &Record| record.is_other_with(submission, task);
             if self.open_records().await?.iter().flatten().any(has_task) {
                 return Ok(false);
             }
-            self.advance(submission, &Step::Accepted(task.clone())).await?;
+            self.advance(submission.id(), &Step::Accepted(task.clone())).await?;
             Ok(true)
         })
     }
@@ -242,7 +242,7 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).advance(submission, step)
     }
 
-    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         (**self).adopt(submission, task)
     }
 

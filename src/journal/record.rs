@@ -36,7 +36,7 @@ pub enum State {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sha256: Option<String>,
     },
-    /// A poll returned this failure: there will be no picture.
+    /// A poll returned this failure: the task has ended without a picture.
     Failed(TaskStatus),
     /// The delivery host refused a URL that the service signed after the validity of the first one
     /// had ended: the picture is gone.
@@ -197,9 +197,12 @@ impl Record {
         self.life.ready_at.map(time)
     }
 
-    /// Whether this is another submission, and has the task.
-    pub(super) fn has_other(&self, submission: &str, task: &TaskRef) -> bool {
-        self.intent.id() != submission && self.task().is_some_and(|own| own.is_same(task))
+    /// Whether this is another submission to the same service, and has the task.
+    pub(super) fn is_other_with(&self, submission: &Intent, task: &TaskRef) -> bool {
+        let services = self.intent.account().zip(submission.account());
+        let is_same = services.is_none_or(|(one, other)| one.service() == other.service());
+        let has_task = self.task().is_some_and(|own| own.is_same(task));
+        self.intent.id() != submission.id() && is_same && has_task
     }
 
     /// Returns when a poll first returned `Ready`.

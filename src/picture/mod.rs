@@ -173,7 +173,7 @@ impl Picture {
             let mut download = opening.await?;
             let mut bytes = Vec::new();
             while let Some(chunk) = download.next().await? {
-                // Doubling a large buffer would take up to twice the memory of the picture.
+                // Doubling a large buffer could need twice the memory of the picture.
                 if bytes.capacity() - bytes.len() < chunk.len() && bytes.len() > MOST_DOUBLED {
                     bytes.reserve_exact(chunk.len().max(MOST_DOUBLED));
                 }

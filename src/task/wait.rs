@@ -43,7 +43,7 @@ impl Task {
     /// ended.
     ///
     /// - [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    ///   [`TaskNotFound`](ErrorKind::TaskNotFound): there will be no picture.
+    ///   [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
     /// - [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
     ///   [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task
     ///   continues. Wait for it again.
@@ -122,7 +122,7 @@ pub(crate) fn failure(status: TaskStatus, task: &TaskRef) -> Error {
         }
         _ => (
             ErrorKind::TaskFailed,
-            "there will be no picture; a new submission creates a new task and is billed again",
+            "it has no picture; a new submission creates a new task and is billed again",
         ),
     };
     let shown = one_line(status.as_str(), MAX_NAME);

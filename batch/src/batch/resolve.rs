@@ -21,8 +21,10 @@ impl Batch {
     /// - [`State`](ErrorKind::State): there is no job with this name, it is in another state, or
     ///   the task belongs to another submission.
     /// - [`Client`](ErrorKind::Client): the poll failed, or the service does not know the task.
+    /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve_with_task(&self, name: &str, task_id: &str) -> Result<JobStatus, Error> {
+        self.check_service().await?;
         let lost = self.ledger.lost(name).await?;
         let task = task_of(&self.client, &lost, task_id)?;
         let update = task.poll().await.map_err(|error| {

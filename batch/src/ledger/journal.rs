@@ -93,9 +93,9 @@ impl Journal for Ledger {
         })
     }
 
-    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
         Box::pin(async move {
-            let (id, task_id) = (submission.to_owned(), task.id().to_owned());
+            let (id, task_id) = (submission.id().to_owned(), task.id().to_owned());
             let taken = self
                 .transaction(async move |database| {
                     match SubmissionRow::find_one(database, "s.intent_id = $1", &id).await? {
@@ -107,7 +107,7 @@ impl Journal for Ledger {
                 })
                 .await?;
             if !taken {
-                self.advance(submission, &Step::Accepted(task.clone())).await?;
+                self.advance(submission.id(), &Step::Accepted(task.clone())).await?;
             }
             Ok(!taken)
         })

@@ -48,9 +48,14 @@ pub fn submissions(which: Submissions) -> ArgValueCompleter {
 
 fn of_history(which: Submissions, current: &str) -> Vec<CompletionCandidate> {
     let process = Process::current();
-    let Ok(entries) = history::read(&process) else { return Vec::new() };
-    let mut entries = entries.flatten().peekable();
-    let last = entries.peek().map(|entry| entry.number);
+    let Ok(all) = history::read(&process) else { return Vec::new() };
+    let mut all = all.flatten().peekable();
+    let last = all.peek().map(|entry| entry.number);
+    // A long history has few unfinished ones, and a completion must not read all of it for them.
+    let entries: Box<dyn Iterator<Item = Entry>> = match (which, history::unfinished(&process)) {
+        (Submissions::Unfinished, Ok(unfinished)) => Box::new(unfinished.flatten()),
+        _ => Box::new(all),
+    };
     let digits = current.strip_prefix('@').filter(|rest| rest.parse::<u64>().is_ok());
     let is_typed = |entry: &Entry| entry.number.to_string().starts_with(digits.unwrap_or_default());
     let entries = entries.filter(is_typed).filter(|entry| match which {

@@ -78,7 +78,8 @@ pub fn damaged(file: &Unreadable) -> Failure {
     let mut failure = Failure::file(what, io::Error::other(one_line(&file.reason)));
     failure.number = Some(file.number);
     failure.advise(format!(
-        "it may name a paid task, so nothing changes its file: look at {}",
+        "it may name a paid task, so nothing changes its file: look at {}, and move it away when \
+         you have decided",
         file.path.display()
     ))
 }

@@ -15,8 +15,8 @@ use std::{
 use super::{
     disk::{Disk, create_durable, if_present, is_at},
     list::{
-        CLOSED, Found, List, Listed, Loaded, Locked, OPEN, PROCESSES, Read, SHARD, closed_path,
-        highest, holder, load, names, numbers, open_path, read, shards,
+        CLOSED, Found, List, Listed, Loaded, OPEN, PROCESSES, Places, Read, SHARD, closed_path,
+        highest, holder, load, names, numbers, open_path, shards,
     },
     process::{self, Process},
     text,
@@ -44,6 +44,12 @@ pub(super) struct Files {
     last: AtomicU64,
     /// The numbers of open records by the ids of their submissions.
     numbers: Mutex<HashMap<String, u64>>,
+}
+
+/// A record whose file this process has locked.
+struct Locked {
+    file: File,
+    places: Places,
 }
 
 impl Files {
@@ -143,7 +149,7 @@ impl Files {
     }
 
     /// Records a task that was found, unless another submission has it.
-    pub(super) fn adopt(&self, submission: &str, task: TaskRef) -> io::Result<bool> {
+    pub(super) fn adopt(&self, submission: &Intent, task: TaskRef) -> io::Result<bool> {
         // Two of them could each miss the record of the other.
         let path = self.folder.join(ADOPTING);
         let _locked = loop {
@@ -159,11 +165,11 @@ impl Files {
             }
         };
         for found in self.list()? {
-            if found.is_ok_and(|listed| listed.record.has_other(submission, &task)) {
+            if found.is_ok_and(|listed| listed.record.is_other_with(submission, &task)) {
                 return Ok(false);
             }
         }
-        self.advance(submission, &Step::Accepted(task)).map(|()| true)
+        self.advance(submission.id(), &Step::Accepted(task)).map(|()| true)
     }
 
     /// Returns the number of a submission that this process did not open.
@@ -179,8 +185,10 @@ impl Files {
     /// Applies a step to a record, and returns the record. `None` if it is gone.
     fn change(&self, number: u64, submission: &str, step: &Step) -> io::Result<Option<Record>> {
         let Some(locked) = self.lock(number)? else { return Ok(None) };
-        let Some(mut record) = locked.record() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, locked.reason(number)));
+        let Some(mut record) = locked.places.record() else {
+            let unreadable = locked.places.unreadable(&self.folder, number);
+            let reason = unreadable.map(|unreadable| unreadable.to_string()).unwrap_or_default();
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         };
         if record.intent().id() != submission {
             return Ok(None);
@@ -196,9 +204,10 @@ impl Files {
     /// Writes a record to where it belongs: in place, if it is open and its file has the space.
     fn write(&self, number: u64, locked: &Locked, record: &Record) -> io::Result<()> {
         let (open, closed) = (open_path(&self.folder, number), closed_path(&self.folder, number));
+        let Locked { file, places } = locked;
         if record.state().is_closed() {
-            let written = self.replace(&closed, locked.closed.as_ref(), record);
-            return match (written, &locked.open) {
+            let written = self.replace(&closed, places.closed.as_ref(), record);
+            return match (written, &places.open) {
                 (Ok(()), None) => Ok(()),
                 (Ok(()), Some(content)) => {
                     self.keep_damaged(&open, content)?;
@@ -206,20 +215,20 @@ impl Files {
                 }
                 // A full disk can take it where it is.
                 (Err(error), Some(Ok(content))) => match content.change(record)? {
-                    Some(change) => self.write_at(&locked.file, &open, change),
+                    Some(change) => self.write_at(file, &open, change),
                     None => Err(error),
                 },
                 (Err(error), _) => Err(error),
             };
         }
-        if let Some(Ok(content)) = &locked.open
-            && locked.closed.is_none()
+        if let Some(Ok(content)) = &places.open
+            && places.closed.is_none()
             && let Some(change) = content.change(record)?
         {
-            return self.write_at(&locked.file, &open, change);
+            return self.write_at(file, &open, change);
         }
-        self.replace(&open, locked.open.as_ref(), record)?;
-        if let Some(content) = &locked.closed {
+        self.replace(&open, places.open.as_ref(), record)?;
+        if let Some(content) = &places.closed {
             self.keep_damaged(&closed, content)?;
             if_present(self.disk.remove(&closed))?;
         }
@@ -264,18 +273,17 @@ impl Files {
     fn lock(&self, number: u64) -> io::Result<Option<Locked>> {
         let paths = [open_path(&self.folder, number), closed_path(&self.folder, number)];
         loop {
-            let read = |path: &PathBuf| read(&*self.disk, path);
+            let read = || Places::read(&*self.disk, &self.folder, number);
             let open = paths.iter().find_map(|path| {
                 if_present(self.disk.open(path))
                     .transpose()
                     .map(|file| file.map(|file| (path, file)))
             });
             let Some((path, file)) = open.transpose()? else { return Ok(None) };
-            process::lock(&file, || holder(read(path).ok().flatten().as_ref()))?;
+            process::lock(&file, || holder(read()))?;
             // Whoever had the lock may have moved the record.
             if is_at(&file, path).unwrap_or(false) {
-                let [open, closed] = paths.each_ref().map(read);
-                return Ok(Some(Locked { file, open: open?, closed: closed? }));
+                return Ok(Some(Locked { file, places: read()? }));
             }
         }
     }
@@ -313,16 +321,15 @@ impl Files {
 
     /// Works on an open record, unless a process does that runs. Returns whether it is ours.
     pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
-        Ok(match load(&self.folder, &*self.disk, number)? {
-            Some(Ok(loaded)) if !loaded.record.state().is_closed() => self.is_ours(number, &loaded),
-            _ => false,
-        })
+        let Some(Ok(loaded)) = load(&self.folder, &*self.disk, number)? else { return Ok(false) };
+        self.numbers().insert(loaded.record.intent().id().to_owned(), number);
+        Ok(!loaded.record.state().is_closed() && self.is_ours(number, &loaded))
     }
 
     /// Moves a closed record to where it belongs.
     fn finish(&self, number: u64) {
         let finished = self.lock(number).and_then(|locked| match locked {
-            Some(locked) => match locked.record() {
+            Some(locked) => match locked.places.record() {
                 Some(record) if record.state().is_closed() => self.write(number, &locked, &record),
                 _ => Ok(()),
             },
@@ -361,15 +368,15 @@ impl Files {
         // The disk may be full. Then others may continue the same tasks, which costs nothing.
         let Some(owner) = self.owner() else { return Ok(true) };
         let Some(locked) = self.lock(number)? else { return Ok(false) };
-        let Some(Ok(content)) = &locked.open else { return Ok(false) };
-        let record = locked.record().filter(|record| !record.state().is_closed());
+        let Some(Ok(content)) = &locked.places.open else { return Ok(false) };
+        let record = locked.places.record().filter(|record| !record.state().is_closed());
         let Some(record) = record.filter(|_| content.owner.as_deref() == before) else {
             return Ok(false);
         };
         let path = open_path(&self.folder, number);
         match content.claim(owner)? {
             Some(claim) => self.write_at(&locked.file, &path, claim)?,
-            None => self.replace(&path, locked.open.as_ref(), &record)?,
+            None => self.replace(&path, locked.places.open.as_ref(), &record)?,
         }
         Ok(true)
     }

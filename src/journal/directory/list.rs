@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fs::File,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -41,43 +40,59 @@ pub(super) type Found = Result<Listed, Unreadable>;
 /// The content of a file, or why it cannot be read.
 pub(super) type Read = Result<Content, String>;
 
-/// A record whose file this process has locked. After a crash, both files may be there.
-pub(super) struct Locked {
-    pub(super) file: File,
+/// What the files of a record say. After a crash, both may be there.
+pub(super) struct Places {
     pub(super) open: Option<Read>,
     pub(super) closed: Option<Read>,
 }
 
-impl Locked {
+impl Places {
+    pub(super) fn read(disk: &dyn Disk, folder: &Path, number: u64) -> io::Result<Self> {
+        let open = read(disk, &open_path(folder, number))?;
+        let mut closed = read(disk, &closed_path(folder, number))?;
+        if let (Some(Ok(one)), Some(Ok(other))) = (&open, &closed)
+            && one.record.intent().id() != other.record.intent().id()
+        {
+            // Somebody has copied a file of another journal.
+            closed = Some(Err("it is the record of another submission".to_owned()));
+        }
+        Ok(Self { open, closed })
+    }
+
+    fn both(&self) -> impl Iterator<Item = &Read> {
+        [&self.open, &self.closed].into_iter().flatten()
+    }
+
+    /// What both say, if at least one can be read.
     pub(super) fn record(&self) -> Option<Record> {
-        joined(self.open.as_ref(), self.closed.as_ref())
+        let records = self.both().filter_map(|read| Some(read.as_ref().ok()?.record.clone()));
+        records.reduce(Record::join)
     }
 
-    pub(super) fn reason(&self, number: u64) -> String {
-        let reasons = [&self.open, &self.closed].into_iter().flatten();
-        let reason = reasons.filter_map(|read| read.as_ref().err()).next();
-        format!("the record {number} is unreadable: {}", reason.map_or("", String::as_str))
+    /// The process that works on the submission.
+    pub(super) fn owner(&self) -> Option<&str> {
+        self.open.as_ref()?.as_ref().ok()?.owner.as_deref()
     }
-}
 
-/// What both files together say, if at least one can be read.
-pub(super) fn joined(open: Option<&Read>, closed: Option<&Read>) -> Option<Record> {
-    let records = [open, closed].into_iter().flatten();
-    let records = records.filter_map(|read| Some(read.as_ref().ok()?.record.clone()));
-    records.reduce(Record::join)
+    /// Why there is no record.
+    pub(super) fn unreadable(&self, folder: &Path, number: u64) -> Option<Unreadable> {
+        let reason = self.both().find_map(|read| read.as_ref().err())?.clone();
+        let is_open = self.open.is_some();
+        let path = if is_open { open_path } else { closed_path }(folder, number);
+        Some(Unreadable { number, path, reason })
+    }
 }
 
 /// Who may have locked a file.
-pub(super) fn holder(read: Option<&Read>) -> String {
-    let owner = read.and_then(|read| read.as_ref().ok()?.owner.as_deref());
-    match owner {
+pub(super) fn holder(places: io::Result<Places>) -> String {
+    match places.as_ref().ok().and_then(Places::owner) {
         Some(owner) => format!("process {}, or another one,", process::number(owner)),
         None => "another process".to_owned(),
     }
 }
 
 /// Reads a file. `None` if it does not exist.
-pub(super) fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
+fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Read>> {
     /// A line may be read while another process writes it.
     const TRIES: u32 = 3;
     let mut tries = 0;
@@ -110,21 +125,15 @@ pub(super) fn load(
     disk: &dyn Disk,
     number: u64,
 ) -> io::Result<Option<Result<Loaded, Unreadable>>> {
-    let paths = [open_path(folder, number), closed_path(folder, number)];
-    let (mut open, closed) = (read(disk, &paths[0])?, read(disk, &paths[1])?);
-    if open.is_none() && closed.is_none() {
+    let mut places = Places::read(disk, folder, number)?;
+    if places.both().next().is_none() {
         // It may have been opened again in the meantime.
-        open = read(disk, &paths[0])?;
+        places = Places::read(disk, folder, number)?;
     }
-    if let Some(record) = joined(open.as_ref(), closed.as_ref()) {
-        let owner = open.and_then(|read| read.ok()?.owner);
-        return Ok(Some(Ok(Loaded { record, owner })));
-    }
-    let unreadable = [open, closed]
-        .into_iter()
-        .zip(paths)
-        .find_map(|(read, path)| Some(Unreadable { number, path, reason: read?.err()? }));
-    Ok(unreadable.map(Err))
+    Ok(match places.record() {
+        Some(record) => Some(Ok(Loaded { record, owner: places.owner().map(str::to_owned) })),
+        None => places.unreadable(folder, number).map(Err),
+    })
 }
 
 /// The records of a directory, newest first, as [`Directory::list`](super::Directory::list) returns

@@ -185,8 +185,8 @@ impl Journal for Directory {
         Box::pin(async { Ok(self.run(advance).await?) })
     }
 
-    fn adopt<'a>(&'a self, submission: &'a str, task: &'a TaskRef) -> JournalFuture<'a, bool> {
-        let (submission, task) = (submission.to_owned(), task.clone());
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        let (submission, task) = (submission.clone(), task.clone());
         Box::pin(async { Ok(self.run(move |files| files.adopt(&submission, task)).await?) })
     }
 

@@ -212,6 +212,29 @@ async fn a_record_in_both_places_is_one() {
     assert_eq!(states().collect::<Vec<_>>(), expected);
 }
 
+/// Somebody may copy the files of another journal, whose numbers begin with 1, too.
+#[tokio::test]
+async fn a_record_of_another_journal_with_its_number_is_kept() {
+    let [one, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let theirs = Directory::open(other.path()).unwrap();
+    theirs.intend(&intent("theirs")).await.unwrap();
+    theirs.advance("theirs", &accepted("t9")).await.unwrap();
+    theirs.advance("theirs", &Step::Settled).await.unwrap();
+    let text = fs::read(other.path().join("closed/0/1.json")).unwrap();
+
+    let path = one.path();
+    let journal = three(path).await;
+    fs::create_dir(path.join("closed/0")).unwrap();
+    fs::write(path.join("closed/0/1.json"), &text).unwrap();
+    assert_eq!(journal.open_records().await.unwrap().len(), 3);
+    assert_eq!(ids(path), ["t1", "t2", "t3"]);
+    journal.advance("1", &Step::Settled).await.unwrap();
+    let [listed, ..] = &list(path)[..] else { panic!("no record") };
+    assert_eq!(listed.record.intent().id(), "1");
+    assert_eq!(listed.record.state(), &State::Settled);
+    assert!(contents(path).contains(&text));
+}
+
 /// A program that asks its journal what it has submitted must not be told less than there is.
 #[tokio::test]
 async fn an_unreadable_record_is_returned_by_resume() {

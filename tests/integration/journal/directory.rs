@@ -308,10 +308,11 @@ async fn a_task_is_adopted_once() {
         journal.intend(&intent(&id)).await.unwrap();
         for taken in ["t1", "t3"] {
             let taken = TaskRef::new(taken, "http://127.0.0.1:9/poll", None);
-            assert!(!journal.adopt(&id, &taken).await.unwrap());
+            assert!(!journal.adopt(&intent(&id), &taken).await.unwrap());
         }
         let found = found.clone();
-        adopting.push(tokio::spawn(async move { journal.adopt(&id, &found).await.unwrap() }));
+        let adopt = async move { journal.adopt(&intent(&id), &found).await.unwrap() };
+        adopting.push(tokio::spawn(adopt));
     }
     let mut adopted = 0;
     for adopting in adopting {

@@ -12,7 +12,7 @@ use crate::{
     service::Session,
     text::sanitize::{one_line, quoted},
 };
-use imagekiln::{ErrorKind, Operation, Region, find_operation};
+use imagekiln::{ErrorKind, Operation, Region, find_operation, journal::Account};
 
 /// Remove submissions from the unfinished ones; sends nothing
 #[derive(Args)]
@@ -98,10 +98,10 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
     if id.is_empty() {
         return Err(Failure::usage("the id is empty").advise("pass the id of the task"));
     }
-    // Tasks of two regions may have the same id.
-    let region = region_of(&entry);
+    // Tasks of two regions, or of two services, may have the same id.
+    let place = place_of(&entry);
     let has_task = |other: &Entry| {
-        other.record.task().is_some_and(|task| task.id() == id) && region_of(other) == region
+        other.record.task().is_some_and(|task| task.id() == id) && place_of(other) == place
     };
     let taken = history::read(context.process())?.flatten().find(has_task);
     if let Some(Entry { number: other, .. }) = taken {
@@ -138,8 +138,11 @@ pub async fn resolve(context: &Context, options: Resolve) -> Result<(), Failure>
     )
 }
 
-fn region_of(entry: &Entry) -> Option<Region> {
-    find_operation(entry.record.intent().operation()).map(Operation::region)
+/// The service and the region of a submission.
+fn place_of(entry: &Entry) -> (Option<&str>, Option<Region>) {
+    let intent = entry.record.intent();
+    let region = find_operation(intent.operation()).map(Operation::region);
+    (intent.account().map(Account::service), region)
 }
 
 /// The submission, which must have no task.
