@@ -90,6 +90,7 @@ export interface Entry {
   path: string | null // the saved picture
   output: string | null // its target
   prompt: string | null; seed: int | null
+  key: string | null; attempt: int | null // of --key and --attempt
   fields: Record<string, unknown> | null // an image has `path` or `url`, and `sha256`
 }
 export interface Recorded extends Entry {

@@ -27,7 +27,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// What became of the picture with an idempotency key, as [`Client::submit_once`] returns it. `T`
 /// is the type of the task, which is another one for the blocking client.
 #[derive(Debug)]
-#[non_exhaustive]
 #[must_use = "the task is billed: wait for it"]
 pub enum Once<T = Task> {
     /// The task was accepted, now or by an earlier call, and its picture is not saved.
@@ -56,7 +55,6 @@ impl Client {
     /// match client.submit_once("order-17/cover", cover).await? {
     ///     Once::Task(task) => drop(task.wait().await?.save("order-17.jpg").await?),
     ///     Once::Saved { path, .. } => println!("{} is there", path.display()),
-    ///     _ => {}
     /// }
     /// # Ok(())
     /// # }
@@ -85,7 +83,8 @@ impl Client {
     ///   submission. See [`resume`](Self::resume).
     /// - [`KeyConflict`](ErrorKind::KeyConflict): the key belongs to another request, or an earlier
     ///   attempt may still bring a picture.
-    /// - [`Usage`](ErrorKind::Usage): the request has no [stored form](crate::Request::to_json).
+    /// - [`Usage`](ErrorKind::Usage): the request has no [stored form](crate::Request::to_json), or
+    ///   the key is empty.
     /// - [`Settings`](ErrorKind::Settings): the client has no journal.
     /// - [`Journal`](ErrorKind::Journal): the journal could not be read or written, or has no keys.
     pub async fn submit_once(
@@ -115,6 +114,11 @@ impl Client {
                 .with_source(error)
                 .with_advice("nothing was sent")
         })?;
+        // A variable may be empty, and all pictures would have the same key.
+        if key.name().trim().is_empty() {
+            let error = Error::new(ErrorKind::Usage, "the key is empty");
+            return Err(error.with_advice("nothing was sent"));
+        }
         self.may_attempt(&key).await?;
         options.origin = options.origin.of_key(key.clone());
         let until = Instant::now() + LONGEST_WAIT;
@@ -184,18 +188,14 @@ impl Client {
             return Ok(());
         };
         let known = self.of_key(&key.clone().attempt(before)).await?;
-        let has_ended = known.is_some_and(|known| match known.record.state() {
-            State::Failed(_) | State::Expired | State::NotBilled => true,
-            State::Settled => known.record.task().is_none(),
-            _ => false,
-        });
-        if has_ended {
-            return Ok(());
-        }
-        Err(conflict(format!(
-            "attempt {before} of the key `{}` may still bring a picture, or was never made",
-            shown(key)
-        )))
+        let what = match known.as_ref().map(|known| (known.record.state(), known.record.task())) {
+            Some((State::Failed(_) | State::Expired | State::NotBilled, _)) => return Ok(()),
+            Some((State::Settled, None)) => return Ok(()),
+            Some((State::Saved { .. }, _)) => "has its picture",
+            Some(_) => "may still bring a picture",
+            None => "was never made",
+        };
+        Err(conflict(format!("attempt {before} of the key `{}` {what}", shown(key))))
     }
 
     /// Returns what became of a submission.
@@ -207,7 +207,8 @@ impl Client {
                     ErrorKind::Undecided,
                     format!("a person has dismissed the submission with the key `{name}`"),
                 )
-                .with_advice("ask for the picture with the next attempt of the key"),
+                .with_advice("ask for the picture again, as the next attempt of the key")
+                .with_function("Key::attempt"),
                 _ => Error::new(
                     ErrorKind::Undecided,
                     format!("the response to the submission with the key `{name}` was lost"),

@@ -35,7 +35,9 @@ const LONGEST_METADATA: usize = 16 * 1024;
 const LONGEST_GROUP: usize = 200;
 
 impl Job {
-    /// Creates a job. `name` is unique within the ledger. `target` is the path of the picture below
+    /// Creates a job. `name` is unique within the ledger: it is the idempotency key of the picture,
+    /// for which [`Client::submit_once`](imagekiln::Client::submit_once) with the ledger as its
+    /// journal finds what became of the job. `target` is the path of the picture below
     /// the output, with its extension. It may contain the fields of a [`Template`].
     pub fn new(name: impl Into<String>, target: impl Into<PathBuf>, request: impl Submit) -> Self {
         Self {

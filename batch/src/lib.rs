@@ -63,7 +63,7 @@ pub use self::provenance::{DescribedPicture, DescribedTimes, Description, descri
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]
 pub use self::scope::Scope;
-pub use self::seeds::seed_range;
+pub use self::seeds::{seed_range, with_seed};
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]

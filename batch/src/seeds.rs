@@ -21,9 +21,9 @@ pub fn seed_range(model: &Operation) -> Option<RangeInclusive<i64>> {
     Some(least as i64..=most.max(least) as i64)
 }
 
-/// Sets the seed of a job, unless it has one or its model has none.
-#[cfg(feature = "files")]
-pub(crate) fn with_seed(name: &str, request: Request) -> Request {
+/// Sets the seed of a job, unless it has one or its model has none. The same name has the same
+/// seed.
+pub fn with_seed(name: &str, request: Request) -> Request {
     match seed_of(name, request.operation()) {
         Some(seed) if !request.has_field(SEED) => request.field(SEED, seed),
         _ => request,

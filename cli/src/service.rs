@@ -36,7 +36,8 @@ use crate::{
     terminal::{self, counted_down},
 };
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Request, Slot, SubmitOptions, Task,
+    Client, ClientBuilder, Error, ErrorKind, Once, Request, Slot, SubmitOptions,
+    journal::Key,
     middleware::{Middleware, Purpose, Retry},
     recording::{Recorder, Recording},
 };
@@ -106,20 +107,28 @@ impl Session {
         }))
     }
 
-    /// Submits the request of a picture of this command.
+    /// Submits the request of a picture of this command. One with a key may have been submitted
+    /// before. Simulated tasks end with their command, so their keys make no difference.
     pub async fn submit(
         &self,
         index: usize,
-        request: Request,
+        (request, key): (Request, Option<Key>),
         deadline: Duration,
         slot: Option<Slot>,
-    ) -> Result<Task, Error> {
+    ) -> Result<Once, Error> {
         let options = SubmitOptions::default().deadline(deadline);
         let options = match &self.history {
             Some(history) => options.origin(history.origin(index)),
             None => options,
         };
-        self.client.submit_in(slot, request, options).await
+        match key.filter(|_| self.history.is_some()) {
+            Some(key) => {
+                // It gets one of its own, if it is sent.
+                drop(slot);
+                self.client.submit_once_with(key, request, options).await
+            }
+            None => self.client.submit_in(slot, request, options).await.map(Once::Task),
+        }
     }
 
     /// The last submission for a picture of this command, if there is a history.

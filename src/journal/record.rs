@@ -128,8 +128,8 @@ pub struct Keyed {
 }
 
 impl Keyed {
-    /// A submission that was certainly not billed does not count.
-    pub(crate) fn may_be_billed(&self) -> bool {
+    /// Whether the submission counts as an attempt: it was not certainly refused.
+    pub fn may_be_billed(&self) -> bool {
         *self.record.state() != State::NotBilled
     }
 }

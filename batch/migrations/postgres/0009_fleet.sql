@@ -1,4 +1,5 @@
--- Rates of submissions, which worker submitted a job, and smaller indices of jobs to claim.
+-- Rates of submissions, which worker submitted a job, idempotency keys, and smaller indices of jobs
+-- to claim.
 
 -- Submissions per minute.
 ALTER TABLE limits ADD COLUMN rate BIGINT;
@@ -7,6 +8,10 @@ ALTER TABLE limits ADD COLUMN next_at BIGINT;
 
 -- Not that of the record, which is as small as possible.
 ALTER TABLE submissions ADD COLUMN worker BIGINT;
+
+-- The name of the idempotency key, which is that of the job if there is one.
+ALTER TABLE submissions ADD COLUMN key_name TEXT;
+CREATE INDEX submissions_by_key ON submissions (key_name) WHERE key_name IS NOT NULL;
 
 -- Most jobs are saved, and every change of a job writes to each index that contains it.
 DROP INDEX jobs_to_claim;

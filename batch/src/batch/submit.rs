@@ -126,6 +126,12 @@ impl Worker {
             Some(ErrorKind::Lease) => return Err(End::NotNow),
             // A webhook found its task, or a person removed it.
             Some(ErrorKind::State) => return Err(End::Finished),
+            // Its name is the key of another submission.
+            Some(ErrorKind::Job) => {
+                let reason = ledger_error.map(Error::to_string);
+                self.set_state(job, JobState::Failed, reason.as_deref()).await?;
+                return Err(End::Finished);
+            }
             _ => {}
         }
         let is_about_the_job = match error.kind() {

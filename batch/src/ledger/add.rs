@@ -35,7 +35,8 @@ impl Ledger {
     ///
     /// - [`Job`](ErrorKind::Job): a name is empty, a target is not a path below the output
     ///   directory, another job has the same target, the ledger contains a different job with the
-    ///   same name, or a request cannot be stored; see [`Request::to_json`].
+    ///   same name, a client has submitted a request with the name as its
+    ///   [key](imagekiln::journal::Key), or a request cannot be stored; see [`Request::to_json`].
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn add(&self, jobs: impl IntoIterator<Item = Job>) -> Result<(), Error> {
         let jobs = distinct(jobs)?;
@@ -223,6 +224,16 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
     if let Some((name, target)) = taken {
         return Err(has_taken_target(&name, &target));
+    }
+    // Names in the archive are compared below.
+    const KEYS: &str = "SELECT s.name FROM staged_jobs s JOIN submissions k ON k.key_name = s.name
+        WHERE s.addition = $1 AND k.job IS NULL AND k.state <> 'withdrawn'
+            AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)
+        ORDER BY s.position LIMIT 1";
+    if let Some((name,)) = database.row::<(String,)>(KEYS, [addition.into()]).await? {
+        let message =
+            format!("`{name}` is the key of a submission without a job; give the job another name");
+        return Err(Error::new(ErrorKind::Job, message));
     }
     type Pair = (String, String, String, String, String, i64);
     for (name, target, request, known_target, known_request, is_same_group) in

@@ -8,7 +8,7 @@ use std::{
 
 use imagekiln::{
     TaskRef, TaskStatus,
-    journal::{Intent, Journal, JournalError, JournalFuture, Record, Step, Unreadable},
+    journal::{Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step, Unreadable},
 };
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     admission::{Admission, Facts, admission},
     claims::Claim,
     database::Database,
+    keys,
     limits::{LimitReached, RunLimits, Subject},
     records::{SubmissionRow, not_queued},
     resolve::has_task,
@@ -41,6 +42,25 @@ impl Journal for Ledger {
             }
             recorded
         })
+    }
+
+    fn intend_once<'a>(
+        &'a self,
+        intent: &'a Intent,
+        key: &'a Key,
+    ) -> JournalFuture<'a, Option<Keyed>> {
+        Box::pin(async move {
+            // Another one may be faster. The transaction that writes the intent checks it again.
+            if let Some(known) = self.keyed(key).await? {
+                return Ok(Some(known));
+            }
+            let Err(error) = self.intend(intent).await else { return Ok(None) };
+            self.keyed(key).await?.map(Some).ok_or(error)
+        })
+    }
+
+    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
+        Box::pin(async move { Ok(self.keyed(key).await?) })
     }
 
     /// Refuses an attempt of a worker whose lease has expired: another worker may already have
@@ -233,6 +253,7 @@ async fn intend(
         return Ok(Err(limit));
     }
     facts.stored.count_for_rates(database).await?;
+    keys::check(database, intent, ticket.as_ref()).await?;
     let Some(ticket) = ticket else {
         return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?));
     };

@@ -51,7 +51,7 @@ impl Ledger {
     }
 
     /// Removes a job from the ledger. Its files stay, and what it has cost still counts for the
-    /// budget.
+    /// budget. Its name is free again: a job or a key with it is submitted, and may be billed.
     ///
     /// Jobs whose submissions may be billed and whose pictures are not saved cannot be removed:
     /// those are [`Submitting`](JobState::Submitting), [`Submitted`](JobState::Submitted),
@@ -68,7 +68,8 @@ impl Ledger {
             let job = [job.into()];
             let states = state_in(Self::FORGETTABLE);
             let done = format!("(SELECT id FROM jobs WHERE id = $1 AND {states})");
-            let detach = format!("UPDATE submissions SET job = NULL WHERE job IN {done}");
+            let detach =
+                format!("UPDATE submissions SET job = NULL, key_name = NULL WHERE job IN {done}");
             database.execute(&detach, job.clone()).await?;
             let delete = format!("DELETE FROM jobs WHERE id IN {done}");
             database.execute(&delete, job.clone()).await?;

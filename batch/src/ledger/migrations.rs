@@ -168,8 +168,8 @@ mod tests {
                  4da642b6c5607fa78eb8b43c8b13048a",
                 "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
                  3e48fa6d7bda96a8b364e23b14fbf056",
-                "3ab786df5c1aeb99a3120b0fe7c8f39c539767fb818703ad63057e855a7759c3\
-                 5ae681c8ea8aa369da2c2f7999ec113f",
+                "f1c016bc38f65236f57629a8a8198856f044579d39c8a6b5d2ec35e9b1869322\
+                 b8582a391030e32e8228b91e275b3ddf",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -192,8 +192,8 @@ mod tests {
                  0272608c5e836e5b681035607f675fdf",
                 "40cb30cfe095429e348345c81ead82b3ada206cd8ad211a91c1ee1b225e37627\
                  c2694d4d5b259c0a3734a3c967b2e981",
-                "e5e692d2d106715b5cc68e4c2ec617c01f5cf976a73875757201144e816f3874\
-                 e88266ec87d8a85f831ad90980a0acde",
+                "f6b5472ddff956186f8e0157d104e924d1217936201defa7b9bb2260dc6e8fca\
+                 18d6c1c75d7cd6604b578d5ec4f91563",
             ]
         );
     }

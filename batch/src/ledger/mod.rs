@@ -17,6 +17,7 @@ mod file;
 mod identity;
 mod jobs;
 mod journal;
+mod keys;
 mod limits;
 mod manage;
 mod metrics;

@@ -1,6 +1,6 @@
 //! The submissions of a ledger, and their records.
 
-use imagekiln::journal::{Intent, Record};
+use imagekiln::journal::{Intent, Key, Record};
 use serde_json::Value;
 
 #[cfg(feature = "postgres")]
@@ -24,7 +24,7 @@ pub(super) struct SubmissionRow {
 }
 
 const INSERT: &str = "INSERT INTO submissions
-    (intent_id, operation, group_name, job, token, worker, record, state, sent_at)";
+    (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at)";
 
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
@@ -71,18 +71,19 @@ impl SubmissionRow {
         }
         let submit = format!(
             "WITH inserted AS ({INSERT}
-                SELECT $1, $2, $3, $4, $5, $6, $7, 'open', $8
-                WHERE {ACTIVE} < $9
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9
+                WHERE {ACTIVE} < $10
                 -- By its id: `worker = $6` could choose the index of all jobs of the worker.
                 AND EXISTS (SELECT 1 FROM jobs WHERE id = $4
                     AND worker IS NOT DISTINCT FROM $6 AND state = 'queued')
                 AND NOT EXISTS (SELECT 1 FROM submissions WHERE intent_id = $1)
+                AND NOT EXISTS (SELECT 1 FROM submissions WHERE key_name = $8 AND job IS NULL)
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE scope = 'ledger'
                     OR scope = 'operation' AND name = $2
                     OR scope = 'group' AND $3 IS NOT NULL AND name IN ($3, ''))
                 RETURNING id),
              changed AS (UPDATE jobs
-                SET state = 'submitting', submission = inserted.id, reason = NULL, changed_at = $8
+                SET state = 'submitting', submission = inserted.id, reason = NULL, changed_at = $9
                 FROM inserted WHERE jobs.id = $4
                     AND jobs.worker IS NOT DISTINCT FROM $6 AND jobs.state = 'queued'
                 RETURNING inserted.id)
@@ -110,7 +111,7 @@ impl SubmissionRow {
         let new = Self::new(intent, job)?;
         let values = new.values(ticket, database.now());
         let insert =
-            format!("{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8) RETURNING id");
+            format!("{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9) RETURNING id");
         Ok(Self { id: database.value(&insert, values).await?, ..new })
     }
 
@@ -121,7 +122,7 @@ impl SubmissionRow {
     }
 
     /// Returns the values of [`INSERT`].
-    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 8] {
+    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 9] {
         let intent = self.record.intent();
         [
             intent.id().into(),
@@ -131,9 +132,15 @@ impl SubmissionRow {
             ticket.and_then(|ticket| ticket.token.clone()).into(),
             ticket.map(|ticket| ticket.worker).into(),
             (&self.stored).into(),
+            key_name(intent, self.job.is_some()).map(str::to_owned).into(),
             now.into(),
         ]
     }
+}
+
+/// Returns the name of the key of a submission. A job has its name for one.
+pub(super) fn key_name(intent: &Intent, has_job: bool) -> Option<&str> {
+    if has_job { intent.label() } else { intent.key().map(Key::name) }
 }
 
 /// Reads the record of a submission.

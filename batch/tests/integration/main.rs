@@ -9,6 +9,7 @@ mod dispatch;
 mod examples;
 mod identity;
 mod journal;
+mod keys;
 mod killed;
 mod ledger;
 mod manage;
@@ -35,6 +36,7 @@ fn main() {
         examples::tests(),
         identity::tests(),
         journal::tests(),
+        keys::tests(),
         killed::tests(),
         ledger::tests(),
         manage::tests(),

@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     making::{
         self,
+        keyed::KeyOptions,
         plan::{Variant, dry_run_arg},
     },
     models::{self, PROMPT},
@@ -70,6 +71,7 @@ pub fn of_model(
 /// The options of commands that make pictures, besides the fields of the model.
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
+    let own = own.chain(options::of::<KeyOptions>());
     let own = own.chain(options::of::<options::FieldOptions>()).chain([dry_run_arg()]);
     own.chain(options::shared(options::MAKING)).collect()
 }

@@ -19,7 +19,10 @@ use crate::{
     seeing,
     text::{json, sanitize::printable, table::Table},
 };
-use imagekiln::{TaskRef, journal::State};
+use imagekiln::{
+    TaskRef,
+    journal::{Key, State},
+};
 use imagekiln_batch::Description;
 
 /// Show everything that is known about a picture
@@ -86,6 +89,8 @@ fn of_entry(entry: &Entry) -> Value {
         "accepted_at": at(task.and_then(TaskRef::submitted_at)),
         "ready_at": at(record.ready_at()),
         "id": task.map(TaskRef::id),
+        "key": record.intent().key().map(Key::name),
+        "attempt": record.intent().key().map(Key::number),
         "prompt": entry.prompt(),
     })
 }

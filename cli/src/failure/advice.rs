@@ -11,7 +11,8 @@ use crate::text::sanitize::quoted;
 use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind};
 
 /// The flags that do what functions of the SDK do.
-const FLAGS: [(&str, &str); 3] = [
+const FLAGS: [(&str, &str); 4] = [
+    ("Key::attempt", "--attempt"),
     ("SubmitOptions::deadline", "--deadline"),
     ("ClientBuilder::allow_polling_host", "--allow-polling-host"),
     ("ClientBuilder::allow_delivery_host", "--allow-delivery-host"),
@@ -44,7 +45,7 @@ pub fn of(error: &Error) -> Option<String> {
             let advice = error.advice()?;
             let flag = FLAGS.iter().find(|(function, _)| error.function() == Some(function));
             Some(match flag {
-                Some((_, flag @ "--deadline")) => format!("{advice} with {flag}"),
+                Some((_, flag @ ("--attempt" | "--deadline"))) => format!("{advice} with {flag}"),
                 Some((_, flag)) => {
                     let host = error.withheld_host().unwrap_or("HOST");
                     format!("{advice} with {flag} {host}")

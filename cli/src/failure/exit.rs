@@ -85,7 +85,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 35] = [
+pub const KINDS: [(&str, &str); 38] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
@@ -106,6 +106,9 @@ pub const KINDS: [(&str, &str); 35] = [
     ("webhook", "a webhook was rejected"),
     ("journal", "the history could not record the submission"),
     ("refused", "the history refused the submission"),
+    ("key_conflict", "the key belongs to another request, or its last attempt has not ended"),
+    ("in_progress", "another command waits for the response to the submission of the key"),
+    ("undecided", "a person has to decide about the submission of the key"),
     ("file", "a file could not be read or written"),
     ("interrupted", "Ctrl-C"),
     ("not_saved", "several pictures were wanted, and some were not saved"),

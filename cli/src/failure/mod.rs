@@ -305,7 +305,10 @@ fn exit_of(error: &Error) -> Exit {
         ErrorKind::Webhook => Exit::WebhookRefused,
         ErrorKind::File | ErrorKind::Journal | ErrorKind::Refused => Exit::Other,
         ErrorKind::Deadline if error.task().is_some() => Exit::Continues,
-        ErrorKind::KeyWithheld | ErrorKind::AddressRefused | ErrorKind::Expired => Exit::Continues,
+        ErrorKind::KeyWithheld
+        | ErrorKind::AddressRefused
+        | ErrorKind::Expired
+        | ErrorKind::InProgress => Exit::Continues,
         _ if error.is_transient() => Exit::Network,
         // Another attempt would be refused, too.
         _ => Exit::Usage,

@@ -43,6 +43,14 @@ pub fn by_number(process: &Process, text: &str) -> Result<Option<Entry>, Failure
     numbered(process, number)?.ok_or_else(missing).map(Some)
 }
 
+/// Returns the newest submission for which a condition holds.
+pub fn first(
+    process: &Process,
+    is_it: impl FnMut(&Entry) -> bool,
+) -> Result<Option<Entry>, Failure> {
+    Ok(read(process)?.flatten().find(is_it))
+}
+
 pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failure> {
     let is_it = |entry: &Entry| match task.submission() {
         Some(submission) => entry.submission() == submission,
@@ -51,7 +59,7 @@ pub fn by_task(process: &Process, task: &TaskRef) -> Result<Option<Entry>, Failu
             other.id() == task.id() && regions.is_none_or(|(one, other)| one == other)
         }),
     };
-    Ok(read(process)?.flatten().find(is_it))
+    first(process, is_it)
 }
 
 /// The submission whose task has this id, or is the only one whose id starts like this.

@@ -19,7 +19,7 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln::TaskRef;
+use imagekiln::{TaskRef, journal::Key};
 
 /// The state of a submission whose file is damaged.
 const UNREADABLE: &str = "unreadable";
@@ -90,6 +90,8 @@ fn for_programs(entry: &Entry) -> Value {
         "output": kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
         "prompt": entry.prompt(),
         "seed": entry.seed(),
+        "key": record.intent().key().map(Key::name),
+        "attempt": record.intent().key().map(Key::number),
         "fields": fields,
     })
 }

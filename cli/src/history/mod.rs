@@ -141,7 +141,7 @@ impl History {
         let mut own = listed
             .take_while(|entry| entry.number > self.before)
             .filter(|entry| entry.record.intent().label() == Some(self.command.as_str()));
-        own.find(|entry| entry.kept.index == index)
+        own.find(|entry| entry.kept.index == index && entry.record.state() != &State::NotBilled)
     }
 
     /// Leaves a submission to this command, unless another one works on it: both may then save its

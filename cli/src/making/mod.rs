@@ -1,11 +1,13 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
 mod describe;
+pub mod keyed;
 pub mod plan;
 mod series;
 
 use std::{
     future::poll_fn,
+    path::PathBuf,
     pin::{Pin, pin},
 };
 
@@ -22,15 +24,16 @@ use crate::{
     failure::{Failure, settle},
     files::{
         directory::STATE_DIR_VARIABLE,
-        target::{Saved, Target},
+        target::{self, Saved, Target},
     },
+    history::{find, relative},
     output::task_json,
     process::interrupt::Interrupts,
     seeing::Seeing,
     service::Session,
     text::sanitize::one_line,
 };
-use imagekiln::{Billing, Error, ErrorKind, Picture, Request, Slot, Task, WaitEnd};
+use imagekiln::{Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd};
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
@@ -51,7 +54,7 @@ pub async fn make(
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
-            let (task, saved) =
+            let (Submitted { task, .. }, saved) =
                 make_one(context, &session, (0, planned), None, &interrupts).await?;
             let about = json!({ "task": task_json(&task), "seed": seed });
             seeing.present(context, &saved, &task, about).await
@@ -88,31 +91,54 @@ pub async fn open(context: &Context, planned: &[Planned]) -> Result<Session, Fai
 async fn make_one(
     context: &Context,
     session: &Session,
-    (index, Planned { request, target, kept, .. }): (usize, Planned),
+    (index, planned): (usize, Planned),
     slot: Option<Slot>,
     interrupts: &Interrupts,
-) -> Result<(Task, Saved), Failure> {
-    let task = submit(context, session, (index, request, slot), &target, interrupts).await?;
-    match finish(context, session, (&task, kept.as_ref()), &target, interrupts).await {
-        Ok(saved) => Ok((task, saved)),
+) -> Result<(Submitted, Saved), Failure> {
+    let Planned { target, kept, key, .. } = &planned;
+    let submitted = submit(context, session, (index, &planned, slot), interrupts).await?;
+    let Submitted { task, is_new, saved } = &submitted;
+    if let Some(path) = saved {
+        let saved = target::found(relative(path, &context.process().directory))?;
+        return Ok((submitted, saved));
+    }
+    match finish(context, session, (task, kept.as_ref()), target, interrupts).await {
+        Ok(saved) => Ok((submitted, saved)),
         Err(failure) => {
-            let entry = session.submission(index);
-            Err(context.with_resume_command(failure, Some(&target), entry.as_ref()))
+            let entry = if *is_new {
+                session.submission(index)
+            } else {
+                find::by_task(context.process(), task.reference())?
+            };
+            let failure = context.with_resume_command(failure, Some(target), entry.as_ref());
+            Err(match key {
+                Some(key) => keyed::explained(context, session, (key, *is_new), failure),
+                None => failure,
+            })
         }
     }
 }
 
-/// Submits a request and reports the task. The task is returned even if the user interrupted in the
-/// meantime; the caller checks [`Interrupts::happened`]. `index` is that of the planned picture,
-/// and `target` is for the command that saves it after a failure.
+/// What became of a submission.
+pub struct Submitted {
+    pub task: Task,
+    /// Whether this command has submitted it, and not an earlier one with the same key.
+    pub is_new: bool,
+    /// Where an earlier command has saved the picture.
+    saved: Option<PathBuf>,
+}
+
+/// Submits the request of a planned picture and reports the task. The task is returned even if the
+/// user interrupted in the meantime; the caller checks [`Interrupts::happened`].
 pub async fn submit(
     context: &Context,
     session: &Session,
-    (index, request, slot): (usize, Request, Option<Slot>),
-    target: &Target,
+    (index, planned, slot): (usize, &Planned, Option<Slot>),
     interrupts: &Interrupts,
-) -> Result<Task, Failure> {
+) -> Result<Submitted, Failure> {
+    let Planned { request, target, key, .. } = planned;
     let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
+    let request = (request.clone(), key.clone());
     let mut posting = pin!(session.submit(index, request, context.left(), slot));
     let outcome = tokio::select! {
         outcome = &mut posting => outcome,
@@ -127,17 +153,34 @@ pub async fn submit(
             }
         }
     };
-    let task = outcome.map_err(|error| {
+    let once = outcome.map_err(|error| {
         if interrupts.happened() && was_refused(&error) {
-            Failure::not_submitted()
-        } else {
-            let failure = explained(error.into(), session, index);
-            context.with_resume_command(failure, Some(target), None)
+            return Failure::not_submitted();
         }
+        let failure = match key {
+            // Another directory knows nothing of the key.
+            Some(_) if error.kind() == ErrorKind::Journal && error.task().is_none() => error.into(),
+            Some(key) => {
+                let failure = keyed::explained(context, session, (key, false), error.into());
+                explained(failure, session, index)
+            }
+            None => explained(error.into(), session, index),
+        };
+        context.with_resume_command(failure, Some(target), None)
     })?;
     drop(spinner);
-    context.output.submitted(&task);
-    Ok(task)
+    let (task, saved) = match once {
+        Once::Task(task) => (task, None),
+        Once::Saved { path, task } => (task, Some(path)),
+    };
+    let is_keyed = key.is_some() && session.history.is_some();
+    let is_new = !is_keyed || session.submission(index).is_some();
+    if is_new {
+        context.output.submitted(&task);
+    } else {
+        keyed::continue_earlier(context, session, &task).await?;
+    }
+    Ok(Submitted { task, is_new, saved })
 }
 
 /// Whether the client would have retried the submission.

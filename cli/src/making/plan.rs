@@ -11,6 +11,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
 
+use super::keyed::Keys;
 use crate::{
     args::{options::MOST, output, request},
     context::Context,
@@ -21,7 +22,7 @@ use crate::{
     settings::Profile,
     text::sanitize::printable,
 };
-use imagekiln::{Client, ImageInput, Preview, Request};
+use imagekiln::{Client, ImageInput, Preview, Request, journal::Key};
 use imagekiln_batch::MissingInput;
 
 /// What to do if the contract does not list the fields of the images.
@@ -62,6 +63,8 @@ pub struct Planned {
     name: Option<String>,
     /// What is kept of the request.
     pub kept: Option<Value>,
+    /// The idempotency key, if the user names the picture.
+    pub key: Option<Key>,
 }
 
 impl Planned {
@@ -84,6 +87,7 @@ pub fn plan(
     let target = output::target(&context.settings, matches)?;
     let base = request::with_secret(&context.output, base, matches)?;
     let base = output::with_format(&context.output, base, matches, &target)?;
+    let keys = Keys::of(context, matches, &target.place)?;
     let seeds = request::seeds(matches)?;
     let has_names = variants.iter().any(|variant| variant.name().is_some());
     let target = if has_names { target.named_after_images(seeds.len())? } else { target };
@@ -101,7 +105,13 @@ pub fn plan(
         let name = variant.and_then(Variant::name);
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
         for (at, seed) in seeds.iter().enumerate() {
-            let request = request::with_seed(context.process(), base.clone(), *seed);
+            let key = keys.nth(planned.len(), count);
+            let base = match (&key, seed) {
+                // The same command has the same request.
+                (Some(key), None) => imagekiln_batch::with_seed(key.name(), base.clone()),
+                _ => base.clone(),
+            };
+            let request = request::with_seed(context.process(), base, *seed);
             match at {
                 0 => check(&request)?,
                 // The images are the same.
@@ -109,7 +119,7 @@ pub fn plan(
             }
             let (target, name) = (target.clone(), name.map(str::to_owned));
             let kept = history::request::kept(&request, &context.process().directory, &digests);
-            planned.push(Planned { request, target, name, kept });
+            planned.push(Planned { request, target, name, kept, key });
         }
     }
     fill_in_targets(&mut planned)?;

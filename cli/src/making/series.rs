@@ -5,7 +5,7 @@ use std::{ops::Add as _, sync::Arc};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{make_one, plan::Planned};
+use super::{Submitted, make_one, plan::Planned};
 use crate::{
     context::Context,
     failure::{Failure, Left, exit::Exit},
@@ -56,9 +56,10 @@ pub async fn make_all(
             else => break,
         };
         match joined {
-            Ok((index, Ok((task, saved)))) => {
+            Ok((index, Ok((Submitted { task, is_new, .. }, saved)))) => {
                 tally.saved += 1;
-                tally.credits = tally.credits.into_iter().chain(task.cost()).reduce(f64::add);
+                let cost = task.cost().filter(|_| is_new);
+                tally.credits = tally.credits.into_iter().chain(cost).reduce(f64::add);
                 let seed = seeds.get(index).copied().flatten();
                 let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
                 let printed = seeing.present(context, &saved, &task, about).await;

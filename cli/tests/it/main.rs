@@ -26,6 +26,8 @@ mod keys;
 mod machine;
 mod mistakes;
 mod models;
+#[cfg(unix)]
+mod once;
 #[cfg(target_os = "linux")]
 mod opening;
 mod options;

@@ -160,6 +160,9 @@ async fn a_failed_task_is_paid_again_only_on_purpose() {
     assert_eq!(task(client.submit_once(second(), fox()).await.unwrap()).id(), "t2");
     let third = client.submit_once(Key::new(COVER).attempt(3), fox()).await.unwrap_err();
     assert_kind(&third, ErrorKind::KeyConflict);
+    assert!(third.to_string().contains("attempt 2 of the key `order-17/cover` may"), "{third}");
+    let never = client.submit_once(Key::new("back").attempt(2), fox()).await.unwrap_err();
+    assert!(never.to_string().contains("attempt 1 of the key `back` was never made"), "{never}");
     assert_eq!(service.posts().len(), 2);
 }
 
@@ -208,7 +211,7 @@ async fn a_key_belongs_to_one_request_one_service_and_one_journal() {
 
 /// A request that cannot be told from another one is not sent.
 #[tokio::test]
-async fn a_request_without_a_stored_form_has_no_key() {
+async fn a_request_without_a_stored_form_and_an_empty_key_are_refused() {
     let service = ScriptedServer::start().await;
     let folder = tempfile::tempdir().unwrap();
     let client = client(&service, folder.path());
@@ -218,6 +221,10 @@ async fn a_request_without_a_stored_form_has_no_key() {
         let path = Path::new(std::ffi::OsStr::from_bytes(b"fox-\xff.png"));
         let request = Gen2Pro::new("a fox").input_image(ImageInput::path(path));
         let error = client.submit_once(COVER, request).await.unwrap_err();
+        assert_kind(&error, ErrorKind::Usage);
+    }
+    for empty in ["", " "] {
+        let error = client.submit_once(empty, fox()).await.unwrap_err();
         assert_kind(&error, ErrorKind::Usage);
     }
     service.assert_received_nothing();

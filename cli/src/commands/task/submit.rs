@@ -8,10 +8,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::Place,
-    making::{
-        self,
-        plan::{Planned, dry_run_arg},
-    },
+    making::{self, Submitted, keyed::KeyOptions, plan::dry_run_arg},
     output::task_json,
     process::interrupt::Interrupts,
     text::json,
@@ -32,6 +29,7 @@ pub fn command(used: model::Used<'_>) -> Command {
             used,
             &[
                 output::args(),
+                options::of::<KeyOptions>(),
                 options::of::<options::FieldOptions>(),
                 vec![dry_run_arg()],
                 options::shared(options::SUBMITTING),
@@ -54,9 +52,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let session = making::open(context, &planned).await?;
     let Some(planned) = planned.pop() else { return Ok(()) };
     let seed = planned.seed();
-    let Planned { request, target, .. } = planned;
     let interrupts = Interrupts::listen(context.process())?;
-    let task = making::submit(context, &session, (0, request, None), &target, &interrupts).await?;
+    let submitting = making::submit(context, &session, (0, &planned, None), &interrupts);
+    let Submitted { task, .. } = submitting.await?;
     if context.shared.simulate {
         context.output.warning(
             "the task disappears with the in-process simulator; use `kiln simulate` to run one \

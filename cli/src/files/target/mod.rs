@@ -287,6 +287,19 @@ fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
     Saved { path: Some(path), kind: file.kind(), bytes: file.bytes(), sha256, notes }
 }
 
+/// Returns the picture that an earlier command has saved.
+pub fn found(path: PathBuf) -> Result<Saved, Failure> {
+    let content = fs::read(&path)
+        .map_err(|error| Failure::file(format!("could not read {}", path.display()), error))?;
+    Ok(Saved {
+        path: Some(path),
+        kind: FileKind::of(&content),
+        bytes: content.len() as u64,
+        sha256: None,
+        notes: Vec::new(),
+    })
+}
+
 fn not_a_target(path: &Path, error: io::Error) -> Failure {
     Failure::file(format!("could not write a picture to {}", path.display()), error)
 }

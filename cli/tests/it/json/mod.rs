@@ -135,6 +135,8 @@ fn pictures(check: &Check) {
         "tool try-on cat.png hat.png -o on.png",
         "tool video a_fox -s 64x64 --extra duration=1 -o fox.webm",
         "run gen-dev --prompt a_fox -s 256x256 -o dev.png",
+        "generate a_fox -s 64x64 --key cover -o cover.png",
+        "show @last",
         "again @1 --describe --no-history -o again.png",
         "show @1",
         "show again.png.json",
