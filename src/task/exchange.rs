@@ -72,7 +72,7 @@ impl Submission {
         let service = &shared.service;
         let silence = service.silence;
         let progress = Arc::new(Progress::start());
-        let connection = service.connections.to(base, true);
+        let connection = service.connections.to_submit(base);
         let generated = generated::Client::new_with_client(
             base.as_str().trim_end_matches('/'),
             connection.http.clone(),

@@ -1,13 +1,18 @@
 //! Manages the connections of a client with their TLS backend, and replaces them when a host stops
 //! responding.
 //!
+//! Servers close idle connections, after two minutes or at once. A poll or a download that is
+//! written into the closing is repeated, but nobody knows whether such a submission was received.
+//! So each submission gets a new connection, except over HTTP/2, where the server says which
+//! requests it has received.
+//!
 //! The HTTP client keeps a connection as long as it appears to work, and cannot be told to close
 //! it. An HTTP/2 connection that accepts requests without responding would block all requests to
 //! its host. So when an exchange with a host stalls, the host gets a new HTTP client with new
 //! connections, as often as that happens.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -15,7 +20,7 @@ use std::{
 
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{
-    ClientBuilder, Proxy,
+    ClientBuilder, Proxy, Version,
     dns::{Addrs, Name, Resolve, Resolving},
     header::HeaderValue,
     redirect,
@@ -47,6 +52,8 @@ pub(crate) struct Connections {
     shared: Arc<HttpClients>,
     /// The clients of hosts that fell silent.
     renewed: Mutex<HashMap<String, Arc<HttpClients>>>,
+    /// The hosts whose last response to a submission was HTTP/2.
+    multiplexed: Mutex<HashSet<String>>,
 }
 
 /// The HTTP client for one exchange with a host, and the clients that it belongs to.
@@ -61,16 +68,35 @@ impl Connections {
     pub(crate) fn new(silence: Duration, settings: HttpSettings) -> reqwest::Result<Self> {
         let shared = Arc::new(HttpClients::new(&settings)?);
         let stall_limit = STALL_LIMIT.min(silence);
-        Ok(Self { stall_limit, settings, shared, renewed: Mutex::default() })
+        let (renewed, multiplexed) = Default::default();
+        Ok(Self { stall_limit, settings, shared, renewed, multiplexed })
     }
 
     /// Returns the client for a host. It is trusted if the settings name it, or if it may receive
     /// the key, and not if only the service named it.
     pub(crate) fn to(&self, url: &Url, is_trusted: bool) -> Connection {
-        let port = url.port_or_known_default().unwrap_or_default();
-        let host = format!("{}:{port}", url.host_str().unwrap_or_default());
+        let host = host_of(url);
         let clients = Arc::clone(self.renewed().get(&host).unwrap_or(&self.shared));
         Connection { http: clients.client(url, is_trusted).clone(), clients, host }
+    }
+
+    /// Returns the client for a submission to a base URL.
+    pub(crate) fn to_submit(&self, url: &Url) -> Connection {
+        let connection = self.to(url, true);
+        if self.multiplexed().contains(&connection.host) {
+            return connection;
+        }
+        Connection { http: connection.clients.once(url).clone(), ..connection }
+    }
+
+    /// Notes the version of the response to a submission.
+    pub(crate) fn responded(&self, url: &Url, version: Version) {
+        let (host, mut multiplexed) = (host_of(url), self.multiplexed());
+        if version == Version::HTTP_2 {
+            multiplexed.insert(host);
+        } else {
+            multiplexed.remove(&host);
+        }
     }
 
     /// Stops using the current connections to the host for new exchanges. Exchanges in progress
@@ -123,6 +149,15 @@ impl Connections {
     fn renewed(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpClients>>> {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn multiplexed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.multiplexed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn host_of(url: &Url) -> String {
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", url.host_str().unwrap_or_default())
 }
 
 /// HTTP/2 flow-control windows. With the default of 64 KiB, large transfers wait for window
@@ -222,6 +257,9 @@ struct HttpClients {
     proxied: reqwest::Client,
     /// Without a proxy, restricted to public addresses.
     public: reqwest::Client,
+    /// Like the first two, with a new connection for each request.
+    direct_once: reqwest::Client,
+    proxied_once: reqwest::Client,
     proxies: Matcher,
 }
 
@@ -233,12 +271,20 @@ impl HttpClients {
             Some((_, url)) => Matcher::builder().all(url.as_str()).build(),
             None => Matcher::from_system(),
         };
+        let once = || settings.builder().pool_max_idle_per_host(0);
         Ok(Self {
+            direct_once: once().no_proxy().build()?,
+            proxied_once: once().build()?,
             direct: settings.builder().no_proxy().build()?,
             proxied: settings.builder().build()?,
             public: settings.builder().no_proxy().dns_resolver(PublicAddresses).build()?,
             proxies,
         })
+    }
+
+    /// Returns the client with a new connection for a request to a trusted host.
+    fn once(&self, url: &Url) -> &reqwest::Client {
+        if is_loopback(url) { &self.direct_once } else { &self.proxied_once }
     }
 
     /// Returns the client for a URL. A host is trusted if the settings name it, or if it may

@@ -150,7 +150,9 @@ impl ClientHooks<Hooks> for Client {
         let observation = service.begin(Purpose::Submission, &url, subject, headers);
         // The generated client sets the content type of opaque bytes, because the body is a stream.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        observation.send(self.client().execute(request)).await
+        let response = observation.send(self.client().execute(request)).await?;
+        service.connections.responded(&url, response.version());
+        Ok(response)
     }
 }
 

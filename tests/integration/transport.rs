@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
+    received::Received,
     reply::Reply,
     samples::{self, PNG, accepted, assert_kind, builder, fox, picture, ready_body, seconds},
     scripted::ScriptedServer,
@@ -152,6 +153,26 @@ async fn a_poll_is_retried_after_its_deadline() {
     let error = samples::task(&client, &service).wait().await.unwrap_err();
     assert_kind(&error, ErrorKind::TaskFailed);
     assert!((3..5).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+}
+
+/// A server may close an idle connection at any moment. Nobody knows whether it has received a
+/// submission that was written into the closing.
+#[tokio::test]
+async fn each_submission_has_a_new_connection_and_other_requests_share_one() {
+    let service = ScriptedServer::start().await;
+    let settings = builder(&service).http_client(|http| http.pool_max_idle_per_host(8));
+    let client = settings.build().unwrap();
+    service.otherwise(|_| samples::status("Pending"));
+    for _ in 0..3 {
+        service.reply(accepted(&service, "t1"));
+        let task = client.submit(fox()).await.unwrap();
+        let _ = task.poll().await.unwrap();
+    }
+    let connections = |requests: Vec<Received>| -> Vec<_> {
+        requests.into_iter().map(|request| request.connection).collect()
+    };
+    assert_eq!(connections(service.posts()), [1, 3, 4]);
+    assert_eq!(connections(service.polls()), [2, 2, 2]);
 }
 
 /// reqwest panics if it has no TLS provider, which the features of another crate can cause.

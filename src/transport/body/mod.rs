@@ -2,6 +2,7 @@
 //! chunks; the length is known before the first byte. A file is measured when the request is
 //! planned, and read on a blocking thread while it is sent.
 
+mod glance;
 mod stream;
 #[cfg(test)]
 mod tests;

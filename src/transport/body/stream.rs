@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{BodyPlan, Part, Permit, PermitError};
+use super::{BodyPlan, Part, Permit, PermitError, glance::Glance};
 use crate::values::base64_text::STANDARD;
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
@@ -38,6 +38,22 @@ pub(crate) struct StreamedBody {
     progress: Arc<Progress>,
     /// Taken with the first frame.
     permit: Option<Permit>,
+    turn: Turn,
+    glance: Glance,
+}
+
+/// What happens between two frames.
+///
+/// A service may respond before the end of the upload, and close the connection. The HTTP client
+/// then reads the response, unless one of its writes fails first: it only knows that there is
+/// something to read if the runtime has looked at the socket.
+enum Turn {
+    /// The first frame is given at once.
+    First,
+    /// The HTTP client writes the last frame.
+    Given,
+    /// The next frame is made, and then the runtime looks at the socket.
+    Prepare,
 }
 
 impl StreamedBody {
@@ -59,6 +75,8 @@ impl StreamedBody {
             pool: Arc::default(),
             progress,
             permit,
+            turn: Turn::First,
+            glance: Glance::default(),
         }
     }
 
@@ -109,6 +127,11 @@ impl http_body::Body for StreamedBody {
             self.progress.fail(BodyFailure::Refused(error));
             return Poll::Ready(Some(Err(io::Error::other("the journal refused the attempt"))));
         }
+        if let Turn::Given = self.turn {
+            self.turn = Turn::Prepare;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         while self.written.is_empty() {
             self.written = match ready!(self.poll_write(cx)) {
                 Some(Ok(bytes)) => bytes,
@@ -116,6 +139,10 @@ impl http_body::Body for StreamedBody {
                 None => return Poll::Ready(None),
             };
         }
+        if let Turn::Prepare = self.turn {
+            ready!(self.glance.poll(cx));
+        }
+        self.turn = Turn::Given;
         let progress = Arc::clone(&self.progress);
         let mut sent = progress.sent();
         if sent.is_stopped {

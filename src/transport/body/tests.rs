@@ -4,6 +4,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     sync::{Arc, LazyLock},
+    task::Poll,
     time::Duration,
 };
 
@@ -49,8 +50,9 @@ async fn frames(request: &Request, pause: Duration) -> Vec<(Bytes, Duration, boo
 }
 
 fn written(request: &Request) -> Vec<u8> {
-    static RUNTIME: LazyLock<Runtime> =
-        LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).build().unwrap());
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+        Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap()
+    });
     let frames = RUNTIME.block_on(frames(request, Duration::ZERO));
     frames.iter().flat_map(|(data, ..)| data.to_vec()).collect()
 }
@@ -71,6 +73,27 @@ async fn a_stopped_body_never_ends() {
     let mut body = StreamedBody::new(plan, Arc::clone(&sent), None);
     while poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await.is_some() {}
     assert!(sent.all_frames_taken() && !sent.stop());
+}
+
+/// Otherwise the HTTP client writes to a connection whose end it could know, and loses the response
+/// that came before.
+#[tokio::test]
+async fn the_runtime_looks_at_its_sockets_before_each_frame() {
+    let request = request().image("input_image", ImageInput::bytes(vec![0; 2 * FRAME]));
+    let plan = Arc::new(BodyPlan::new(&request).unwrap());
+    let mut body = StreamedBody::new(plan, Arc::new(Progress::start()), None);
+    let mut is_first = true;
+    while !body.is_end_stream() {
+        poll_fn(|cx| {
+            // The runtime does nothing meanwhile.
+            let polls = (0..9).map(|_| Pin::new(&mut body).poll_frame(cx).is_ready());
+            assert!(is_first || polls.into_iter().all(|is_ready| !is_ready));
+            Poll::Ready(())
+        })
+        .await;
+        is_first = false;
+        assert!(poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await.unwrap().is_ok());
+    }
 }
 
 #[tokio::test]

@@ -132,9 +132,9 @@ async fn a_connection_closed_while_idle_is_not_reused() {
     }
 }
 
-/// A common race: the connection was kept alive, the POST was sent on it, and it closed.
+/// The service may have received the POST.
 #[tokio::test(start_paused = true)]
-async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
+async fn a_connection_that_closes_after_a_post_is_unknown() {
     for reply in [Reply::close(), Reply::reset()] {
         let service = ScriptedServer::start().await;
         service.reply(samples::accepted(&service, "t1")).reply(reply);
@@ -150,7 +150,7 @@ async fn a_kept_connection_that_closes_on_the_next_post_is_unknown() {
         let posts = service.posts();
         let prompts: Vec<_> = posts.iter().map(|post| post.json()["prompt"].clone()).collect();
         assert_eq!(prompts, ["the first", "the second"]);
-        assert_eq!(posts[1].connection, 1, "the connection was not reused");
+        assert_eq!(posts[1].connection, 2, "the first connection may be dead");
     }
 }
 

@@ -104,6 +104,22 @@ async fn a_connection_that_goes_away_before_the_request_is_replaced() {
     assert_eq!(connections, [1, 2]);
 }
 
+/// The server says which requests it has received, so they may share a connection.
+#[tokio::test(start_paused = true)]
+async fn submissions_share_a_connection() {
+    let Some(certificate) = trusted("submissions_share_a_connection") else { return };
+    let server = Http2Server::start(&certificate).await;
+    let client = client(&server);
+    for _ in 0..3 {
+        server.then(accepted(&server));
+        let _ = client.submit(fox()).await.unwrap();
+    }
+    let connections: Vec<_> =
+        server.requests().into_iter().map(|(_, connection)| connection).collect();
+    // The first one shows that the server speaks HTTP/2.
+    assert_eq!(connections, [1, 2, 2]);
+}
+
 /// The connection accepts requests and responds to pings, but sends no other response.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_stops_responding_is_abandoned() {
@@ -127,7 +143,8 @@ async fn a_connection_that_stops_responding_is_abandoned() {
     hung.await.unwrap().unwrap();
     let connections: Vec<_> =
         server.requests().into_iter().map(|(_, connection)| connection).collect();
-    assert_eq!(connections, [1, 2, 2, 2]);
+    // The first submission does not know yet that the server speaks HTTP/2.
+    assert_eq!(connections, [1, 2, 3, 3]);
 }
 
 /// Nothing arrives from the server, not even ping responses, as after a pulled cable.

@@ -211,7 +211,8 @@ async fn a_stalled_upload_fails_at_the_limit() {
     while !submission.is_finished() {
         time::advance(seconds(5)).await;
         waited += 5;
-        assert!(waited <= 300, "the upload does not fail");
+        // A step may be one frame, until the buffers of the system are full.
+        assert!(waited <= 3_000, "the upload does not fail");
     }
 
     let error = submission.await.unwrap().unwrap_err();
