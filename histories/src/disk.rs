@@ -265,14 +265,14 @@ impl Disk for Process {
 
     fn sync(&self, _: &File, path: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        let was_alive = !self.is_dead();
         let done = self.fault(false);
         let stored = state.stored(path)?;
         match &done {
             Ok(()) => stored.sync(),
+            // The system still writes what a dead process has written.
+            Err(_) if self.is_dead() => {}
             // The system drops what it could not write: a later sync does not write it.
-            Err(_) if was_alive => self.random(|random| stored.lose(random)),
-            Err(_) => {}
+            Err(_) => self.random(|random| stored.lose(random)),
         }
         done
     }

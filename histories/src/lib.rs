@@ -53,6 +53,7 @@ mod disk;
 mod kiln;
 mod process;
 mod program;
+mod services;
 mod shrink;
 mod vandal;
 mod world;

@@ -14,14 +14,14 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, types::Gen2Pro};
-use imagekiln_simulator::{Config, Simulator, TaskView};
+use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use crate::{
     disk::{Machine, expect_whole},
     process::{Death, Failing, Life, Process, Trouble, Watching},
+    services::{Payer, Services, name_of},
 };
 
 /// The largest numbers of runs with faults, and of pictures.
@@ -98,6 +98,8 @@ pub(crate) struct Wanted {
     pub(crate) prompt: String,
     /// Whether its task fails.
     pub(crate) fails: bool,
+    /// The number of the service that is asked for it.
+    pub(crate) service: usize,
 }
 
 impl Wanted {
@@ -107,7 +109,7 @@ impl Wanted {
 }
 
 pub(crate) struct World {
-    pub(crate) simulator: Simulator,
+    pub(crate) services: Services,
     /// The choices of the program and of the person in this run.
     pub(crate) random: Rng,
     pub(crate) story: Vec<String>,
@@ -140,12 +142,11 @@ pub(crate) enum End {
 impl World {
     pub(crate) async fn new(seed: u64, without: &[String]) -> Result<Self> {
         let ready_after = Duration::from_millis(stream(seed, "service", 0).u64(0..20_000));
-        let config = Config { seed: Some(seed.into()), ready_after, ..Config::default() };
         // Nothing has to survive a crash of this machine.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Ok(Self {
-            simulator: Simulator::start(config).await?,
+            services: Services::start(seed, ready_after).await?,
             random: stream(seed, "program", 0),
             story: Vec::new(),
             totals: Totals::default(),
@@ -183,14 +184,13 @@ impl World {
     }
 
     /// A client in a process.
-    pub(crate) fn client_of(&mut self, process: &Arc<Process>) -> ClientBuilder {
-        self.client().middleware(Watching(Arc::clone(process)))
+    pub(crate) fn client_of(&mut self, process: &Arc<Process>, payer: Payer) -> ClientBuilder {
+        self.client(payer).middleware(Watching(Arc::clone(process)))
     }
 
-    pub(crate) fn client(&mut self) -> ClientBuilder {
-        let client = Client::builder();
-        let client = client.api_key(self.simulator.api_key()).base_url(self.simulator.base_url());
-        self.settings()(client)
+    pub(crate) fn client(&mut self, payer: Payer) -> ClientBuilder {
+        let client = Client::builder().api_key(payer.api_key());
+        self.settings()(client.base_url(self.services.base_url(payer.service)))
     }
 
     /// The clock and the randomness of the clients of a new process.
@@ -229,7 +229,7 @@ impl World {
     pub(crate) fn change_weather(&mut self, run: u64) -> Result<()> {
         self.run = run;
         self.random = self.stream("program");
-        self.simulator.faults().clear();
+        let mut faults = Vec::new();
         let mut random = self.stream("service");
         for _ in 0..random.usize(0..5) {
             let fault = FAULTS[random.usize(0..FAULTS.len())];
@@ -244,9 +244,10 @@ impl World {
                 self.not_found_since = Some(Instant::now());
             }
             let fault = format!("{fault}:{often}");
-            self.simulator.faults().add(&fault).context(fault.clone())?;
             self.tell(format!("fault {fault}"));
+            faults.push(fault);
         }
+        self.services.set_faults(&faults)?;
         let mut random = self.stream("clock");
         if random.u8(0..4) == 0 && self.has("clock jumps") {
             // Also into the past: the clock begins a day ahead.
@@ -257,11 +258,12 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn calm(&mut self) {
-        self.simulator.faults().clear();
+    pub(crate) fn calm(&mut self) -> Result<()> {
+        self.services.set_faults(&[])?;
         self.is_calm = true;
         self.run = 0;
         self.tell("no more faults");
+        Ok(())
     }
 
     /// Starts the processes of a run on this machine. Returns whether the machine crashes.
@@ -318,11 +320,6 @@ impl World {
         (dies && self.has("deaths")).then_some(death)
     }
 
-    /// Returns the ids of all tasks that the simulator charged.
-    pub(crate) fn charged_ids(&self) -> BTreeSet<String> {
-        self.simulator.tasks().into_iter().map(|task| task.id).collect()
-    }
-
     /// Fails if a response that arrived in a run that was not killed named a task of which nobody
     /// knows. `before` are those that were charged before the run.
     pub(crate) fn expect_known(
@@ -331,34 +328,24 @@ impl World {
         accepted: usize,
         known: &BTreeSet<String>,
     ) -> Result<()> {
-        let new = self.charged_ids().difference(before).filter(|id| known.contains(*id)).count();
+        let new = self.services.ids().difference(before).filter(|id| known.contains(*id)).count();
         ensure!(new >= accepted, "{accepted} tasks were accepted, and {new} of them are known");
         Ok(())
-    }
-
-    /// Returns the tasks that the simulator charged for a picture.
-    pub(crate) fn charged(&self, name: &str) -> Vec<TaskView> {
-        let is_for = |task: &TaskView| Self::name_of(task).as_deref() == Some(name);
-        self.simulator.tasks().into_iter().filter(is_for).collect()
-    }
-
-    /// Returns the name of the picture that a task is for.
-    pub(crate) fn name_of(task: &TaskView) -> Option<String> {
-        Some(task.request["prompt"].as_str()?.split('.').next()?.to_owned())
     }
 
     /// Fails if a picture was given up without a proof. No clock of the machine is one.
     pub(crate) fn expect_proof(&self, wanted: &Wanted, end: &End) -> Result<()> {
         let name = &wanted.name;
-        let now = self.simulator.clock().now();
-        let is_past = |task: &TaskView| now >= task.final_at + DELIVERY_VALIDITY;
         // A batch does not say that a task was not found.
         let is_missing =
             self.not_found_since.is_some_and(|since| since.elapsed() >= NOT_FOUND_PROOF);
         let is_proved = match end {
             End::Failed => wanted.fails || is_missing,
             End::NotFound => is_missing,
-            End::Expired => self.charged(name).iter().all(is_past),
+            End::Expired => {
+                let mut charged = self.services.charged(name);
+                charged.all(|(service, task)| self.services.is_past(service, &task))
+            }
         };
         ensure!(is_proved, "{name} is given up without a proof: {end:?}");
         Ok(())
@@ -367,11 +354,11 @@ impl World {
     /// Compares a picture with the account. `is_given_up`: the record says that there is none.
     pub(crate) fn settle(&mut self, wanted: &Wanted, file: &Path, is_given_up: bool) -> Result<()> {
         let name = &wanted.name;
-        let charged = self.charged(name).len();
         if self.forgiven.contains(name) {
             return Ok(());
         }
-        ensure!(charged == 1, "{name} was paid for {charged} times");
+        let charged: Vec<usize> = self.services.charged(name).map(|(service, _)| service).collect();
+        ensure!(charged == [wanted.service], "{name} was paid for at the services {charged:?}");
         self.totals.charged += 1;
         // A picture is also saved if the journal could not be told.
         if is_given_up && !file.exists() {
@@ -389,12 +376,12 @@ impl World {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
         let counts = |name: &String| !self.forgiven.contains(name);
         let wanted: Vec<&Wanted> = wanted.iter().filter(|it| counts(&it.name)).collect();
-        let tasks = self.simulator.tasks();
-        let tasks = tasks.iter().filter_map(Self::name_of).filter(counts).count();
+        let names_of_tasks = self.services.tasks().filter_map(|(_, task)| name_of(&task));
+        let tasks = names_of_tasks.filter(counts).count();
         ensure!(tasks == wanted.len(), "{tasks} tasks for {} pictures", wanted.len());
         wanted.iter().for_each(|wanted| *names.entry(&wanted.name).or_default() += 1);
         ensure!(names.values().all(|count| *count == 1), "the history has a picture twice");
-        Ok(())
+        self.services.expect_own_keys()
     }
 }
 
@@ -405,7 +392,7 @@ fn picture(random: &mut Rng, number: usize) -> Wanted {
         _ => "",
     };
     let name = format!("fox-{number}");
-    Wanted { prompt: format!("{name}. A fox.{end}"), name, fails: !end.is_empty() }
+    Wanted { prompt: format!("{name}. A fox.{end}"), name, fails: !end.is_empty(), service: 0 }
 }
 
 /// Returns the random numbers for a part of a run.
