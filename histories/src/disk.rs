@@ -1,7 +1,7 @@
 //! The disk of a machine on which processes write. Its faults and its memory of what was synced.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -52,6 +52,8 @@ pub(crate) struct State {
     durable: Names,
     /// Changes of names that are not durable, in their order.
     pending: Vec<Change>,
+    /// The files that cannot be opened for writing.
+    read_only: HashSet<PathBuf>,
 }
 
 /// The indices of files by their names.
@@ -160,6 +162,16 @@ impl Machine {
         state.file(path).map(drop)
     }
 
+    /// Makes a file read-only.
+    pub(crate) fn protect(&self, path: PathBuf) {
+        self.lock().read_only.insert(path);
+    }
+
+    /// Makes all files writable.
+    pub(crate) fn unprotect(&self) {
+        self.lock().read_only.clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,6 +240,9 @@ impl Disk for Process {
 
     fn open(&self, path: &Path) -> io::Result<File> {
         self.read_fault()?;
+        if self.machine.lock().read_only.contains(path) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         System.open(path)
     }
 
@@ -279,7 +294,11 @@ impl Disk for Process {
 
     fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        self.fault(false)?;
+        self.fault(true)?;
+        if !file.is_file() {
+            // A pipe that somebody has made: reading it would wait.
+            return System.link(file, name);
+        }
         let index = state.file(file)?;
         System.link(file, name)?;
         state.change(Change::Linked(name.to_owned(), index));
@@ -288,7 +307,7 @@ impl Disk for Process {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        self.fault(false)?;
+        self.fault(true)?;
         if State::is_lock(to) {
             return System.rename(from, to);
         }

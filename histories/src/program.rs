@@ -15,7 +15,7 @@ use imagekiln::{
     Unfinished,
     journal::{Directory, Key, Listed, Record, State},
 };
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{spawn, task::JoinSet, time::sleep};
 
 use crate::{
     process::{Hooked, Process},
@@ -130,6 +130,10 @@ async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result
             Ok((number, printed, orphans))
         });
     }
+    let (locks, away) = (world.path("journal/processes"), world.path("locks"));
+    let mut random = world.stream("locks");
+    let removes = random.u8(0..4) == 0 && world.has("vandal");
+    let cleaner = removes.then(|| spawn(vandal::remove_locks(random, locks.clone(), away.clone())));
     let (mut printed, mut known) = (BTreeSet::new(), BTreeSet::new());
     while let Some(ended) = running.join_next().await {
         let (number, told, orphans) = ended??;
@@ -145,6 +149,11 @@ async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result
         known.extend(told.errors.iter().filter_map(accepted).map(id));
         known.extend(orphans.iter().map(id));
         printed.extend(told.tasks.iter().map(id));
+    }
+    if let Some(cleaner) = cleaner {
+        world.tell("the locks were removed now and then");
+        cleaner.abort();
+        vandal::return_locks(&locks, &away)?;
     }
     if crashes && processes[0].is_dead() {
         world.machine.crash(&mut world.stream("crash"))?;
@@ -332,6 +341,7 @@ async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
 
 /// A person looks up each unknown submission in the account that was to pay for it.
 async fn decide(world: &mut World, life: &Life) -> Result<()> {
+    world.machine.unprotect();
     for payer in &life.payers {
         decide_as(world, &life.wanted, *payer).await?;
     }
@@ -346,11 +356,8 @@ async fn decide_as(world: &mut World, wanted: &[Wanted], payer: Payer) -> Result
         expect_own(wanted, payer, &unfinished)?;
         let record = match unfinished {
             Unfinished::Unknown(record) if client.has_key_of(&record) != Some(false) => record,
-            // A person looks at it, and puts it away.
             Unfinished::Unreadable(file) => {
-                ensure!(!world.forgiven.is_empty(), "nobody damaged {}", file.path.display());
-                world.tell(format!("a person put {} away", file.path.display()));
-                world.machine.tamper(&file.path, None)?;
+                vandal::put_away(world, &file.path)?;
                 continue;
             }
             _ => continue,
@@ -393,6 +400,7 @@ fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         let name = &*wanted.name;
         if world.forgiven.contains(name) {
             by_name.remove(name);
+            world.settle(wanted, &world.path("pictures"), false)?;
             continue;
         }
         let [record] = by_name.remove(name).unwrap_or_default()[..] else {

@@ -127,8 +127,10 @@ pub(crate) struct World {
     ahead: Arc<AtomicU64>,
     /// When the service began not to find tasks.
     not_found_since: Option<Instant>,
-    /// The names of pictures whose records somebody damaged.
+    /// The names of pictures whose records or keys somebody damaged.
     pub(crate) forgiven: BTreeSet<String>,
+    /// The names of those that may also be paid for again.
+    pub(crate) unguarded: BTreeSet<String>,
 }
 
 /// Why a picture is given up, as a record says.
@@ -160,6 +162,7 @@ impl World {
             ahead: Arc::new(AtomicU64::new(24 * 3600)),
             not_found_since: None,
             forgiven: BTreeSet::new(),
+            unguarded: BTreeSet::new(),
         })
     }
 
@@ -354,11 +357,16 @@ impl World {
     /// Compares a picture with the account. `is_given_up`: the record says that there is none.
     pub(crate) fn settle(&mut self, wanted: &Wanted, file: &Path, is_given_up: bool) -> Result<()> {
         let name = &wanted.name;
-        if self.forgiven.contains(name) {
+        if self.unguarded.contains(name) {
             return Ok(());
         }
         let charged: Vec<usize> = self.services.charged(name).map(|(service, _)| service).collect();
-        ensure!(charged == [wanted.service], "{name} was paid for at the services {charged:?}");
+        let is_forgiven = self.forgiven.contains(name);
+        let is_once = charged == [wanted.service] || is_forgiven && charged.is_empty();
+        ensure!(is_once, "{name} was paid for at the services {charged:?}");
+        if is_forgiven {
+            return Ok(());
+        }
         self.totals.charged += 1;
         // A picture is also saved if the journal could not be told.
         if is_given_up && !file.exists() {
