@@ -13,7 +13,10 @@ use fastrand::Rng;
 use imagekiln::{FileKind, journal::Disk};
 use tokio::task::yield_now;
 
-use crate::process::{Process, Strike};
+use crate::{
+    process::{Process, Strike},
+    stopped::{Calls, stop},
+};
 
 /// Waits until this process has no file open whose path starts with `path`. After a run was
 /// dropped, its threads need a moment to close their files.
@@ -42,7 +45,10 @@ const SECTOR: usize = 512;
 
 /// The files of all processes of a machine. What was not synced may be lost when it crashes.
 #[derive(Default)]
-pub(crate) struct Machine(Mutex<State>);
+pub(crate) struct Machine {
+    state: Mutex<State>,
+    pub(crate) calls: Calls,
+}
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -173,7 +179,7 @@ impl Machine {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -259,6 +265,9 @@ impl Disk for Process {
     }
 
     fn write(&self, file: &File, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        if holds_lock(path) && self.stops() {
+            stop(self);
+        }
         let state = &mut *self.machine.lock();
         let was_alive = !self.is_dead();
         let room = file.metadata()?.len().saturating_sub(at);
@@ -341,6 +350,13 @@ impl Disk for Process {
         });
         Ok(())
     }
+}
+
+/// Whether a process has the lock of a record when it writes this file.
+fn holds_lock(path: &Path) -> bool {
+    let is_new = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"new-"));
+    let folder = path.parent().and_then(Path::file_name);
+    !(is_new && folder.is_some_and(|folder| folder == "open" || folder == "keys"))
 }
 
 /// The disk of this machine.

@@ -55,6 +55,7 @@ mod process;
 mod program;
 mod services;
 mod shrink;
+mod stopped;
 mod vandal;
 mod world;
 

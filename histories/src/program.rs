@@ -155,6 +155,7 @@ async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result
         cleaner.abort();
         vandal::return_locks(&locks, &away)?;
     }
+    ensure!(!world.machine.calls.is_stuck(), "a call waited for a process that was stopped");
     if crashes && processes[0].is_dead() {
         world.machine.crash(&mut world.stream("crash"))?;
     }

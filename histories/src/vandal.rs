@@ -3,13 +3,13 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
 use anyhow::{Result, ensure};
 use fastrand::Rng;
 use imagekiln::journal::Directory;
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -130,10 +130,8 @@ fn replace(world: &mut World, file: &Path, name: Option<&str>, random: &mut Rng)
     world.machine.tamper(file, damaged)?;
     match damage {
         Damage::Directory => fs::create_dir(file)?,
-        Damage::Pipe => {
-            let made = Command::new("mkfifo").arg(file).status()?;
-            ensure!(made.success(), "could not make a pipe");
-        }
+        // Not with a program: for a moment, it would have the locks of all histories.
+        Damage::Pipe => mkfifoat(CWD, file, Mode::RUSR | Mode::WUSR)?,
         _ => {}
     }
     Ok(())

@@ -283,7 +283,10 @@ impl World {
             let disk = self.failing_disk(&mut random);
             let hooks = [0.0, 0.0, 0.0, 0.02, 0.2][random.usize(0..5)];
             let hooks = if self.has("hooks") { hooks } else { 0.0 };
-            let trouble = Trouble { death, disk, hooks, dies_late };
+            let mut stops = stream(self.seed, "stops", self.run * 2 + number as u64);
+            let is_stopped = count > 1 && stops.u8(0..3) == 0 && self.has("stops");
+            let stop = is_stopped.then(|| stops.u32(0..8));
+            let trouble = Trouble { death, disk, hooks, stop, dies_late };
             if !self.is_calm {
                 self.tell(format!("process {number}: crashes {crashes}, {trouble:?}"));
             }
