@@ -151,7 +151,7 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
     let jobs = jobs(world).await?;
     if ended.is_some() {
         known.extend(jobs.iter().filter_map(|job| job.task_id.clone()));
-        world.expect_known(&charged, process.accepted(), &known)?;
+        world.services.expect_known(&charged, process.accepted(), &known)?;
     }
     expect_proofs(world, life, &jobs)
 }

@@ -61,6 +61,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
         }
         sleep(DELIVERY_VALIDITY).await;
     }
+    vandal::expect_kept(world, &world.path("journal"))?;
     settle(world, &life.wanted)
 }
 
@@ -166,7 +167,7 @@ async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result
     if processes.iter().all(|process| !process.is_dead()) {
         known.extend(recorded);
         let accepted = processes.iter().map(|process| process.accepted()).sum();
-        world.expect_known(&charged, accepted, &known)?;
+        world.services.expect_known(&charged, accepted, &known)?;
     }
     expect_proofs(world, &life.wanted)
 }

@@ -120,6 +120,19 @@ impl Services {
         self.simulators[service].clock().now() >= task.final_at + DELIVERY_VALIDITY
     }
 
+    /// Fails if a response that arrived in a run that was not killed named a task of which nobody
+    /// knows. `before` are those that were charged before the run.
+    pub(crate) fn expect_known(
+        &self,
+        before: &BTreeSet<String>,
+        accepted: usize,
+        known: &BTreeSet<String>,
+    ) -> Result<()> {
+        let new = self.ids().difference(before).filter(|id| known.contains(*id)).count();
+        ensure!(new >= accepted, "{accepted} tasks were accepted, and {new} of them are known");
+        Ok(())
+    }
+
     /// Fails if a service has received a key that does not belong to it.
     pub(crate) fn expect_own_keys(&self) -> Result<()> {
         for (service, simulator) in self.simulators.iter().enumerate() {

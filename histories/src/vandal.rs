@@ -70,7 +70,7 @@ fn restore(world: &mut World, journal: &Path, random: &mut Rng) -> Result<()> {
 fn append(world: &mut World, journal: &Path, random: &mut Rng) -> Result<()> {
     let Some(record) = any(records(journal)?, random) else { return Ok(()) };
     let text = [&fs::read(&record)?[..], b"\0{}\n"].concat();
-    world.machine.tamper(&record, Some(text))?;
+    change(world, &record, Some(text))?;
     world.tell(format!("{} has more bytes", record.display()));
     Ok(())
 }
@@ -127,7 +127,7 @@ fn replace(world: &mut World, file: &Path, name: Option<&str>, random: &mut Rng)
         }
         Damage::Removed | Damage::Directory | Damage::Pipe => None,
     };
-    world.machine.tamper(file, damaged)?;
+    change(world, file, damaged)?;
     match damage {
         Damage::Directory => fs::create_dir(file)?,
         // Not with a program: for a moment, it would have the locks of all histories.
@@ -144,7 +144,27 @@ pub(crate) fn put_away(world: &mut World, file: &Path) -> Result<()> {
     if file.is_dir() {
         return Ok(fs::remove_dir(file)?);
     }
-    Ok(world.machine.tamper(file, None)?)
+    change(world, file, None)
+}
+
+/// Changes a file, whose bytes must be kept from then on.
+fn change(world: &mut World, file: &Path, text: Option<Vec<u8>>) -> Result<()> {
+    if file.is_file() {
+        let before = fs::read(file)?;
+        world.damaged.retain(|damaged| *damaged != before);
+        world.damaged.extend(text.clone().filter(|text| *text != before));
+    }
+    Ok(world.machine.tamper(file, text)?)
+}
+
+/// Fails if a journal has overwritten bytes that it did not understand.
+pub(crate) fn expect_kept(world: &World, journal: &Path) -> Result<()> {
+    let folders = ["open", "closed/0", "damaged", "keys"].map(|folder| journal.join(folder));
+    let files = folders.iter().map(|folder| files(folder)).collect::<io::Result<Vec<_>>>()?;
+    let kept = files.concat().iter().map(fs::read).collect::<io::Result<Vec<_>>>()?;
+    let is_kept = world.damaged.iter().all(|damaged| kept.contains(damaged));
+    ensure!(is_kept, "the journal has overwritten what it did not understand");
+    Ok(())
 }
 
 /// Removes the locks of processes now and then, while they run. Never returns.
