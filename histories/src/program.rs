@@ -245,6 +245,7 @@ async fn program(
             }
         }
         Err(error) => {
+            ensure!(!is_full(&error), "a full disk keeps a client from resuming: {error}");
             print(printed, error);
             return Ok(());
         }
@@ -261,13 +262,7 @@ async fn program(
         }
     }
     // The other process may have taken over the records of this one.
-    let submitted: Vec<Listed> = match Directory::list(journal) {
-        Ok(records) => records.flatten().collect(),
-        Err(error) => {
-            print(printed, error);
-            return Ok(());
-        }
-    };
+    let submitted: Vec<Listed> = Directory::list(journal)?.flatten().collect();
     let submitted = submitted.iter().filter(|listed| was_submitted(&listed.record));
     let submitted: HashSet<_> =
         submitted.filter_map(|listed| listed.record.intent().label().map(str::to_owned)).collect();
