@@ -48,11 +48,11 @@
 //! | a batch orders its runs by a clock that was set back | seed 113 |
 //! | tasks that a ledger could not record are in neither error nor log | seed 25 |
 //! | a ledger that lost submissions is accepted | seed 25 |
-//! | an acceptance is written to another record | seed 0 |
+//! | an acceptance is written to another record | seed 4 |
 //! | a panic of a middleware; of a journal | seed 1; seed 262 |
 //! | a line of the journal is not synced | seed 48 |
 //! | `kiln` does not record that a picture is saved | seed 0 |
-//! | the wait for a lock has no limit | `journal/directory.rs` |
+//! | the wait for a lock has no limit | seed 194 |
 //! | a process without a lock counts as ended | `journal/directory.rs` |
 //! | a task is adopted that a closed record has | `journal/directory.rs` |
 //! | no space is reserved for acceptances | `journal/directory.rs` |

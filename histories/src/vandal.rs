@@ -86,6 +86,11 @@ fn protect(world: &mut World, journal: &Path, random: &mut Rng) -> Result<()> {
 /// Damages a record. Its picture may be lost, and paid for again if it has no key.
 fn damage(world: &mut World, journal: &Path, random: &mut Rng) -> Result<()> {
     let Some(record) = any(records(journal)?, random) else { return Ok(()) };
+    let name = record.file_name().unwrap_or_default();
+    if ["open", "closed/0"].iter().all(|folder| journal.join(folder).join(name).exists()) {
+        // If one of two files is a pipe, the record is readable, and cannot be changed.
+        return Ok(());
+    }
     let number = record.file_stem().and_then(|name| name.to_str()?.parse().ok());
     let found = number.map(|number| Directory::find(journal, number)).transpose()?.flatten();
     let listed = found.and_then(Result::ok);
@@ -200,7 +205,9 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let mut files: Vec<PathBuf> =
         fs::read_dir(directory)?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
-    files.retain(|path| path.is_file());
+    // One that is being written means nothing.
+    let is_new = |path: &PathBuf| path.to_string_lossy().contains("/new-");
+    files.retain(|path| path.is_file() && !is_new(path));
     files.sort();
     Ok(files)
 }
