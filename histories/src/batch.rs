@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use crate::{
     disk::closed,
     process::{Failing, Process},
+    services::{Payer, name_of},
     world::{End, Wanted, World},
 };
 
@@ -53,7 +54,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
             copy_ledger(world, &mut life).await?;
         }
     }
-    world.calm();
+    world.calm()?;
     for _ in 0..CALM_RUNS {
         decide(world).await?;
         run(world, &mut life).await?;
@@ -77,7 +78,8 @@ async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error>
     let lease = Arc::new(move || started.elapsed());
     let clocks = Clocks { wall: Arc::new(world.wall_clock()), lease };
     let ledger = open_ledger(&path, clocks, open).await?;
-    let batch = Batch::open(world.client_of(process), ledger)?.save_to(world.path("pictures"));
+    let batch = Batch::open(world.client_of(process, Payer::FIRST), ledger)?
+        .save_to(world.path("pictures"));
     Ok(batch.max_active(3))
 }
 
@@ -100,7 +102,7 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
     let process = &processes[0];
     let disk = process.trouble.disk;
     life.log_is_whole &= disk.is_none_or(|(failing, ..)| failing == Failing::Full);
-    let charged = world.charged_ids();
+    let charged = world.services.ids();
     world.totals.runs += 1;
     let mut batch = match open(world, process).await {
         Ok(batch) => batch,
@@ -149,7 +151,7 @@ async fn run(world: &mut World, life: &mut Life) -> Result<()> {
     let jobs = jobs(world).await?;
     if ended.is_some() {
         known.extend(jobs.iter().filter_map(|job| job.task_id.clone()));
-        world.expect_known(&charged, process.accepted(), &known)?;
+        world.services.expect_known(&charged, process.accepted(), &known)?;
     }
     expect_proofs(world, life, &jobs)
 }
@@ -197,7 +199,7 @@ async fn decide(world: &mut World) -> Result<()> {
             continue;
         }
         let name = job.name;
-        let decided = match world.charged(&name).first().map(|task| task.id.clone()) {
+        let decided = match world.services.id_for(&name) {
             Some(id) => batch.resolve_with_task(&name, &id).await,
             None => batch.ledger().resolve(&name, Resolution::NotPaid).await,
         };
@@ -246,7 +248,7 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
     }
     let paid = unpaid(world, &jobs(world).await?);
     world.tell(format!("the ledger is replaced, moved {moves}; it has lost {paid:?}"));
-    let charged = world.charged_ids();
+    let charged = world.services.ids();
     let mut batch = open_healthy(world).await?;
     let job =
         |wanted: &Wanted| Job::new(&wanted.name, format!("{}.jpg", wanted.name), wanted.request());
@@ -256,7 +258,7 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
     let is_refused = ended.is_err_and(|error| error.kind() == ErrorKind::Foreign);
     ensure!(is_refused || paid.is_empty(), "a ledger that lost {paid:?} is accepted");
     if is_refused {
-        ensure!(world.charged_ids() == charged, "a ledger that is refused has submitted jobs");
+        ensure!(world.services.ids() == charged, "a ledger that is refused has submitted jobs");
         batch.ledger().adopt_output(world.path("pictures")).await?;
         let jobs = batch.ledger().jobs().await?;
         let paid = unpaid(world, &jobs);
@@ -268,7 +270,7 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
 /// Returns the names of the pictures that were paid for, and of which a ledger does not know it.
 fn unpaid(world: &World, jobs: &[JobStatus]) -> Vec<String> {
     let names: BTreeSet<String> =
-        world.simulator.tasks().iter().filter_map(World::name_of).collect();
+        world.services.tasks().filter_map(|(_, task)| name_of(&task)).collect();
     let knows =
         |name: &str| jobs.iter().any(|job| job.name == *name && job.state != JobState::Queued);
     names.into_iter().filter(|name| !knows(name)).collect()
@@ -285,12 +287,8 @@ async fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         let is_given_up =
             matches!(job.state, JobState::Failed | JobState::Moderated | JobState::Expired);
         ensure!(is_given_up || job.state == JobState::Saved, "{} is {}", job.name, job.state);
-        let charged = world.charged(&job.name);
-        ensure!(
-            charged.first().map(|task| &task.id) == job.task_id.as_ref(),
-            "the job {} has another task",
-            job.name
-        );
+        let is_its = world.services.id_for(&job.name) == job.task_id;
+        ensure!(is_its, "the job {} has another task", job.name);
         let file = job.location.as_ref().map_or_else(|| world.path("none"), PathBuf::from);
         world.settle(wanted, &file, is_given_up)?;
     }

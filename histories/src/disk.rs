@@ -1,7 +1,7 @@
 //! The disk of a machine on which processes write. Its faults and its memory of what was synced.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
@@ -13,7 +13,10 @@ use fastrand::Rng;
 use imagekiln::{FileKind, journal::Disk};
 use tokio::task::yield_now;
 
-use crate::process::{Process, Strike};
+use crate::{
+    process::{Process, Strike},
+    stopped::{Calls, stop},
+};
 
 /// Waits until this process has no file open whose path starts with `path`. After a run was
 /// dropped, its threads need a moment to close their files.
@@ -42,7 +45,10 @@ const SECTOR: usize = 512;
 
 /// The files of all processes of a machine. What was not synced may be lost when it crashes.
 #[derive(Default)]
-pub(crate) struct Machine(Mutex<State>);
+pub(crate) struct Machine {
+    state: Mutex<State>,
+    pub(crate) calls: Calls,
+}
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -52,6 +58,8 @@ pub(crate) struct State {
     durable: Names,
     /// Changes of names that are not durable, in their order.
     pending: Vec<Change>,
+    /// The files that cannot be opened for writing.
+    read_only: HashSet<PathBuf>,
 }
 
 /// The indices of files by their names.
@@ -160,8 +168,18 @@ impl Machine {
         state.file(path).map(drop)
     }
 
+    /// Makes a file read-only.
+    pub(crate) fn protect(&self, path: PathBuf) {
+        self.lock().read_only.insert(path);
+    }
+
+    /// Makes all files writable.
+    pub(crate) fn unprotect(&self) {
+        self.lock().read_only.clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -228,6 +246,9 @@ impl Disk for Process {
 
     fn open(&self, path: &Path) -> io::Result<File> {
         self.read_fault()?;
+        if self.machine.lock().read_only.contains(path) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         System.open(path)
     }
 
@@ -244,6 +265,9 @@ impl Disk for Process {
     }
 
     fn write(&self, file: &File, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        if holds_lock(path) && self.stops() {
+            stop(self);
+        }
         let state = &mut *self.machine.lock();
         let was_alive = !self.is_dead();
         let room = file.metadata()?.len().saturating_sub(at);
@@ -265,21 +289,25 @@ impl Disk for Process {
 
     fn sync(&self, _: &File, path: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        let was_alive = !self.is_dead();
         let done = self.fault(false);
         let stored = state.stored(path)?;
         match &done {
             Ok(()) => stored.sync(),
+            // The system still writes what a dead process has written.
+            Err(_) if self.is_dead() => {}
             // The system drops what it could not write: a later sync does not write it.
-            Err(_) if was_alive => self.random(|random| stored.lose(random)),
-            Err(_) => {}
+            Err(_) => self.random(|random| stored.lose(random)),
         }
         done
     }
 
     fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        self.fault(false)?;
+        self.fault(true)?;
+        if !file.is_file() {
+            // A pipe that somebody has made: reading it would wait.
+            return System.link(file, name);
+        }
         let index = state.file(file)?;
         System.link(file, name)?;
         state.change(Change::Linked(name.to_owned(), index));
@@ -288,7 +316,7 @@ impl Disk for Process {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let state = &mut *self.machine.lock();
-        self.fault(false)?;
+        self.fault(true)?;
         if State::is_lock(to) {
             return System.rename(from, to);
         }
@@ -322,6 +350,13 @@ impl Disk for Process {
         });
         Ok(())
     }
+}
+
+/// Whether a process has the lock of a record when it writes this file.
+fn holds_lock(path: &Path) -> bool {
+    let is_new = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"new-"));
+    let folder = path.parent().and_then(Path::file_name);
+    !(is_new && folder.is_some_and(|folder| folder == "open" || folder == "keys"))
 }
 
 /// The disk of this machine.

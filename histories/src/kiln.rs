@@ -43,7 +43,7 @@ pub(crate) async fn live(world: &mut World) -> Result<()> {
             person.decide(world).await?;
         }
     }
-    world.calm();
+    world.calm()?;
     for _ in 0..CALM_RUNS {
         person.decide(world).await?;
         person.finish(world).await?;
@@ -201,10 +201,10 @@ impl Person {
                 }
             }
             if let Some(about) = about.filter(|_| event["exit_code"].is_u64()) {
-                let charged = world.charged(&about.name);
+                let charged = world.services.id_for(&about.name);
                 let id = event["task"]["id"].as_str();
                 let is_unknown = event["may_have_been_billed"] == true;
-                let is_true = charged.first().map(|task| &*task.id) == id;
+                let is_true = charged.as_deref() == id;
                 ensure!(is_unknown || is_true, "an error of {} is wrong: {event}", about.name);
             }
         }
@@ -226,7 +226,7 @@ impl Person {
         }
         if outcome.code == Some(0) {
             for wanted in &command.pictures {
-                let count = world.charged(&wanted.name).len();
+                let count = world.services.charged(&wanted.name).count();
                 ensure!(count == 1, "kiln made {} for {count} tasks", wanted.name);
             }
         }
@@ -272,7 +272,7 @@ impl Person {
         let left = self.wanted.iter().filter(|wanted| !is_submitted(wanted)).cloned();
         let left: Vec<_> = left.collect();
         for wanted in &left {
-            let is_charged = !world.charged(&wanted.name).is_empty();
+            let is_charged = world.services.id_for(&wanted.name).is_some();
             ensure!(!is_charged, "{} is charged, and not in the history", wanted.name);
         }
         Ok(left)
@@ -287,10 +287,10 @@ impl Person {
             let mut wanted = self.wanted.iter().filter(|wanted| entry.is_for(wanted));
             let wanted = wanted.next().context("a submission of something else")?;
             let number = format!("@{}", entry.number);
-            match world.charged(&wanted.name).first() {
+            match world.services.id_for(&wanted.name) {
                 // The poll of the task may fail.
-                Some(task) => {
-                    let decision = command(["task", "resolve", &number, &task.id]);
+                Some(id) => {
+                    let decision = command(["task", "resolve", &number, &id]);
                     self.execute(world, &decision).await?;
                 }
                 None => {
@@ -332,12 +332,8 @@ impl Person {
             let entry = entries.iter().find(|entry| entry.is_for(wanted));
             let entry = entry.with_context(|| format!("{} has no entry", wanted.name))?;
             ensure!(entry.is_closed(), "{} is still {}", wanted.name, entry.state);
-            let charged = world.charged(&wanted.name);
-            ensure!(
-                charged.first().map(|task| &task.id) == entry.id.as_ref(),
-                "the entry of {} has another task",
-                wanted.name
-            );
+            let is_its = world.services.id_for(&wanted.name) == entry.id;
+            ensure!(is_its, "the entry of {} has another task", wanted.name);
             let file = entry.path.clone().unwrap_or_else(|| picture(world, wanted));
             world.settle(wanted, &file, entry.state != "saved")?;
         }

@@ -12,13 +12,14 @@
 //!
 //! | place | faults |
 //! |---|---|
-//! | network, service | lost, late or failed responses; refused, truncated or foreign downloads; missing tasks |
+//! | network, service | lost, late or failed responses; refused, truncated or foreign downloads |
+//! | services | missing tasks; another service with the same ids; a key of another account |
 //! | disk of journals, histories and acceptance logs | full, read-only or broken; partial writes |
 //! | database | full or read-only; its file is from an earlier moment, or without its log |
-//! | process | dies at any operation of the disk or request |
+//! | process | dies at any operation of the disk or request; is stopped with the lock of a record |
 //! | machine | crashes: each unsynced write, truncation and name is kept, lost or torn |
 //! | hooks | middleware and journals panic or hang |
-//! | files of a journal | removed, shortened, zeroed, appended to, restored |
+//! | files of a journal | removed, shortened, zeroed, appended to, restored, read-only; pipes |
 //! | wall clock | jumps by up to two days |
 //!
 //! SQLite's own disk is real, and PostgreSQL is not part of histories. Between the runs, a person
@@ -33,27 +34,41 @@
 //!
 //! | mistake | found by |
 //! |---|---|
-//! | one refused download closes a record | seed 74 |
+//! | two submissions get one number | seed 0 |
+//! | two processes make the file of one key | seed 332 |
+//! | closed records are dropped | seed 0 |
+//! | bytes that are not understood are overwritten | seed 29 |
+//! | a full disk keeps a client from resuming | seed 73 |
+//! | a client continues a submission to another service | seed 17 |
+//! | `Task not found` is believed if another key has paid | seed 70 |
 //! | one `Task not found` closes a record | seed 1 |
-//! | the validity counts from a `Ready` in the future | seed 51 |
+//! | two of them are believed by the clock of the machine | seed 19 |
+//! | one refused download closes a record | seed 6 |
+//! | it is believed by the clock of the machine | seed 118 |
 //! | a batch orders its runs by a clock that was set back | seed 113 |
 //! | tasks that a ledger could not record are in neither error nor log | seed 25 |
 //! | a ledger that lost submissions is accepted | seed 25 |
-//! | an acceptance is written to another record | seed 0 |
+//! | an acceptance is written to another record | seed 4 |
 //! | a panic of a middleware; of a journal | seed 1; seed 262 |
-//! | a line of the journal is not synced | seed 49 |
+//! | a line of the journal is not synced | seed 48 |
 //! | `kiln` does not record that a picture is saved | seed 0 |
+//! | the wait for a lock has no limit | seed 194 |
+//! | a process without a lock counts as ended | `journal/directory.rs` |
+//! | a task is adopted that a closed record has | `journal/directory.rs` |
 //! | no space is reserved for acceptances | `journal/directory.rs` |
 //!
 //! Everything of a history runs in one thread on a paused clock, so a seed nearly always tells the
-//! same story. The operating system still decides when bytes on loopback arrive.
+//! same story. The operating system still decides when bytes on loopback arrive, and a process that
+//! is stopped waits on the real clock. `journal/directory.rs` tests two runtimes with one journal.
 
 mod batch;
 mod disk;
 mod kiln;
 mod process;
 mod program;
+mod services;
 mod shrink;
+mod stopped;
 mod vandal;
 mod world;
 

@@ -21,7 +21,10 @@ use imagekiln::{
 };
 use tokio::{sync::watch, time::sleep};
 
-use crate::disk::Machine;
+use crate::{
+    disk::Machine,
+    stopped::{Call, Calls},
+};
 
 /// When a process dies. A machine that crashes takes all of its processes with it.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +51,8 @@ pub(crate) struct Trouble {
     pub(crate) disk: Option<(Failing, u32, f64)>,
     /// How often a hook panics or hangs.
     pub(crate) hooks: f64,
+    /// At which write of a locked record the process is stopped for a while.
+    pub(crate) stop: Option<u32>,
     /// Whether the disk still writes after an operation at which the process dies.
     pub(crate) dies_late: bool,
 }
@@ -72,9 +77,12 @@ pub(crate) struct Life {
 pub(crate) struct Process {
     pub(crate) machine: Arc<Machine>,
     pub(crate) trouble: Trouble,
+    /// Those of this process.
+    pub(crate) calls: Calls,
     life: Arc<Life>,
     random: Mutex<Rng>,
     operations: AtomicU32,
+    writes: AtomicU32,
     /// The number of submissions whose acceptance arrived.
     accepted: AtomicU32,
 }
@@ -86,9 +94,16 @@ impl Process {
         trouble: Trouble,
         random: Rng,
     ) -> Arc<Self> {
-        let (operations, accepted) = (AtomicU32::new(0), AtomicU32::new(0));
-        let random = Mutex::new(random);
-        Arc::new(Self { machine, trouble, life, random, operations, accepted })
+        Arc::new(Self {
+            machine,
+            trouble,
+            calls: Calls::default(),
+            life,
+            random: Mutex::new(random),
+            operations: AtomicU32::new(0),
+            writes: AtomicU32::new(0),
+            accepted: AtomicU32::new(0),
+        })
     }
 
     /// Returns when the process should be dropped.
@@ -157,6 +172,12 @@ impl Process {
         }
     }
 
+    /// Counts a write, at which the process may be stopped.
+    pub(crate) fn stops(&self) -> bool {
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        self.trouble.stop == Some(number)
+    }
+
     fn misbehaves(&self) -> bool {
         self.random(Rng::f64) < self.trouble.hooks
     }
@@ -203,8 +224,16 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
+    fn call<'a, T: 'a>(&'a self, call: JournalFuture<'a, T>) -> JournalFuture<'a, T> {
+        Box::pin(async {
+            let _call = Call::begin(&self.process);
+            call.await
+        })
+    }
+
     /// Panics or hangs now and then, before or after it writes.
     fn write<'a, T: 'a>(&'a self, write: JournalFuture<'a, T>) -> JournalFuture<'a, T> {
+        let write = self.call(write);
         if !self.process.misbehaves() {
             return write;
         }
@@ -237,7 +266,7 @@ impl Journal for Hooked {
     }
 
     fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
-        self.directory.of_key(key)
+        self.call(self.directory.of_key(key))
     }
 
     fn permit(&self, _: &Intent) -> Result<(), JournalError> {
@@ -252,10 +281,10 @@ impl Journal for Hooked {
     }
 
     fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
-        self.directory.adopt(submission, task)
+        self.call(self.directory.adopt(submission, task))
     }
 
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
-        self.directory.open_records()
+        self.call(self.directory.open_records())
     }
 }

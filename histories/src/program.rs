@@ -15,10 +15,11 @@ use imagekiln::{
     Unfinished,
     journal::{Directory, Key, Listed, Record, State},
 };
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{spawn, task::JoinSet, time::sleep};
 
 use crate::{
     process::{Hooked, Process},
+    services::Payer,
     vandal,
     world::{End, Wanted, World},
 };
@@ -34,49 +35,86 @@ const CALM_RUNS: usize = 4;
 
 pub(crate) async fn live(world: &mut World) -> Result<()> {
     fs::create_dir(world.path("pictures"))?;
-    let (wanted, has_keys) = (world.wanted(), world.stream("keys").bool());
-    world.tell(format!("keys: {has_keys}; a program that wants {} pictures", wanted.len()));
+    let (mut wanted, has_keys) = (world.wanted(), world.stream("keys").bool());
+    let mut random = world.stream("services");
+    if random.bool() && world.has("other service") {
+        world.services.add().await?;
+        wanted.iter_mut().for_each(|wanted| wanted.service = random.usize(0..2));
+    }
+    world.tell(format!("keys: {has_keys}; a program that wants {wanted:?}"));
+    let first = (0..world.services.count()).map(|service| Payer { service, key: 0 });
+    let mut life = Life { wanted, has_keys, payers: first.collect() };
     for number in world.runs() {
         world.change_weather(number)?;
-        run(world, &wanted, has_keys).await?;
+        run(world, &mut life, None).await?;
         let journal = world.path("journal");
         vandal::visit(world, &journal)?;
         if world.random.bool() {
-            decide(world).await?;
+            decide(world, &life).await?;
         }
     }
-    world.calm();
+    world.calm()?;
     for _ in 0..CALM_RUNS {
-        decide(world).await?;
-        run(world, &wanted, has_keys).await?;
+        decide(world, &life).await?;
+        for payer in life.payers.clone() {
+            run(world, &mut life, Some(payer)).await?;
+        }
         sleep(DELIVERY_VALIDITY).await;
     }
-    settle(world, &wanted)
+    vandal::expect_kept(world, &world.path("journal"))?;
+    settle(world, &life.wanted)
+}
+
+/// The pictures of a history, and who pays for them.
+struct Life {
+    wanted: Vec<Wanted>,
+    /// Whether the pictures have idempotency keys.
+    has_keys: bool,
+    /// Those that have taken part, and the first key of each service.
+    payers: BTreeSet<Payer>,
+}
+
+impl Life {
+    /// Chooses the service and the key of a process.
+    fn payer(&mut self, world: &World, number: usize) -> Payer {
+        let mut random = world.stream(["payer 0", "payer 1"][number]);
+        let service = random.usize(0..world.services.count());
+        let is_first = random.bool() || !world.has("other keys");
+        let key = if is_first { 0 } else { random.usize(0..Payer::KEYS) };
+        let payer = Payer { service, key };
+        self.payers.insert(payer);
+        payer
+    }
 }
 
 /// What a program printed before it ended.
 #[derive(Default)]
 struct Printed {
-    /// The ids of accepted tasks.
-    tasks: BTreeSet<String>,
+    /// The accepted tasks.
+    tasks: Vec<TaskRef>,
     errors: Vec<Error>,
 }
 
 /// A process: it continues what was unfinished, and submits what was never submitted. In some
 /// histories, a second one shares the directory, and wants the other half of the pictures, or all
-/// of them by their keys.
-async fn run(world: &mut World, wanted: &[Wanted], has_keys: bool) -> Result<()> {
+/// of them by their keys. Each has the key of a service, which `payer` may give.
+async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result<()> {
     let count = world.random.usize(1..=2);
     let count = if world.has("second process") { count } else { 1 };
     let (processes, crashes) = world.processes(count, false);
-    let charged = world.charged_ids();
-    let mut running = JoinSet::new();
+    let charged = world.services.ids();
+    let mut running: JoinSet<Result<_>> = JoinSet::new();
     for (number, process) in processes.iter().enumerate() {
-        let client = world.client_of(process).max_active(3).submit_deadline(SLOT_DEADLINE);
-        let is_own = |at: usize| has_keys || at % count == number;
-        let own = wanted.iter().enumerate().filter(|(at, _)| is_own(*at));
+        let payer = payer.unwrap_or_else(|| life.payer(world, number));
+        let client = world.client_of(process, payer).max_active(3).submit_deadline(SLOT_DEADLINE);
+        let asks = |at: usize| life.has_keys || at % count == number;
+        let is_asked = |at: usize, it: &Wanted| asks(at) && it.service == payer.service;
+        let own = life.wanted.iter().enumerate().filter(|(at, wanted)| is_asked(*at, wanted));
         let own: Vec<Wanted> = own.map(|(_, wanted)| wanted.clone()).collect();
         let (pictures, journal) = (world.path("pictures"), world.path("journal"));
+        let Life { wanted, has_keys, .. } = life;
+        let asked = Asked { own, all: wanted.clone(), has_keys: *has_keys, payer };
+        world.tell(format!("process {number}: {payer:?}"));
         let process = Arc::clone(process);
         world.totals.runs += 1;
         running.spawn(async move {
@@ -85,16 +123,21 @@ async fn run(world: &mut World, wanted: &[Wanted], has_keys: bool) -> Result<()>
                 return Ok((number, printed, Vec::new()));
             };
             tokio::select! {
-                () = program(&client, &journal, (own, has_keys), &pictures, &printed) => {}
+                ended = program(&client, &journal, &asked, &pictures, &printed) => ended?,
                 () = process.death() => process.die(),
             }
             // Nothing of this process is left when the next one begins.
-            client.drain(LONGEST).await.map(|orphans| (number, printed, orphans))
+            let orphans = client.drain(LONGEST).await.context("submissions never ended")?;
+            Ok((number, printed, orphans))
         });
     }
+    let (locks, away) = (world.path("journal/processes"), world.path("locks"));
+    let mut random = world.stream("locks");
+    let removes = random.u8(0..4) == 0 && world.has("vandal");
+    let cleaner = removes.then(|| spawn(vandal::remove_locks(random, locks.clone(), away.clone())));
     let (mut printed, mut known) = (BTreeSet::new(), BTreeSet::new());
     while let Some(ended) = running.join_next().await {
-        let (number, told, orphans) = ended?.context("submissions never ended")?;
+        let (number, told, orphans) = ended??;
         let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         let process = &processes[number];
         let was_killed = process.is_dead();
@@ -103,23 +146,30 @@ async fn run(world: &mut World, wanted: &[Wanted], has_keys: bool) -> Result<()>
         world.tell(format!("process {number}: killed {was_killed}, {:?}{errors}", told.tasks));
         let lost = told.errors.iter().find(|error| accepted(error).is_some() && is_full(error));
         ensure!(lost.is_none(), "a full disk lost an acceptance: {lost:?}");
-        known.extend(told.errors.iter().filter_map(accepted));
-        known.extend(orphans.iter().map(|task| task.id().to_owned()));
-        printed.extend(told.tasks);
+        let id = |task: &TaskRef| world.services.id(task);
+        known.extend(told.errors.iter().filter_map(accepted).map(id));
+        known.extend(orphans.iter().map(id));
+        printed.extend(told.tasks.iter().map(id));
     }
+    if let Some(cleaner) = cleaner {
+        world.tell("the locks were removed now and then");
+        cleaner.abort();
+        vandal::return_locks(&locks, &away)?;
+    }
+    ensure!(!world.machine.calls.is_stuck(), "a call waited for a process that was stopped");
     if crashes && processes[0].is_dead() {
         world.machine.crash(&mut world.stream("crash"))?;
     }
     let recorded = Directory::list(world.path("journal"))?.flatten();
     let recorded: BTreeSet<String> =
-        recorded.filter_map(|listed| Some(listed.record.task()?.id().to_owned())).collect();
+        recorded.filter_map(|listed| Some(world.services.id(listed.record.task()?))).collect();
     ensure!(printed.is_subset(&recorded), "the journal forgot tasks of {printed:?}: {recorded:?}");
     if processes.iter().all(|process| !process.is_dead()) {
         known.extend(recorded);
         let accepted = processes.iter().map(|process| process.accepted()).sum();
-        world.expect_known(&charged, accepted, &known)?;
+        world.services.expect_known(&charged, accepted, &known)?;
     }
-    expect_proofs(world, wanted)
+    expect_proofs(world, &life.wanted)
 }
 
 /// Opens the directory. Its disk may fail.
@@ -146,10 +196,10 @@ fn is_full(error: &Error) -> bool {
     source.is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
 }
 
-/// Returns the id of a task that the journal could not record.
-fn accepted(error: &Error) -> Option<String> {
+/// Returns the task that the journal could not record.
+fn accepted(error: &Error) -> Option<&TaskRef> {
     match (error.kind(), error.billing()) {
-        (ErrorKind::Journal, Billing::Accepted(task)) => Some(task.id().to_owned()),
+        (ErrorKind::Journal, Billing::Accepted(task)) => Some(task),
         _ => None,
     }
 }
@@ -169,49 +219,59 @@ fn expect_proofs(world: &World, wanted: &[Wanted]) -> Result<()> {
     Ok(())
 }
 
+/// What a process wants, and what it may find in the journal.
+struct Asked {
+    own: Vec<Wanted>,
+    all: Vec<Wanted>,
+    has_keys: bool,
+    payer: Payer,
+}
+
 async fn program(
     client: &Client,
     journal: &Path,
-    (wanted, has_keys): (Vec<Wanted>, bool),
+    Asked { own, all, has_keys, payer }: &Asked,
     pictures: &Path,
     printed: &Mutex<Printed>,
-) {
+) -> Result<()> {
     let mut saving = JoinSet::new();
     match client.resume().await {
         Ok(unfinished) => {
             for unfinished in unfinished {
+                expect_own(all, *payer, &unfinished)?;
                 if let Unfinished::Task(task, record) = unfinished {
                     saving.spawn(save(task, path_of(pictures, &record)));
                 }
             }
         }
-        Err(error) => return print(printed, error),
+        Err(error) => {
+            ensure!(!is_full(&error), "a full disk keeps a client from resuming: {error}");
+            print(printed, error);
+            return Ok(());
+        }
     }
-    for wanted in wanted.iter().filter(|_| has_keys) {
+    for wanted in own.iter().filter(|_| *has_keys) {
         match submit_once(client, wanted).await {
             Ok(Once::Task(task)) => {
                 let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
-                printed.tasks.insert(task.id().to_owned());
+                printed.tasks.push(task.reference().clone());
                 saving.spawn(save(task, pictures.join(format!("{}.jpg", wanted.name))));
             }
             Ok(_) => {}
             Err(error) => print(printed, error),
         }
     }
-    let wanted = if has_keys { Vec::new() } else { wanted };
     // The other process may have taken over the records of this one.
-    let submitted: Vec<Listed> = match Directory::list(journal) {
-        Ok(records) => records.flatten().collect(),
-        Err(error) => return print(printed, error),
-    };
+    let submitted: Vec<Listed> = Directory::list(journal)?.flatten().collect();
     let submitted = submitted.iter().filter(|listed| was_submitted(&listed.record));
     let submitted: HashSet<_> =
         submitted.filter_map(|listed| listed.record.intent().label().map(str::to_owned)).collect();
-    for wanted in wanted.iter().filter(|wanted| !submitted.contains(&wanted.name)) {
+    let left = own.iter().filter(|wanted| !has_keys && !submitted.contains(&wanted.name));
+    for wanted in left {
         match client.submit_for(wanted.request(), &*wanted.name).await {
             Ok(task) => {
                 let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
-                printed.tasks.insert(task.id().to_owned());
+                printed.tasks.push(task.reference().clone());
                 saving.spawn(save(task, pictures.join(format!("{}.jpg", wanted.name))));
             }
             Err(error) => print(printed, error),
@@ -222,6 +282,21 @@ async fn program(
             print(printed, error);
         }
     }
+    Ok(())
+}
+
+/// Fails if a client may continue a submission to another service, or not one to its own.
+fn expect_own(all: &[Wanted], payer: Payer, unfinished: &Unfinished) -> Result<()> {
+    let (record, is_own) = match unfinished {
+        Unfinished::Task(_, record) | Unfinished::Unknown(record) => (record, true),
+        Unfinished::Elsewhere(record) => (record, false),
+        _ => return Ok(()),
+    };
+    let name = name_of(record);
+    let wanted = all.iter().find(|wanted| name == Some(&wanted.name));
+    let service = wanted.context("a record of something else")?.service;
+    ensure!((service == payer.service) == is_own, "{payer:?} resumes {unfinished:?}");
+    Ok(())
 }
 
 /// Submits a picture by its key. What a person called not billed is asked for again.
@@ -261,24 +336,31 @@ async fn save(task: Task, path: PathBuf) -> Result<(), Error> {
     task.wait().await?.save(path).await.map(drop)
 }
 
-/// A person looks up each unknown submission in the account of the service.
-async fn decide(world: &mut World) -> Result<()> {
+/// A person looks up each unknown submission in the account that was to pay for it.
+async fn decide(world: &mut World, life: &Life) -> Result<()> {
+    world.machine.unprotect();
+    for payer in &life.payers {
+        decide_as(world, &life.wanted, *payer).await?;
+    }
+    sleep(Duration::from_secs(world.random.u64(0..900))).await;
+    Ok(())
+}
+
+async fn decide_as(world: &mut World, wanted: &[Wanted], payer: Payer) -> Result<()> {
     let journal = Directory::open_on(world.path("journal"), world.healthy_process())?;
-    let client = world.client().journal(journal).build()?;
+    let client = world.client(payer).journal(journal).build()?;
     for unfinished in client.resume().await? {
+        expect_own(wanted, payer, &unfinished)?;
         let record = match unfinished {
-            Unfinished::Unknown(record) => record,
-            // A person looks at it, and puts it away.
+            Unfinished::Unknown(record) if client.has_key_of(&record) != Some(false) => record,
             Unfinished::Unreadable(file) => {
-                ensure!(!world.forgiven.is_empty(), "nobody damaged {}", file.path.display());
-                world.tell(format!("a person put {} away", file.path.display()));
-                world.machine.tamper(&file.path, None)?;
+                vandal::put_away(world, &file.path)?;
                 continue;
             }
             _ => continue,
         };
         let name = name_of(&record).context("a submission without a name")?.to_owned();
-        match world.charged(&name).first().map(|task| task.id.clone()) {
+        match world.services.id_for(&name) {
             Some(id) => {
                 let adopted = client.adopt(&record, &id).await;
                 // A process died between its record and its key, and another one has paid.
@@ -294,7 +376,6 @@ async fn decide(world: &mut World) -> Result<()> {
         }
         world.totals.decisions += 1;
     }
-    sleep(Duration::from_secs(world.random.u64(0..900))).await;
     Ok(())
 }
 
@@ -316,6 +397,7 @@ fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         let name = &*wanted.name;
         if world.forgiven.contains(name) {
             by_name.remove(name);
+            world.settle(wanted, &world.path("pictures"), false)?;
             continue;
         }
         let [record] = by_name.remove(name).unwrap_or_default()[..] else {
@@ -323,12 +405,8 @@ fn settle(world: &mut World, wanted: &[Wanted]) -> Result<()> {
         };
         let is_given_up = matches!(record.state(), State::Failed(_) | State::Expired);
         ensure!(record.state().is_closed(), "{name} is still {:?}", record.state());
-        let id = record.task().map(TaskRef::id);
-        let charged = world.charged(name);
-        ensure!(
-            charged.first().map(|task| &*task.id) == id,
-            "the record of {name} has another task"
-        );
+        let task = record.task().with_context(|| format!("{name} has no task"))?;
+        ensure!(world.services.is_for(task, name), "the record of {name} has another task");
         let file = path_of(&world.path("pictures"), record);
         world.settle(wanted, &file, is_given_up)?;
     }

@@ -6,8 +6,12 @@ use crate::{
 };
 
 /// What a history can do without, beside runs, pictures and faults of the service.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 12] = [
     "second process",
+    "other service",
+    "other keys",
+    "vandal",
+    "stops",
     "lost ledgers",
     "ledger faults",
     "disk faults",

@@ -14,14 +14,17 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use imagekiln::{Client, ClientBuilder, DELIVERY_VALIDITY, types::Gen2Pro};
-use imagekiln_simulator::{Config, Simulator, TaskView};
+use imagekiln::{Client, ClientBuilder, types::Gen2Pro};
 use tempfile::TempDir;
-use tokio::time::Instant;
+use tokio::{
+    spawn,
+    time::{Instant, sleep},
+};
 
 use crate::{
     disk::{Machine, expect_whole},
     process::{Death, Failing, Life, Process, Trouble, Watching},
+    services::{Payer, Services, name_of},
 };
 
 /// The largest numbers of runs with faults, and of pictures.
@@ -51,7 +54,7 @@ pub(crate) const FAULTS: [&str; 19] = [
     NOT_FOUND,
 ];
 
-/// Two of these ten minutes apart prove that a task is gone, so only one run of a history has them.
+/// Two of these ten minutes apart prove that a task is gone, so no run begins with them later.
 const NOT_FOUND: &str = "spurious-not-found@poll";
 
 /// How far apart two polls that do not find a task must be to prove that it is gone.
@@ -98,6 +101,8 @@ pub(crate) struct Wanted {
     pub(crate) prompt: String,
     /// Whether its task fails.
     pub(crate) fails: bool,
+    /// The number of the service that is asked for it.
+    pub(crate) service: usize,
 }
 
 impl Wanted {
@@ -107,7 +112,7 @@ impl Wanted {
 }
 
 pub(crate) struct World {
-    pub(crate) simulator: Simulator,
+    pub(crate) services: Services,
     /// The choices of the program and of the person in this run.
     pub(crate) random: Rng,
     pub(crate) story: Vec<String>,
@@ -125,8 +130,12 @@ pub(crate) struct World {
     ahead: Arc<AtomicU64>,
     /// When the service began not to find tasks.
     not_found_since: Option<Instant>,
-    /// The names of pictures whose records somebody damaged.
+    /// The names of pictures whose records or keys somebody damaged.
     pub(crate) forgiven: BTreeSet<String>,
+    /// The names of those that may also be paid for again.
+    pub(crate) unguarded: BTreeSet<String>,
+    /// What damaged files contain.
+    pub(crate) damaged: Vec<Vec<u8>>,
 }
 
 /// Why a picture is given up, as a record says.
@@ -140,12 +149,11 @@ pub(crate) enum End {
 impl World {
     pub(crate) async fn new(seed: u64, without: &[String]) -> Result<Self> {
         let ready_after = Duration::from_millis(stream(seed, "service", 0).u64(0..20_000));
-        let config = Config { seed: Some(seed.into()), ready_after, ..Config::default() };
         // Nothing has to survive a crash of this machine.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Ok(Self {
-            simulator: Simulator::start(config).await?,
+            services: Services::start(seed, ready_after).await?,
             random: stream(seed, "program", 0),
             story: Vec::new(),
             totals: Totals::default(),
@@ -159,6 +167,8 @@ impl World {
             ahead: Arc::new(AtomicU64::new(24 * 3600)),
             not_found_since: None,
             forgiven: BTreeSet::new(),
+            unguarded: BTreeSet::new(),
+            damaged: Vec::new(),
         })
     }
 
@@ -183,14 +193,13 @@ impl World {
     }
 
     /// A client in a process.
-    pub(crate) fn client_of(&mut self, process: &Arc<Process>) -> ClientBuilder {
-        self.client().middleware(Watching(Arc::clone(process)))
+    pub(crate) fn client_of(&mut self, process: &Arc<Process>, payer: Payer) -> ClientBuilder {
+        self.client(payer).middleware(Watching(Arc::clone(process)))
     }
 
-    pub(crate) fn client(&mut self) -> ClientBuilder {
-        let client = Client::builder();
-        let client = client.api_key(self.simulator.api_key()).base_url(self.simulator.base_url());
-        self.settings()(client)
+    pub(crate) fn client(&mut self, payer: Payer) -> ClientBuilder {
+        let client = Client::builder().api_key(payer.api_key());
+        self.settings()(client.base_url(self.services.base_url(payer.service)))
     }
 
     /// The clock and the randomness of the clients of a new process.
@@ -229,7 +238,7 @@ impl World {
     pub(crate) fn change_weather(&mut self, run: u64) -> Result<()> {
         self.run = run;
         self.random = self.stream("program");
-        self.simulator.faults().clear();
+        let mut faults = Vec::new();
         let mut random = self.stream("service");
         for _ in 0..random.usize(0..5) {
             let fault = FAULTS[random.usize(0..FAULTS.len())];
@@ -238,30 +247,37 @@ impl World {
                 continue;
             }
             if fault == NOT_FOUND {
-                if self.not_found_since.is_some() {
+                let since = self.not_found_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= NOT_FOUND_PROOF {
                     continue;
                 }
-                self.not_found_since = Some(Instant::now());
             }
             let fault = format!("{fault}:{often}");
-            self.simulator.faults().add(&fault).context(fault.clone())?;
             self.tell(format!("fault {fault}"));
+            faults.push(fault);
         }
+        self.services.set_faults(&faults)?;
         let mut random = self.stream("clock");
         if random.u8(0..4) == 0 && self.has("clock jumps") {
             // Also into the past: the clock begins a day ahead.
             let ahead = random.u64(0..48 * 3600);
-            self.ahead.store(ahead, Ordering::Relaxed);
-            self.tell(format!("the wall clock is {ahead} s ahead"));
+            let after = Duration::from_secs_f64(random.f64().powi(3) * 60.0);
+            self.tell(format!("the wall clock is {ahead} s ahead after {after:?}"));
+            let clock = Arc::clone(&self.ahead);
+            spawn(async move {
+                sleep(after).await;
+                clock.store(ahead, Ordering::Relaxed);
+            });
         }
         Ok(())
     }
 
-    pub(crate) fn calm(&mut self) {
-        self.simulator.faults().clear();
+    pub(crate) fn calm(&mut self) -> Result<()> {
+        self.services.set_faults(&[])?;
         self.is_calm = true;
         self.run = 0;
         self.tell("no more faults");
+        Ok(())
     }
 
     /// Starts the processes of a run on this machine. Returns whether the machine crashes.
@@ -278,7 +294,11 @@ impl World {
             let disk = self.failing_disk(&mut random);
             let hooks = [0.0, 0.0, 0.0, 0.02, 0.2][random.usize(0..5)];
             let hooks = if self.has("hooks") { hooks } else { 0.0 };
-            let trouble = Trouble { death, disk, hooks, dies_late };
+            // Two that are stopped would wait for each other.
+            let mut stops = stream(self.seed, "stops", self.run * 2 + number as u64);
+            let is_stopped = count > 1 && number == 0 && stops.u8(0..3) == 0 && self.has("stops");
+            let stop = is_stopped.then(|| stops.u32(0..8));
+            let trouble = Trouble { death, disk, hooks, stop, dies_late };
             if !self.is_calm {
                 self.tell(format!("process {number}: crashes {crashes}, {trouble:?}"));
             }
@@ -318,47 +338,21 @@ impl World {
         (dies && self.has("deaths")).then_some(death)
     }
 
-    /// Returns the ids of all tasks that the simulator charged.
-    pub(crate) fn charged_ids(&self) -> BTreeSet<String> {
-        self.simulator.tasks().into_iter().map(|task| task.id).collect()
-    }
-
-    /// Fails if a response that arrived in a run that was not killed named a task of which nobody
-    /// knows. `before` are those that were charged before the run.
-    pub(crate) fn expect_known(
-        &self,
-        before: &BTreeSet<String>,
-        accepted: usize,
-        known: &BTreeSet<String>,
-    ) -> Result<()> {
-        let new = self.charged_ids().difference(before).filter(|id| known.contains(*id)).count();
-        ensure!(new >= accepted, "{accepted} tasks were accepted, and {new} of them are known");
-        Ok(())
-    }
-
-    /// Returns the tasks that the simulator charged for a picture.
-    pub(crate) fn charged(&self, name: &str) -> Vec<TaskView> {
-        let is_for = |task: &TaskView| Self::name_of(task).as_deref() == Some(name);
-        self.simulator.tasks().into_iter().filter(is_for).collect()
-    }
-
-    /// Returns the name of the picture that a task is for.
-    pub(crate) fn name_of(task: &TaskView) -> Option<String> {
-        Some(task.request["prompt"].as_str()?.split('.').next()?.to_owned())
-    }
-
     /// Fails if a picture was given up without a proof. No clock of the machine is one.
     pub(crate) fn expect_proof(&self, wanted: &Wanted, end: &End) -> Result<()> {
         let name = &wanted.name;
-        let now = self.simulator.clock().now();
-        let is_past = |task: &TaskView| now >= task.final_at + DELIVERY_VALIDITY;
         // A batch does not say that a task was not found.
         let is_missing =
             self.not_found_since.is_some_and(|since| since.elapsed() >= NOT_FOUND_PROOF);
         let is_proved = match end {
             End::Failed => wanted.fails || is_missing,
             End::NotFound => is_missing,
-            End::Expired => self.charged(name).iter().all(is_past),
+            End::Expired => {
+                let mut charged = self.services.charged(name);
+                // One that is paid for again has two tasks.
+                self.unguarded.contains(name)
+                    || charged.all(|(service, task)| self.services.is_past(service, &task))
+            }
         };
         ensure!(is_proved, "{name} is given up without a proof: {end:?}");
         Ok(())
@@ -367,11 +361,16 @@ impl World {
     /// Compares a picture with the account. `is_given_up`: the record says that there is none.
     pub(crate) fn settle(&mut self, wanted: &Wanted, file: &Path, is_given_up: bool) -> Result<()> {
         let name = &wanted.name;
-        let charged = self.charged(name).len();
-        if self.forgiven.contains(name) {
+        if self.unguarded.contains(name) {
             return Ok(());
         }
-        ensure!(charged == 1, "{name} was paid for {charged} times");
+        let charged: Vec<usize> = self.services.charged(name).map(|(service, _)| service).collect();
+        let is_forgiven = self.forgiven.contains(name);
+        let is_once = charged == [wanted.service] || is_forgiven && charged.is_empty();
+        ensure!(is_once, "{name} was paid for at the services {charged:?}");
+        if is_forgiven {
+            return Ok(());
+        }
         self.totals.charged += 1;
         // A picture is also saved if the journal could not be told.
         if is_given_up && !file.exists() {
@@ -389,12 +388,12 @@ impl World {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
         let counts = |name: &String| !self.forgiven.contains(name);
         let wanted: Vec<&Wanted> = wanted.iter().filter(|it| counts(&it.name)).collect();
-        let tasks = self.simulator.tasks();
-        let tasks = tasks.iter().filter_map(Self::name_of).filter(counts).count();
+        let names_of_tasks = self.services.tasks().filter_map(|(_, task)| name_of(&task));
+        let tasks = names_of_tasks.filter(counts).count();
         ensure!(tasks == wanted.len(), "{tasks} tasks for {} pictures", wanted.len());
         wanted.iter().for_each(|wanted| *names.entry(&wanted.name).or_default() += 1);
         ensure!(names.values().all(|count| *count == 1), "the history has a picture twice");
-        Ok(())
+        self.services.expect_own_keys()
     }
 }
 
@@ -405,7 +404,7 @@ fn picture(random: &mut Rng, number: usize) -> Wanted {
         _ => "",
     };
     let name = format!("fox-{number}");
-    Wanted { prompt: format!("{name}. A fox.{end}"), name, fails: !end.is_empty() }
+    Wanted { prompt: format!("{name}. A fox.{end}"), name, fails: !end.is_empty(), service: 0 }
 }
 
 /// Returns the random numbers for a part of a run.

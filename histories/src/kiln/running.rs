@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::{
     process::{self, Failing},
+    services::Payer,
     world::World,
 };
 
@@ -46,8 +47,8 @@ impl Running {
     pub(super) fn new(world: &mut World, state: PathBuf, disk: Arc<process::Process>) -> Self {
         let (stdout, stderr, clients) = <(Printed, Printed, Clients)>::default();
         let variables: [(&str, OsString); 4] = [
-            (API_KEY_VARIABLE, world.simulator.api_key().into()),
-            (BASE_URL_VARIABLE, world.simulator.base_url().into()),
+            (API_KEY_VARIABLE, Payer::FIRST.api_key().into()),
+            (BASE_URL_VARIABLE, world.services.base_url(0).into()),
             ("KILN_STATE_DIR", state.into()),
             ("KILN_CONFIG_DIR", world.path("config").into()),
         ];
