@@ -131,6 +131,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn without_end(mut self) -> Self {
+        self.details.end = None;
+        self
+    }
+
     pub(crate) fn with_end(mut self, end: WaitEnd) -> Self {
         self.details.end = Some(end);
         self

@@ -28,11 +28,16 @@ use tokio::time::Instant;
 pub struct RetryPolicy {
     pub(crate) attempts: u32,
     pub(crate) longest_retry_after: Duration,
+    pub(crate) longest_doubt: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts: 6, longest_retry_after: Duration::from_secs(120) }
+        Self {
+            attempts: 6,
+            longest_retry_after: Duration::from_secs(120),
+            longest_doubt: Duration::from_secs(30),
+        }
     }
 }
 
@@ -52,6 +57,15 @@ impl RetryPolicy {
     /// requested delay, and a poll is retried after this limit.
     pub fn longest_retry_after(mut self, wait: Duration) -> Self {
         self.longest_retry_after = wait;
+        self
+    }
+
+    /// Sets how long a wait polls again after an answer that others contradict: a refusal, such as
+    /// 403, although the service has accepted the key before, or `Task not found` of a task that
+    /// was found or accepted in this time. The default is 30 seconds, or five such answers in a
+    /// row. With 0, the first one ends the wait.
+    pub fn longest_doubt(mut self, doubt: Duration) -> Self {
+        self.longest_doubt = doubt;
         self
     }
 }

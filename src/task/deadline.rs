@@ -100,6 +100,8 @@ pub struct WaitOptions {
     pub(super) interval: Option<Duration>,
     pub(super) max_interval: Option<Duration>,
     pub(super) is_urgent: bool,
+    /// Whether the first answer ends the wait, even if others contradict it.
+    pub(super) believes: bool,
 }
 
 impl Default for WaitOptions {
@@ -109,6 +111,7 @@ impl Default for WaitOptions {
             interval: None,
             max_interval: None,
             is_urgent: false,
+            believes: false,
         }
     }
 }
@@ -147,5 +150,11 @@ impl WaitOptions {
     /// Polls immediately when the wait begins.
     pub(crate) fn urgent(self) -> Self {
         Self { is_urgent: true, ..self }
+    }
+
+    /// For a caller that has doubts of its own.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn believing(self) -> Self {
+        Self { believes: true, ..self }
     }
 }

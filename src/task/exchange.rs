@@ -131,6 +131,7 @@ impl Submission {
         let service = &self.shared.service;
         let redaction = Redaction::of_request(&service.secrets, &self.request);
         if let Some(found) = find_task(response, &self.request, &self.base, &redaction) {
+            self.shared.answered();
             let task = found.task.clone().submitted(service.clock.now());
             if !matches!(response.ending, Ending::Complete) {
                 tracing::warn!(

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod deadline;
+mod doubt;
 mod exchange;
 mod limit;
 mod poll;
@@ -19,7 +20,7 @@ mod waits;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
     time::{Duration, SystemTime},
 };
 
@@ -211,6 +212,8 @@ pub(crate) struct Shared {
     pub(crate) waits: Arc<Waits>,
     pub(crate) submissions: Arc<Submissions>,
     drift: Drift,
+    /// Whether the service has accepted the key.
+    has_answered: AtomicBool,
 }
 
 impl Shared {
@@ -231,6 +234,7 @@ impl Shared {
             waits: Arc::new(Waits::new(schedules)),
             submissions: Arc::default(),
             drift: Drift::default(),
+            has_answered: AtomicBool::new(false),
             settings,
         }
     }

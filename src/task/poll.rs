@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{Method, Request};
+use reqwest::{Method, Request, header::LOCATION};
 use serde_json::Value;
 use tokio::{
     sync::SemaphorePermit,
@@ -30,6 +30,9 @@ use crate::{
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
 /// tasks.
 const TURN: Duration = Duration::from_secs(2);
+
+/// The most redirects of one poll.
+const MOST_REDIRECTS: u32 = 3;
 
 impl Task {
     /// Polls the task once.
@@ -93,6 +96,7 @@ impl Task {
         });
         telemetry::polled(&span, task, polled.as_ref().map(|(update, _)| update.status()));
         let (update, Moment { at, date, .. }) = polled?;
+        shared.answered();
         if update.status().is_final() {
             shared.slots.release(task);
             let step = Step::Polled { status: update.status().clone(), at, date };
@@ -119,16 +123,25 @@ impl Task {
         let until = until.min(started + shared.settings.poll_deadline);
         let exchange = async {
             let connection = service.connections.to(url, true);
-            let mut request = Request::new(Method::GET, url.clone());
-            let subject = Subject {
-                operation: task.operation(),
-                task_id: Some(task.id()),
-                resends: failures,
+            let mut at = url.clone();
+            let mut redirects = 0;
+            let mut response = loop {
+                let mut request = Request::new(Method::GET, at.clone());
+                let subject = Subject {
+                    operation: task.operation(),
+                    task_id: Some(task.id()),
+                    resends: failures,
+                };
+                let observation = service.begin(Purpose::Poll, &at, subject, request.headers_mut());
+                let sending = observation.send(connection.http.execute(request));
+                let watched = service.connections.watch(&connection, || started, || until, sending);
+                let response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
+                redirects += 1;
+                match same_origin(&response, &at).filter(|_| redirects <= MOST_REDIRECTS) {
+                    Some(next) => at = next,
+                    None => break response,
+                }
             };
-            let observation = service.begin(Purpose::Poll, url, subject, request.headers_mut());
-            let sending = observation.send(connection.http.execute(request));
-            let watched = service.connections.watch(&connection, || started, || until, sending);
-            let mut response = watched.await.ok_or_else(timed_out)?.map_err(broken)?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let body = response.bytes_stream();
             let response = Response::read(status, headers, body, service.silence, until).await;
@@ -239,6 +252,15 @@ impl Task {
             .with_function("ClientBuilder::allow_polling_host");
         Err(refused(error.with_withheld_host(host)))
     }
+}
+
+/// Returns the target of a redirect to the same scheme, host and port, which may have the key.
+fn same_origin(response: &reqwest::Response, url: &Url) -> Option<Url> {
+    if !response.status().is_redirection() {
+        return None;
+    }
+    let target = url.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+    (target.origin() == url.origin()).then_some(target)
 }
 
 /// Converts a response that is not an update to an error.

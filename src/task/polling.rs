@@ -8,6 +8,7 @@ use tracing::{Instrument, Span};
 use super::{
     Task, Update,
     deadline::{NO_LIMIT, WaitOptions},
+    doubt::Doubt,
     schedule::{Events, Progress, Seen},
     waits::WaitGuard,
 };
@@ -53,6 +54,7 @@ pub(super) struct Polling {
     /// Whether another task was just ready at an unexpected age.
     is_surprised: bool,
     last_poll_is_sent: bool,
+    doubt: Doubt,
     span: Span,
 }
 
@@ -77,6 +79,7 @@ impl Polling {
             has_event: false,
             is_surprised: false,
             last_poll_is_sent: false,
+            doubt: Doubt::default(),
             span: telemetry::wait_span(&task.reference),
             task,
         }
@@ -123,7 +126,12 @@ impl Polling {
                 let polling = self.task.poll_within(self.left(), failures);
                 polling.instrument(self.span.clone()).await
             };
-            match polled {
+            let known = (self.age.map(|_| sent_at), self.last_status.is_some());
+            let weighed = match self.options.believes {
+                true => polled,
+                false => self.doubt.weigh(&self.task, polled, known),
+            };
+            match weighed {
                 Ok(update) => {
                     self.seen(&update, sent_at.as_secs_f64());
                     break Ok(update);

@@ -112,7 +112,7 @@ async fn confirm(
     let left = || shared.wait_options.deadline.saturating_sub(started.elapsed());
     let (mut attempt, mut backoff) = (1, Backoff::of_retries());
     loop {
-        let options = shared.wait_options.deadline(left()).urgent();
+        let options = shared.wait_options.deadline(left()).urgent().believing();
         let confirmed = match &task {
             Some(task) => poll(shared.client.task(task.clone()), claimed, options).await,
             None => confirm_id(shared, task_id, claimed, options).await,

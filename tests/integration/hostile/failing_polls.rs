@@ -1,13 +1,14 @@
 //! A failed poll is not a failed task.
 
 use serde_json::json;
+use tokio::time;
 
 use crate::support::{
     reply::Reply,
     samples::{self, assert_kind, client, fox, ready, seconds, task},
     scripted::ScriptedServer,
 };
-use imagekiln::{ErrorKind, WaitEnd};
+use imagekiln::{ErrorKind, RetryPolicy, WaitEnd};
 
 #[tokio::test(start_paused = true)]
 async fn every_transient_failure_is_retried() {
@@ -208,4 +209,76 @@ async fn an_interval_of_zero_grows() {
     task.wait_with(samples::deadline(60).interval(seconds(0))).await.unwrap_err();
 
     assert!((20..60).contains(&service.polls().len()), "{} polls", service.polls().len());
+}
+
+/// A part of a service may not know a task or a key for a moment.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_others_contradict_is_doubted() {
+    let service = ScriptedServer::start().await;
+    let client = client(&service);
+    service.reply(samples::accepted(&service, "t1"));
+    let task = client.submit(fox()).await.unwrap();
+    let not_found = || samples::status("Task not found");
+    for doubtful in [not_found(), Reply::status(403), Reply::status(404), Reply::status(401)] {
+        service.reply(doubtful).reply(Reply::status(500));
+    }
+    service.reply(samples::status("Pending"));
+    for doubtful in [Reply::status(403), Reply::status(402), not_found()] {
+        service.reply(doubtful);
+    }
+    service.reply(ready(&service));
+    let _picture = task.wait().await.unwrap();
+    assert_eq!(service.polls().len(), 8 + 1 + 3 + 1);
+
+    // But not for ever.
+    for (answer, kind) in
+        [(Reply::status(403), ErrorKind::Auth), (not_found(), ErrorKind::TaskNotFound)]
+    {
+        let (before, body) = (service.polls().len(), answer.bytes());
+        service.reply(samples::accepted(&service, "t2"));
+        service.otherwise(move |_| Reply::nothing().body(&body));
+        let task = client.submit(fox()).await.unwrap();
+        let started = time::Instant::now();
+        assert_kind(&task.wait().await.unwrap_err(), kind);
+        assert_eq!(service.polls().len() - before, 5);
+        assert!(started.elapsed() < seconds(30), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nothing_contradicts_is_believed() {
+    let service = ScriptedServer::start().await;
+    // The key has never worked, and nobody has found the task.
+    for (answer, kind) in [
+        (Reply::status(403), ErrorKind::Auth),
+        (samples::status("Task not found"), ErrorKind::TaskNotFound),
+    ] {
+        service.reply(answer);
+        assert_kind(&task(&client(&service), &service).wait().await.unwrap_err(), kind);
+    }
+    let policy = RetryPolicy::default().longest_doubt(seconds(0));
+    let client = samples::builder(&service).retry(policy).build().unwrap();
+    service.reply(samples::accepted(&service, "t1")).reply(Reply::status(403));
+    let task = client.submit(fox()).await.unwrap();
+    assert_kind(&task.wait().await.unwrap_err(), ErrorKind::Auth);
+    assert_eq!(service.polls().len(), 3);
+}
+
+/// The same scheme, host and port may have the key.
+#[tokio::test(start_paused = true)]
+async fn a_redirect_to_the_same_origin_is_followed() {
+    let service = ScriptedServer::start().await;
+    for (status, location) in [(307, "/poll/moved"), (302, &service.url("/poll/moved"))] {
+        service.reply(Reply::redirect(status, location)).reply(ready(&service));
+        let _picture = task(&client(&service), &service).wait().await.unwrap();
+        assert!(service.polls().last().unwrap().target.ends_with("/poll/moved"));
+    }
+    service.assert_every_request_has_the_key();
+    let before = service.polls().len();
+    for _ in 0..4 {
+        service.reply(Reply::redirect(308, "/poll/t1"));
+    }
+    let error = task(&client(&service), &service).wait().await.unwrap_err();
+    assert_kind(&error, ErrorKind::Service);
+    assert_eq!(service.polls().len() - before, 4);
 }
