@@ -1,5 +1,7 @@
 //! The ways to pass an image.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use crate::bench::{Bench, png};
 
 const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
@@ -35,6 +37,51 @@ fn an_unlisted_field_accepts_an_image() {
     let request = bench.last_request();
     assert!(request["person"].as_str().unwrap().contains("64 x 64"), "{request}");
     assert!(request["garment"].as_str().unwrap().contains("80 x 64"), "{request}");
+}
+
+#[test]
+fn a_data_url_is_an_image_and_other_data_is_not_printed() {
+    let bench = Bench::new();
+    let base64 = STANDARD.encode(png(88, 64));
+    let url = format!("data:image/png;base64,{base64}");
+    bench.run(&[&["edit", "a hat", &url][..], &SMALL].concat()).ok();
+    assert!(bench.last_request()["input_image"].as_str().unwrap().contains("88 x 64"));
+    let each = ["edit", &url, "--prompt", "a hat", "-o", "pictures/", "--mkdir"];
+    bench.run(&[&each[..], &SMALL].concat()).ok();
+    let unlisted = ["person", "garment"].map(|name| format!("{name}={url}"));
+    let [person, garment] = &unlisted;
+    bench
+        .run(&["run", "gen-tools/vto-v1", "--extra-image", person, "--extra-image", garment])
+        .ok();
+    assert!(bench.last_request()["person"].as_str().unwrap().contains("88 x 64"));
+
+    let wrong = [
+        (url.as_str(), "cat.png", "is the name of an image"),
+        ("a hat", "data:image/png,x", "must be `data:TYPE;base64,` followed by base64"),
+        ("a hat", &base64, "could not read the image iVBOR"),
+    ];
+    for (prompt, image, problem) in wrong {
+        let outcome = bench.run(&["edit", prompt, image]);
+        assert_ne!(outcome.code, 0);
+        let stderr = outcome.stderr;
+        assert!(stderr.contains(problem) && stderr.len() < 700, "{stderr}");
+    }
+    assert_eq!(bench.simulator.counts().accepted, 3);
+}
+
+/// With little memory, so that the program fails if it reads on.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_image_from_a_pipe_or_a_device_has_a_limit() {
+    let bench = Bench::new();
+    for (source, image) in [("yes |", "-"), ("", "/dev/zero"), ("mkfifo p; yes > p &", "p")] {
+        let line = format!("ulimit -v 2000000; {source} kiln edit 'a hat' {image}");
+        let outcome = bench.shell(&line).fails(2);
+        assert!(outcome.stderr.contains("is larger than 128 MiB"), "{}", outcome.stderr);
+    }
+    let outcome = bench.shell("ulimit -v 2000000; yes | kiln generate -").fails(2);
+    assert!(outcome.stderr.contains("is too long for a prompt"), "{}", outcome.stderr);
+    assert_eq!(bench.simulator.counts(), Default::default());
 }
 
 #[cfg(unix)]
