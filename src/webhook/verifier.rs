@@ -65,9 +65,9 @@ impl Verifier {
     /// headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and signatures of version
     /// `v1`.
     ///
-    /// The secret should be `whsec_` followed by the base64 of 24 to 64 bytes; [`check`](Self::check)
-    /// refuses other text with this prefix. Text without it is used as the key itself, and also
-    /// decoded if it is the base64 of such a key.
+    /// The secret should be `whsec_` followed by the base64 of 24 to 64 bytes. Other text with this
+    /// prefix is an error of [`check`](Self::check). Text without it is used as the key itself, and
+    /// also decoded if it is the base64 of such a key.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Kind::Standard, "", secret)
     }
@@ -180,9 +180,9 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Rejection::Settings`]: a secret is blank, begins with a byte order mark or does not have the
-    /// form of the scheme, a header name or the location of the task id is invalid, or a setting
-    /// does not apply to the scheme.
+    /// [`Rejection::Settings`]: a secret is blank, begins with a byte order mark or does not have
+    /// the form of the scheme, a header name or the location of the task id is invalid, or a
+    /// setting does not apply to the scheme.
     pub fn check(&self) -> Result<(), Rejection> {
         self.problem.map_or(Ok(()), |problem| Err(Rejection::Settings { problem: problem.into() }))
     }

@@ -12,8 +12,8 @@
 //! field that the contract does not list. Images are paths relative to the file, or URLs.
 //!
 //! Published lists need no changes. If nothing is called `prompt`, the prompt is what is called
-//! `Prompt`, `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`, in any case. Names that no
-//! model has become metadata, unless they look like a misspelled field. [`List`] says both.
+//! `Prompt`, `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`, in any case. Names that
+//! no model has become metadata, unless they look like a misspelled field. [`List`] says both.
 //!
 //! Every job is checked against the contract, and every kind of problem has its lines. If there is
 //! one, no job is returned.
@@ -114,8 +114,8 @@ impl Format {
     }
 
     /// Returns the format that the extension of a file tells: `.jsonl`, `.ndjson`, `.csv`, `.tsv`,
-    /// `.txt` or none. A file with another extension may not be meant as a list of prompts, so it must not
-    /// be paid for line by line.
+    /// `.txt` or none. A file with another extension may not be meant as a list of prompts, so it
+    /// must not be paid for line by line.
     pub fn of_path(path: &Path) -> Option<Self> {
         let Some(extension) = path.extension() else { return Some(Self::Text) };
         match extension.to_str()?.to_ascii_lowercase().as_str() {
@@ -229,6 +229,7 @@ pub struct Defaults {
     priority: i64,
     prompt_column: Option<String>,
     skip_comments: bool,
+    any_mask: bool,
 }
 
 impl Defaults {
@@ -242,6 +243,7 @@ impl Defaults {
             priority: 0,
             prompt_column: None,
             skip_comments: false,
+            any_mask: false,
         }
     }
 
@@ -285,6 +287,12 @@ impl Defaults {
     /// Leaves out the lines of text files that begin with `#`, which are prompts by default.
     pub fn skip_comments(self) -> Self {
         Self { skip_comments: true, ..self }
+    }
+
+    /// Accepts masks that are transparent, in color, or of one color; see
+    /// [`mask_problem`](crate::mask_problem).
+    pub fn any_mask(self) -> Self {
+        Self { any_mask: true, ..self }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use imagekiln::{
-    Operation, Request, find_model, models,
+    ImageInput, Operation, Request, find_model, models,
     text::{hint, one_line},
 };
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use super::{
     names::Names,
     shown,
 };
-use crate::{MissingInput, Template, job::LONGEST_METADATA};
+use crate::{MissingInput, Template, job::LONGEST_METADATA, mask_problem, masks};
 
 pub(super) struct Planner<'a> {
     /// The name of the file.
@@ -33,6 +33,8 @@ pub(super) struct Planner<'a> {
     names: Names,
     /// The lines of all names and of all targets that the file sets.
     taken: HashMap<(Taken, String), u64>,
+    /// What is wrong with the masks that were read: many jobs may have the same.
+    masks: HashMap<PathBuf, Option<&'static str>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +53,7 @@ impl<'a> Planner<'a> {
             problems: Problems::default(),
             names: Names::default(),
             taken: HashMap::new(),
+            masks: HashMap::new(),
         }
     }
 
@@ -201,12 +204,27 @@ impl<'a> Planner<'a> {
         problems.extend(violations.map(ToString::to_string));
         if problems.is_empty() {
             problems.extend(MissingInput::of(&request).map(|missing| missing.to_string()));
+            problems.extend(self.mask_problems(&request));
         }
         if problems.is_empty() {
             Ok((request, self.names.create(operation, &written)))
         } else {
             Err(problems)
         }
+    }
+
+    fn mask_problems(&mut self, request: &Request) -> Vec<String> {
+        let masks = masks(request).filter(|_| !self.defaults.any_mask);
+        let problems = masks.filter_map(|(field, mask)| {
+            let problem = match mask {
+                ImageInput::Path(path) => {
+                    *self.masks.entry(path.clone()).or_insert_with(|| mask_problem(mask))
+                }
+                mask => mask_problem(mask),
+            };
+            Some(format!("{field}: {}", problem?))
+        });
+        problems.collect()
     }
 
     fn take(&mut self, what: Taken, text: &str, line: u64) {

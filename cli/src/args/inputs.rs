@@ -169,7 +169,10 @@ fn small(bytes: Vec<u8>, source: &str) -> Result<Vec<u8>, Failure> {
 /// A regular file is streamed when it is sent. The size of a pipe, such as a shell's `<(...)`, is
 /// unknown, so it is read here.
 fn image_in(path: &Path) -> Result<ImageInput, Failure> {
-    let shown = text::one_line(&path.to_string_lossy(), MAX_SHOWN);
+    let mut shown = path.display().to_string();
+    if shown.chars().count() > MAX_SHOWN {
+        shown = text::one_line(&shown, MAX_SHOWN);
+    }
     let unreadable = |error| {
         Failure::file(format!("could not read the image {shown}"), error).advise(
             "nothing was sent; pass the path of an image file, an http(s) or data: URL, or `-` for \

@@ -90,7 +90,10 @@ proptest! {
     }
 
     #[test]
-    fn a_line_number_is_that_of_the_record(prompts in vec("(?s)[^\0]{0,8}[a-z]", 1..6), crlf: bool) {
+    fn a_line_number_is_that_of_the_record(
+        prompts in vec("(?s)[^\0]{0,8}[a-z]", 1..6),
+        crlf: bool,
+    ) {
         let ending = if crlf { "\r\n" } else { "\n" };
         let mut text = format!("prompt{ending}");
         let mut lines = Vec::new();

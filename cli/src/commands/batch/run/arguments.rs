@@ -47,8 +47,8 @@ type Seeds = Vec<i64>;
 #[command(next_help_heading = "Jobs")]
 pub struct JobOptions {
     /// A file of jobs: .jsonl has a JSON object per line, .csv and .tsv a header with the names of
-    /// fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`, `target`,
-    /// `group`, `priority` and, in .jsonl, `metadata`
+    /// fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`,
+    /// `target`, `group`, `priority` and, in .jsonl, `metadata`
     #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
     jobs: Option<OsString>,
     /// The format of JOBS, if its extension does not tell it
@@ -61,6 +61,9 @@ pub struct JobOptions {
     /// Leave out the lines of a text file that begin with `#`, which otherwise are prompts, too
     #[arg(long)]
     skip_comments: bool,
+    /// Accept masks that are transparent, in color, black everywhere or white everywhere
+    #[arg(long)]
+    any_mask: bool,
     /// Without JOBS: a prompt; each prompt is combined with each seed and each model
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs")]
     prompt: Vec<String>,
@@ -193,6 +196,9 @@ impl JobOptions {
         }
         if self.skip_comments {
             defaults = defaults.skip_comments();
+        }
+        if self.any_mask {
+            defaults = defaults.any_mask();
         }
         for parameter in model.path_parameters {
             if let Some(text) = matches.get_one::<String>(&model::parameter_id(parameter.name)) {
