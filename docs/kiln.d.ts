@@ -31,7 +31,7 @@ export interface Error {
   reason: string | null // why a webhook was rejected
   message: string; causes: string[]; advice: string | null
   violations: Violation[] // of a request
-  problems: Problem[]; more_problems: int // of a job file: the first 20, and the number of others
+  problems: Problem[]; more_problems: int // of a job file: one of each of the first 20 kinds, and the number of others
   status: int | null // the status code of the response
   request_id: string | null // of the response
   task: Task | null // the task that continues, or that failed

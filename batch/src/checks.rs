@@ -2,13 +2,21 @@
 
 use std::{
     error, fmt,
-    fs::File,
-    io::{BufRead, BufReader, Cursor, Seek},
+    io::{BufRead, Cursor, Seek},
 };
 
 use image::{ImageDecoder as _, ImageReader};
 use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::counted};
 use serde_json::{Map, Value};
+
+/// Enough for the headers of an image.
+const HEADER: usize = 512 * 1024;
+
+/// The maximum size of a mask that is decoded, in bytes.
+const LARGEST_MASK: usize = 64 * 1024 * 1024;
+
+/// How much the channels of a gray pixel may differ.
+const GRAY: u8 = 40;
 
 /// Text of this length in an unlisted field may be base64, so it counts as an image.
 const LONG_TEXT: usize = 256;
@@ -134,14 +142,49 @@ fn is_image(members: &Map<String, Value>) -> bool {
 /// Returns `false` only if the image certainly has no alpha channel. Reads the header, and may
 /// block.
 fn may_have_alpha_channel(image: &ImageInput) -> bool {
-    let found = match image {
-        ImageInput::Path(path) => {
-            File::open(path).ok().and_then(|file| has_alpha_channel(BufReader::new(file)))
+    let head = image.head(HEADER).unwrap_or_default();
+    has_alpha_channel(Cursor::new(head)).unwrap_or(true)
+}
+
+/// Returns the masks of a request, with the names of their fields.
+pub fn masks(request: &Request) -> impl Iterator<Item = (&'static str, &ImageInput)> {
+    let is_mask = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: Some(_), .. });
+    let fields = request.operation().fields.iter().filter(move |field| is_mask(&field.kind));
+    fields.filter_map(|field| Some((field.name, request.image_in(field.name)?)))
+}
+
+/// Finds what is wrong with a mask, so that nobody pays for a picture in which nothing or the wrong
+/// area changes: it is transparent, in color, black everywhere, or white everywhere.
+///
+/// Decodes JPEG, PNG and WebP, and may block. Returns `None` for an image that cannot be decoded.
+pub fn mask_problem(mask: &ImageInput) -> Option<&'static str> {
+    let file = mask.head(LARGEST_MASK)?;
+    let mask = ImageReader::new(Cursor::new(file)).with_guessed_format().ok()?.decode().ok()?;
+    let mask = mask.into_rgba8();
+    let (mut colored, mut darkest, mut brightest) = (0, u8::MAX, 0);
+    for [red, green, blue, alpha] in mask.pixels().map(|pixel| pixel.0) {
+        if alpha < u8::MAX {
+            return Some(
+                "has transparent pixels; must be opaque: white where the image changes, and black \
+                 elsewhere",
+            );
         }
-        ImageInput::Bytes(bytes) => has_alpha_channel(Cursor::new(bytes)),
+        let (low, high) = (red.min(green).min(blue), red.max(green).max(blue));
+        colored += u64::from(high - low > GRAY);
+        (darkest, brightest) = (darkest.min(high), brightest.max(low));
+    }
+    // Lossy compression colors a few pixels.
+    if colored > u64::from(mask.width()) * u64::from(mask.height()) / 100 {
+        return Some(
+            "is in color; must be black and white: white where the image changes, and black \
+             elsewhere",
+        );
+    }
+    match (darkest, brightest) {
+        (_, 0..=127) => Some("is black everywhere: nothing would change; must be white somewhere"),
+        (128.., _) => Some("is white everywhere: all would change; must be black somewhere"),
         _ => None,
-    };
-    found.unwrap_or(true)
+    }
 }
 
 fn has_alpha_channel(image: impl BufRead + Seek) -> Option<bool> {
@@ -151,7 +194,7 @@ fn has_alpha_channel(image: impl BufRead + Seek) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use image::{DynamicImage, ImageFormat, Rgb, RgbImage, RgbaImage};
+    use image::{DynamicImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
     use imagekiln_testbed::picture::encoded;
 
     use super::*;
@@ -179,6 +222,34 @@ mod tests {
         let png = encoded(opaque(), ImageFormat::Png);
         let chunk = b"\0\0\0\x06tRNS\0\x01\0\x02\0\x03\xc9\x4b\xab\xf5";
         assert_eq!(found(&[&png[..33], chunk, &png[33..]].concat()), Some(true));
+    }
+
+    #[test]
+    fn a_mask_is_opaque_gray_and_not_of_one_color() {
+        type Pixel = fn(u32) -> [u8; 4];
+        let of = |pixel: Pixel| RgbaImage::from_fn(16, 16, |x, _| Rgba(pixel(x))).into();
+        let cases: [(&str, Pixel, Option<&str>); 8] = [
+            ("a half", |x| if x < 5 { [255; 4] } else { [0, 0, 0, 255] }, None),
+            ("soft edges", |x| [x as u8 * 16, x as u8 * 16, x as u8 * 16, 255], None),
+            ("a hole", |x| if x < 5 { [0; 4] } else { [0, 0, 0, 255] }, Some("has transparent")),
+            ("half transparent", |_| [255, 255, 255, 100], Some("has transparent")),
+            ("colors", |x| [x as u8 * 16, 20, 255 - x as u8 * 16, 255], Some("is in color")),
+            ("black", |_| [0, 0, 0, 255], Some("is black everywhere")),
+            ("labels", |x| [x as u8 % 2, 1, 1, 255], Some("is black everywhere")),
+            ("white", |_| [240, 255, 250, 255], Some("is white everywhere")),
+        ];
+        for (name, pixel, expected) in cases {
+            let image: DynamicImage = of(pixel);
+            for format in [ImageFormat::Png, ImageFormat::WebP] {
+                let mask = ImageInput::bytes(encoded(image.clone(), format));
+                let found = mask_problem(&mask);
+                assert_eq!(found.is_some(), expected.is_some(), "{name} {found:?}");
+                assert!(found.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+            }
+        }
+        for other in [ImageInput::bytes(&b"GIF89a"[..]), ImageInput::url("https://example.com")] {
+            assert_eq!(mask_problem(&other), None);
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Job {
 }
 
 /// The maximum size of a job's metadata in bytes of JSON, and of the name of a group.
-const LONGEST_METADATA: usize = 16 * 1024;
+pub(crate) const LONGEST_METADATA: usize = 16 * 1024;
 const LONGEST_GROUP: usize = 200;
 
 impl Job {

@@ -50,7 +50,7 @@ pub use self::batch::{Advanced, Batch, Dispatcher};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
 #[cfg(feature = "checks")]
-pub use self::checks::{MissingInput, count_images};
+pub use self::checks::{MissingInput, count_images, mask_problem, masks};
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "ledger")]
 pub use self::filter::Filter;

@@ -2,12 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    images::value_at,
-    operation::FieldKind,
-    request::Request,
-    validate::{head, size},
-};
+use super::{images::value_at, operation::FieldKind, request::Request};
 use crate::{
     Address, FileKind, ImageInput,
     values::{REDACTED, file_kind::HEAD, image_file, is_secret, text::is_url},
@@ -17,10 +12,10 @@ impl Request {
     /// Returns the body of the request as JSON for people, for example to show it before it is
     /// submitted. Does not validate the request.
     ///
-    /// Every image is an object with what is known of it: its `format` such as `png`, its `width`
-    /// and `height` in pixels, its size in `bytes`, its `file`, or its `url`. Secrets are
-    /// `[redacted]`, and the queries of URLs are omitted. A field that is set twice has its first
-    /// value.
+    /// Every image is an object with what is known of it: its `format` such as `png`, its stored
+    /// `width` and `height` in pixels, its EXIF `orientation` if it is not upright, its size in
+    /// `bytes`, its `file`, or its `url`. Secrets are `[redacted]`, and the queries of URLs are
+    /// omitted. A field that is set twice has its first value.
     ///
     /// This method may block, because it reads the first bytes of image files. See
     /// [`reads_files`](Self::reads_files).
@@ -104,15 +99,18 @@ fn of_image(image: &ImageInput) -> Value {
         ImageInput::Path(path) => {
             image_file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
         }
-        ImageInput::Base64(text) => head(image, text.len()).map(|bytes| bytes.len() as u64),
+        ImageInput::Base64(text) => image.head(text.len()).map(|bytes| bytes.len() as u64),
     };
     let mut shown = Map::new();
-    let start = head(image, HEAD).unwrap_or_default();
+    let start = image.head(HEAD).unwrap_or_default();
     let format = FileKind::of(&start).map(|kind| kind.to_string().to_lowercase());
     shown.insert("format".to_owned(), format.into());
-    if let Some((width, height)) = size(image) {
+    if let Some((width, height, orientation)) = image.stored_size() {
         shown.insert("width".to_owned(), width.into());
         shown.insert("height".to_owned(), height.into());
+        if orientation != 1 {
+            shown.insert("orientation".to_owned(), orientation.into());
+        }
     }
     shown.insert("bytes".to_owned(), bytes.into());
     if let ImageInput::Path(path) = image {

@@ -10,10 +10,10 @@ use url::Url;
 
 use super::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    WEBHOOK_URL_VARIABLE, invalid_setting,
+    WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, invalid_setting,
 };
 use crate::{
-    Error, REGIONAL_BASE_URL_VARIABLE,
+    Error, REGIONAL_BASE_URL_VARIABLE, WebhookSecret,
     transport::{
         hosts::{AllowedHost, is_loopback, printable},
         middleware::RESERVED_HEADERS,
@@ -91,6 +91,11 @@ impl ClientBuilder {
     }
 
     pub(super) fn check_webhook(&self) -> Result<(), Error> {
+        let secret = self.tasks.webhook.secret.as_ref().map(WebhookSecret::reveal);
+        if secret.is_some_and(|text| text.trim().is_empty() || text.starts_with('\u{feff}')) {
+            let problem = "the webhook secret is blank or begins with a byte order mark";
+            return Err(incorrect(problem, WEBHOOK_SECRET_VARIABLE));
+        }
         let Some(address) = &self.tasks.webhook.url else { return Ok(()) };
         let is_too_long = address.reveal().chars().count() > LONGEST_WEBHOOK_URL;
         if is_too_long || check_web_url(address.reveal()).is_err() {

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
@@ -15,8 +16,12 @@ use super::{
     Address, ParseError,
     address::check_web_url,
     base64_text::{self, is_data_url},
+    image_file, orientation,
     text::is_url,
 };
+
+/// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
+const HEADERS: usize = 512 * 1024;
 
 /// An image in a request: a file, bytes, base64 text, or a URL.
 ///
@@ -117,6 +122,43 @@ impl ImageInput {
         }
         check_web_url(&text).map_err(refused)?;
         Ok(Self::url(text))
+    }
+
+    /// Returns the first `length` bytes of the image file, or all if there are fewer. A URL, text
+    /// that is not base64, and a file that cannot be read have none.
+    ///
+    /// May block, because it reads files.
+    pub fn head(&self, length: usize) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
+            Self::Base64(text) => base64_text::decode_head(text, length),
+            Self::Path(path) => {
+                let mut head = Vec::new();
+                image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
+                Some(head)
+            }
+            Self::Url(_) => None,
+        }
+    }
+
+    /// Returns how viewers turn the image before they show it, 1 to 8 as in EXIF. 1 is upright, or
+    /// not known. From 5 on, they show the width as the height.
+    ///
+    /// Phones store photos turned. The SDK sends images as they are stored, so a mask that was
+    /// drawn on what a viewer shows does not fit. May block, because it reads files.
+    pub fn orientation(&self) -> u8 {
+        self.head(HEADERS).map_or(1, |head| orientation::of(&head))
+    }
+
+    /// Returns the stored width and height, and the orientation.
+    pub(crate) fn stored_size(&self) -> Option<(usize, usize, u8)> {
+        let head = self.head(HEADERS)?;
+        let (size, orientation) = (imagesize::blob_size(&head).ok()?, orientation::of(&head));
+        let (width, height) = (size.width, size.height);
+        // `imagesize` turns AVIF and HEIC, and no other format.
+        let is_turned = orientation > 4 && head.get(4..8) == Some(b"ftyp");
+        let (width, height) = if is_turned { (height, width) } else { (width, height) };
+        Some((width, height, orientation))
     }
 
     /// Interprets the text of an image field as a URL or as base64.

@@ -9,6 +9,7 @@ pub(crate) mod image_file;
 mod image_input;
 mod json;
 pub(crate) mod moment;
+mod orientation;
 pub(crate) mod task_ref;
 mod task_status;
 pub mod text;

@@ -6,6 +6,8 @@
 
 use std::fmt::Display;
 
+use super::base64_text;
+
 /// The maximum printed length of an id or a status, in characters.
 pub(crate) const MAX_NAME: usize = 100;
 
@@ -55,6 +57,11 @@ pub fn is_url(text: &str) -> bool {
     })
 }
 
+/// Whether the text starts like a `data:` URL.
+pub fn is_data_url(text: &str) -> bool {
+    base64_text::is_data_url(text.as_bytes())
+}
+
 /// Returns the message of an error, without the value that is not what was expected, which may be a
 /// secret.
 pub fn without_value(error: &serde_json::Error) -> String {
@@ -84,15 +91,23 @@ pub(crate) fn is_secret(name: &str) -> bool {
 /// assert_eq!(hint("width", known()), "");
 /// ```
 pub fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    if name.len() > MAX_NAME {
-        return String::new();
-    }
-    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
-    let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > SIMILAR);
-    match rated.max_by(|(one, _), (two, _)| one.total_cmp(two)) {
-        Some((_, nearest)) => format!("; did you mean `{nearest}`?"),
+    match nearest(name, SIMILAR, known) {
+        Some(nearest) => format!("; did you mean `{nearest}`?"),
         None => String::new(),
     }
+}
+
+/// Returns the known name that is most similar to `name`, if its similarity, from 0 to 1, is more
+/// than `least`.
+pub fn nearest<'a>(
+    name: &str,
+    least: f64,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(name, known);
+    let known = known.filter(|_| name.len() <= MAX_NAME);
+    let rated = known.map(|known| (similarity(known), known)).filter(|(rate, _)| *rate > least);
+    rated.max_by(|(one, _), (two, _)| one.total_cmp(two)).map(|(_, nearest)| nearest)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::{
     error, fmt,
+    ops::RangeInclusive,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -15,15 +16,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, ErrorKind, WebhookSecret};
 
-const ID: HeaderName = HeaderName::from_static("webhook-id");
-const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-
 /// The prefix of symmetric signatures. Other versions use keys that the SDK does not have.
 const VERSION: &str = "v1,";
 
 /// The prefix of a base64-encoded secret.
-pub(super) const SECRET_PREFIX: &str = "whsec_";
+const SECRET_PREFIX: &str = "whsec_";
+
+/// The length of a key in bytes, according to Standard Webhooks.
+const KEY_LENGTH: RangeInclusive<usize> = 24..=64;
 
 /// A hash of the message id or of the body, which is equal for repeated deliveries of the same
 /// event.
@@ -60,7 +60,10 @@ pub(super) enum Kind {
 pub(super) struct Scheme {
     pub(super) kind: Kind,
     pub(super) secrets: Vec<WebhookSecret>,
+    /// The header with the signature or the secret.
     pub(super) header: HeaderName,
+    pub(super) id_header: HeaderName,
+    pub(super) timestamp_header: HeaderName,
     pub(super) prefix: String,
     pub(super) encoding: Encoding,
     pub(super) max_age: Duration,
@@ -108,26 +111,27 @@ impl Scheme {
         body: &[u8],
         now: SystemTime,
     ) -> Result<Verified, Rejection> {
-        let (id, timestamp) = (only(headers, &ID)?, only(headers, &TIMESTAMP)?);
+        let id = only(headers, &self.id_header)?;
+        let timestamp = only(headers, &self.timestamp_header)?;
         // If ids could contain dots, a different id, timestamp and body could have the same
         // signature.
         if id.is_empty() || id.contains('.') {
-            return Err(malformed(&ID, "is empty or contains a dot"));
+            return Err(malformed(&self.id_header, "is empty or contains a dot"));
         }
         let sent_at = parse_seconds(timestamp).ok_or_else(|| {
-            malformed(&TIMESTAMP, "is not a number of seconds since the Unix epoch")
+            malformed(&self.timestamp_header, "is not a number of seconds since the Unix epoch")
         })?;
-        let given = only(headers, &SIGNATURE)?;
+        let given = only(headers, &self.header)?;
         let signatures: Vec<_> = given
             .split(' ')
             .filter_map(|signature| Encoding::Base64.decode(signature.strip_prefix(VERSION)?).ok())
             .collect();
         if signatures.is_empty() {
-            return Err(malformed(&SIGNATURE, "has no signature of the form `v1,` and base64"));
+            return Err(malformed(&self.header, "has no signature of the form `v1,` and base64"));
         }
         let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
         let keys = self.secrets.iter().flat_map(|secret| standard_keys(secret.reveal()));
-        require_match(&SIGNATURE, keys.filter_map(|key| sign(key, &signed)), &signatures)?;
+        require_match(&self.header, keys.filter_map(|key| sign(key, &signed)), &signatures)?;
         self.check_age(sent_at, now)?;
         Ok(Verified { message_id: Some(id.to_owned()), fingerprint: Sha256::digest(id).into() })
     }
@@ -155,15 +159,37 @@ impl Scheme {
 }
 
 /// A secret with the prefix `whsec_` is base64. Other text is used as the key itself and, if it is
-/// valid base64, also decoded: the contract does not define which one the service uses.
+/// a valid key in base64, also decoded: the contract does not define which one the service uses.
 fn standard_keys(secret: &str) -> impl Iterator<Item = Vec<u8>> {
-    let decode = |text: &str| STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty());
-    let prefixed = secret.strip_prefix(SECRET_PREFIX).and_then(decode);
-    let keys = match prefixed {
-        Some(key) => [Some(key), None],
-        None => [Some(secret.into()), decode(secret)],
-    };
-    keys.into_iter().flatten()
+    let text = secret.strip_prefix(SECRET_PREFIX);
+    let decoded = STANDARD.decode(text.unwrap_or(secret)).ok();
+    let decoded = decoded.filter(|key| KEY_LENGTH.contains(&key.len()));
+    decoded.into_iter().chain(text.is_none().then(|| secret.into()))
+}
+
+/// Returns what is wrong with a secret. Only Standard Webhooks define its form.
+pub(super) fn secret_problem(kind: Kind, secret: &str) -> Option<&'static str> {
+    let encoded = secret.strip_prefix(SECRET_PREFIX);
+    let is_standard = kind == Kind::Standard;
+    let lower = secret.to_ascii_lowercase();
+    Some(match encoded.map(|text| STANDARD.decode(text)) {
+        _ if encoded.unwrap_or(secret).trim().is_empty() => "a webhook secret is empty",
+        _ if secret.starts_with('\u{feff}') => "a webhook secret begins with a byte order mark",
+        Some(Err(_)) if is_standard => {
+            "a webhook secret is not `whsec_` and base64 in the standard alphabet with padding"
+        }
+        Some(Ok(key)) if is_standard && !KEY_LENGTH.contains(&key.len()) => {
+            "a webhook secret is not `whsec_` and the base64 of 24 to 64 bytes"
+        }
+        None if is_standard && lower.contains(SECRET_PREFIX) => {
+            "a webhook secret contains `whsec_`, but does not begin with it"
+        }
+        None if is_standard && ["whpk_", "whsk_"].iter().any(|key| lower.starts_with(key)) => {
+            "a webhook secret is a key of asymmetric signatures, which are not supported; use one \
+             that begins with `whsec_`"
+        }
+        _ => return None,
+    })
 }
 
 /// Signs the concatenation of the parts. Returns `None` if HMAC refuses the key, which never

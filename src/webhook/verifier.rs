@@ -6,7 +6,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 
 use super::{
     event::Event,
-    scheme::{Encoding, Kind, Rejection, SECRET_PREFIX, Scheme, Verified},
+    scheme::{Encoding, Kind, Rejection, Scheme, Verified, secret_problem},
 };
 use crate::{WebhookSecret, transport::service::WallClock};
 
@@ -65,17 +65,22 @@ impl Verifier {
     /// headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and signatures of version
     /// `v1`.
     ///
-    /// A secret with the prefix `whsec_` is decoded as base64. Other text is used as the key
-    /// itself, and also decoded if it is valid base64.
+    /// The secret should be `whsec_` followed by the base64 of 24 to 64 bytes. Other text with this
+    /// prefix is an error of [`check`](Self::check). Text without it is used as the key itself, and
+    /// also decoded if it is the base64 of such a key.
     pub fn standard(secret: impl Into<WebhookSecret>) -> Self {
         Self::new(Kind::Standard, "", secret)
     }
 
     fn new(kind: Kind, prefix: &str, secret: impl Into<WebhookSecret>) -> Self {
+        let header =
+            if kind == Kind::Standard { "webhook-signature" } else { "x-webhook-signature" };
         let scheme = Scheme {
             kind,
             secrets: Vec::new(),
-            header: HeaderName::from_static("x-webhook-signature"),
+            header: HeaderName::from_static(header),
+            id_header: HeaderName::from_static("webhook-id"),
+            timestamp_header: HeaderName::from_static("webhook-timestamp"),
             prefix: prefix.to_owned(),
             encoding: Encoding::Hex,
             max_age: Duration::from_secs(300),
@@ -92,22 +97,33 @@ impl Verifier {
     /// progress at the same time.
     pub fn also_accept(mut self, secret: impl Into<WebhookSecret>) -> Self {
         let secret = secret.into();
-        let text = secret.reveal();
-        let is_blank = text.strip_prefix(SECRET_PREFIX).unwrap_or(text).trim().is_empty();
+        self.problem = self.problem.or_else(|| secret_problem(self.scheme.kind, secret.reveal()));
         self.scheme.secrets.push(secret);
-        self.require(!is_blank, "a webhook secret is empty")
+        self
     }
 
-    /// Sets the header with the signature or the secret. The default is `x-webhook-signature`.
-    ///
-    /// Standard Webhooks have fixed headers.
+    /// Sets the header with the signature or the secret. The default is `x-webhook-signature`, and
+    /// `webhook-signature` for Standard Webhooks.
     pub fn header(mut self, name: &str) -> Self {
-        let can_change = self.scheme.kind != Kind::Standard;
-        match HeaderName::try_from(name) {
-            Ok(name) => self.scheme.header = name,
-            Err(_) => self = self.require(false, "the name of the signature header is invalid"),
-        }
-        self.require(can_change, "the headers of Standard Webhooks cannot be changed")
+        let parsed = HeaderName::try_from(name).map(|name| self.scheme.header = name);
+        self.require(parsed.is_ok(), "the name of the signature header is invalid")
+    }
+
+    /// Sets the header with the id of a message of Standard Webhooks. The default is `webhook-id`.
+    ///
+    /// Some services use names of their own, such as `svix-id`.
+    pub fn id_header(mut self, name: &str) -> Self {
+        let parsed = HeaderName::try_from(name).map(|name| self.scheme.id_header = name);
+        self.require(parsed.is_ok(), "the name of the header with the message id is invalid")
+            .require_standard("only Standard Webhooks have a header with a message id")
+    }
+
+    /// Sets the header with the timestamp of Standard Webhooks. The default is
+    /// `webhook-timestamp`.
+    pub fn timestamp_header(mut self, name: &str) -> Self {
+        let parsed = HeaderName::try_from(name).map(|name| self.scheme.timestamp_header = name);
+        self.require(parsed.is_ok(), "the name of the timestamp header is invalid")
+            .require_standard("only Standard Webhooks have a header with a timestamp")
     }
 
     /// Sets the text before the signature or the secret in the header. The default is `sha256=` for
@@ -130,9 +146,8 @@ impl Verifier {
     ///
     /// The other schemes do not sign a timestamp.
     pub fn max_age(mut self, age: Duration) -> Self {
-        let can_change = self.scheme.kind == Kind::Standard;
         self.scheme.max_age = age;
-        self.require(can_change, "only Standard Webhooks have a timestamp")
+        self.require_standard("only Standard Webhooks have a timestamp")
     }
 
     /// Sets the maximum size of a body in bytes. The default is 1 MiB.
@@ -165,8 +180,9 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// [`Rejection::Settings`]: a secret is empty or blank, a header name or the location of the
-    /// task id is invalid, or a setting does not apply to the scheme.
+    /// [`Rejection::Settings`]: a secret is blank, begins with a byte order mark or does not have
+    /// the form of the scheme, a header name or the location of the task id is invalid, or a
+    /// setting does not apply to the scheme.
     pub fn check(&self) -> Result<(), Rejection> {
         self.problem.map_or(Ok(()), |problem| Err(Rejection::Settings { problem: problem.into() }))
     }
@@ -204,6 +220,11 @@ impl Verifier {
         } else {
             Ok(())
         }
+    }
+
+    fn require_standard(self, problem: &'static str) -> Self {
+        let is_standard = self.scheme.kind == Kind::Standard;
+        self.require(is_standard, problem)
     }
 
     /// Keeps only the first problem, because later ones may be a consequence of it.

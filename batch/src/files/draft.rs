@@ -1,13 +1,17 @@
 //! A job as its line describes it.
 
-use imagekiln::{complete_model, models, text::hint};
+use imagekiln::complete_model;
 use serde_json::Value;
-
-use super::shown;
 
 /// The members of a job that are not fields of its model.
 pub(super) const OWN: [&str; 8] =
     ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
+
+/// The field with the prompt.
+pub(super) const PROMPT: &str = "prompt";
+
+/// Other names of the prompt in published lists, in lower case.
+const PROMPTS: [&str; 6] = ["prompt", "prompts", "text_prompt", "prompt_text", "text", "caption"];
 
 const PRIORITY: &str = "priority";
 const METADATA: &str = "metadata";
@@ -44,6 +48,8 @@ pub(super) enum Part {
     Extra,
     /// Images in fields that the contract does not list.
     ExtraImage,
+    /// Not sent.
+    Metadata,
 }
 
 /// A value as it was written.
@@ -84,8 +90,25 @@ impl Draft {
         });
     }
 
-    /// Sets a member of the job, or a field.
-    pub(super) fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
+    /// Sets a member of the job, or a field. `prompt` is the key of the prompt, if it is another
+    /// one than [`PROMPT`].
+    pub(super) fn set_by(
+        &mut self,
+        prompt: Option<&str>,
+        key: &str,
+        value: Cell,
+    ) -> Result<(), String> {
+        match prompt {
+            Some(prompt) if prompt == key => self.set(PROMPT, value),
+            Some(_) if key == PROMPT => {
+                self.settings.push(Setting { part: Part::Metadata, name: key.to_owned(), value });
+                Ok(())
+            }
+            _ => self.set(key, value),
+        }
+    }
+
+    fn set(&mut self, key: &str, value: Cell) -> Result<(), String> {
         let slot = match key {
             "model" => &mut self.model,
             "name" => &mut self.name,
@@ -138,23 +161,24 @@ fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> 
     }
 }
 
-/// Returns an error for a key that no model has.
-pub(super) fn check_key(key: &str) -> Result<(), String> {
-    let fields = || models().flat_map(|model| model.fields).map(|field| field.name);
-    let parameters =
-        || models().flat_map(|model| model.path_parameters).map(|parameter| parameter.name);
-    let known = || fields().chain(parameters()).chain(OWN);
-    let is_extra = Setting::new(key, Cell::Json(Value::Null)).part != Part::Listed;
-    if is_extra || known().any(|name| name == key) {
-        Ok(())
-    } else {
-        let (shown, hint) = (shown(key), hint(key, known()));
-        Err(format!("`{shown}` is not a field of any model{hint}"))
+/// Finds the key of the prompt among the keys of a list without [`PROMPT`].
+pub(super) fn find_prompt<'a>(
+    keys: impl Iterator<Item = &'a str>,
+) -> Result<Option<&'a str>, String> {
+    let found = keys.filter(|key| PROMPTS.contains(&key.to_ascii_lowercase().as_str()));
+    match &found.collect::<Vec<_>>()[..] {
+        [] => Ok(None),
+        [key] => Ok(Some(key)),
+        [one, two, ..] => {
+            Err(format!("both `{one}` and `{two}` may be the prompt; set the name of the prompts"))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use imagekiln::models;
+
     use super::*;
 
     #[test]

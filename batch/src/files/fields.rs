@@ -4,8 +4,8 @@
 use std::{fs, path::Path};
 
 use imagekiln::{
-    Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE,
-    text::{hint, is_url},
+    Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE, models,
+    text::{hint, is_data_url, is_url, nearest},
 };
 use serde_json::Value;
 
@@ -13,6 +13,9 @@ use super::{
     draft::{Cell, OWN, Part, Setting},
     shown,
 };
+
+/// The similarity of a name to a field from which on it counts as misspelled.
+const MISSPELLED: f64 = 0.7;
 
 /// The field that a ledger does not store.
 const SECRET: &str = "webhook_secret";
@@ -42,6 +45,7 @@ pub(super) fn convert(
             Cell::Json(value) => value.clone(),
             Cell::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
         })),
+        Part::Metadata => Err(unknown(operation, name)),
         Part::ExtraImage => match text_of(value) {
             Some(text) => image(text, folder).map(Converted::Image).map_err(prefixed),
             None => Err(prefixed("must be an image".to_owned())),
@@ -109,10 +113,24 @@ fn text_of(value: &Cell) -> Option<&str> {
     }
 }
 
-fn unknown(operation: &Operation, name: &str) -> String {
+/// The names that a job of the model can set.
+fn names(operation: &Operation) -> impl Iterator<Item = &'static str> {
     let fields = operation.fields.iter().map(|field| field.name);
-    let parameters = operation.path_parameters.iter().map(|parameter| parameter.name);
-    let hint = hint(name, fields.chain(parameters).chain(OWN));
+    fields.chain(operation.path_parameters.iter().map(|parameter| parameter.name))
+}
+
+/// Whether a name is foreign to all models: a column of a published list, such as `category`. It is
+/// not a misspelled field, and not a field of another model, because leaving one out would change
+/// the picture.
+pub(super) fn is_foreign(operation: &Operation, name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    operation.all_fields_shown
+        && !models().flat_map(names).any(|known| known == name)
+        && nearest(&lower, MISSPELLED, names(operation).chain(OWN)).is_none()
+}
+
+fn unknown(operation: &Operation, name: &str) -> String {
+    let hint = hint(name, names(operation).chain(OWN));
     let name = shown(name);
     if operation.all_fields_shown {
         format!("`{name}` is not a field of {operation}{hint}")
@@ -133,7 +151,7 @@ fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
     if is_url(text) {
         return Ok(ImageInput::url(text));
     }
-    if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+    if is_data_url(text) {
         return Ok(ImageInput::base64(text));
     }
     let path = folder.join(text);

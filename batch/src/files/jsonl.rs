@@ -39,7 +39,16 @@ pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result
         };
         drop(text);
         let mut draft = Draft::new(line.number);
-        let set = members.into_iter().map(|(key, value)| draft.set(&key, Cell::Json(value)));
+        let prompt = match planner.prompt_among(members.iter().map(|(key, _)| key.as_str())) {
+            Ok(prompt) => prompt,
+            Err(problem) => {
+                planner.problem(line.number, problem);
+                continue;
+            }
+        };
+        let set = members
+            .into_iter()
+            .map(|(key, value)| draft.set_by(prompt.as_deref(), &key, Cell::Json(value)));
         let problems: Vec<String> = set.filter_map(Result::err).collect();
         planner.add_unless(draft, problems);
     }

@@ -7,10 +7,16 @@ pub(super) const LONGEST: usize = 32 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// A file with the line ends of old Macs would be one job.
+pub(super) const BARE_CR: &str = "contains a carriage return (CR) that is not followed by a line \
+                                  feed; save the file with LF or CRLF line ends";
+
 /// Reads lines that end with LF, CRLF or the end of the file.
 pub(super) struct Lines<R> {
     input: R,
     number: u64,
+    /// Whether a line may contain a carriage return, as the quoted cells of CSV may.
+    pub(super) keeps_cr: bool,
 }
 
 pub(super) struct Line {
@@ -23,7 +29,7 @@ pub(super) struct Line {
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input, number: 0 }
+        Self { input, number: 0, keeps_cr: false }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
@@ -44,10 +50,17 @@ impl<R: BufRead> Lines<R> {
         if self.number == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to() + 1;
-            format!("is not valid UTF-8 at byte {at}; save the file as UTF-8")
-        });
+        let at = |index: usize| format!("at byte {}; save the file as UTF-8", index + 1);
+        let text = match bytes.iter().position(|byte| *byte == 0) {
+            Some(index) => Err(format!("contains a NUL, as UTF-16 does, {}", at(index))),
+            None => String::from_utf8(bytes).map_err(|error| {
+                format!("is not valid UTF-8 {}", at(error.utf8_error().valid_up_to()))
+            }),
+        };
+        let text = match text {
+            Ok(text) if text.contains('\r') && !self.keeps_cr => Err(BARE_CR.to_owned()),
+            text => text,
+        };
         Ok(Some(Line { number: self.number, text, ending }))
     }
 }
@@ -64,8 +77,8 @@ mod tests {
 
     #[test]
     fn endings_and_the_byte_order_mark_are_not_part_of_a_line() {
-        let lines = all(b"\xef\xbb\xbfa\r\n\nb\rc");
-        assert_eq!(lines, [(1, Ok("a".into())), (2, Ok("".into())), (3, Ok("b\rc".into()))]);
+        let lines = all(b"\xef\xbb\xbfa\r\n\nbc");
+        assert_eq!(lines, [(1, Ok("a".into())), (2, Ok("".into())), (3, Ok("bc".into()))]);
         assert_eq!(all(b""), []);
     }
 
@@ -74,6 +87,24 @@ mod tests {
         let lines = all(b"ab\xff\nc\n");
         let problem = "is not valid UTF-8 at byte 3; save the file as UTF-8";
         assert_eq!(lines, [(1, Err(problem.into())), (2, Ok("c".into()))]);
+    }
+
+    #[test]
+    fn carriage_returns_are_not_line_ends() {
+        for text in ["a\rb\rc", "a\r", "a\r\r\n"] {
+            assert_eq!(all(text.as_bytes()), [(1, Err(BARE_CR.into()))], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn utf16_without_a_byte_order_mark_is_refused() {
+        let encode = |swap: fn(u16) -> [u8; 2]| "fox\n".encode_utf16().flat_map(swap).collect();
+        let little: Vec<u8> = encode(u16::to_le_bytes);
+        let big: Vec<u8> = encode(u16::to_be_bytes);
+        for (bytes, at) in [(little, 2), (big, 1)] {
+            let problem = all(&bytes).remove(0).1.unwrap_err();
+            assert!(problem.contains(&format!("NUL, as UTF-16 does, at byte {at};")), "{problem}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Job files: reads the jobs of a batch from CSV, JSON lines or text, before any is submitted.
+//! Job files: reads the jobs of a batch from CSV, TSV, JSON lines or text, before any is submitted.
 //!
 //! | format | content |
 //! |---|---|
 //! | [`Csv`](Format::Csv) | a header with the names of members, and a record per job |
+//! | [`Tsv`](Format::Tsv) | the same, with tabs between the cells |
 //! | [`Jsonl`](Format::Jsonl) | a JSON object per job |
 //! | [`Text`](Format::Text) | a prompt per line |
 //!
@@ -10,8 +11,12 @@
 //! `priority`, `metadata`, `extra` and `extra_images`. A column such as `extra.detail` sets one
 //! field that the contract does not list. Images are paths relative to the file, or URLs.
 //!
-//! Every job is checked against the contract, and every problem has its line. If there is one, no
-//! job is returned.
+//! Published lists need no changes. If nothing is called `prompt`, the prompt is what is called
+//! `Prompt`, `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`, in any case. Names that
+//! no model has become metadata, unless they look like a misspelled field. [`List`] says both.
+//!
+//! Every job is checked against the contract, and every kind of problem has its lines. If there is
+//! one, no job is returned.
 //!
 //! A job without a `name` gets one that depends only on its request. Lines can be added, removed
 //! and sorted: if the same file is read again, the ledger knows the jobs, and does not pay for them
@@ -28,7 +33,7 @@
 //! # let path = directory.path().join("foxes.db");
 //! let model = imagekiln::find_model("gen-2-pro").ok_or("the contract has no such model")?;
 //! let defaults = Defaults::new(model).field("width", 512).group("foxes");
-//! let jobs = files::read(&file, None, &defaults)?;
+//! let jobs = files::read(&file, None, &defaults)?.jobs;
 //! assert_eq!(jobs[1].line, 3);
 //!
 //! let ledger = Ledger::open(path).await?;
@@ -87,32 +92,36 @@ pub enum Format {
     Jsonl,
     /// A header, and a record per job.
     Csv,
+    /// CSV with tabs between the cells, and a job on each line.
+    Tsv,
     /// A prompt per line.
     Text,
 }
 
 impl Format {
     /// The names of the formats.
-    pub const NAMES: [&str; 3] = ["jsonl", "csv", "text"];
+    pub const NAMES: [&str; 4] = ["jsonl", "csv", "tsv", "text"];
 
     /// Returns the format with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "jsonl" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
             "text" => Some(Self::Text),
             _ => None,
         }
     }
 
-    /// Returns the format that the extension of a file tells: `.jsonl`, `.ndjson`, `.csv`, `.txt`
-    /// or none. A file with another extension may not be meant as a list of prompts, so it must not
-    /// be paid for line by line.
+    /// Returns the format that the extension of a file tells: `.jsonl`, `.ndjson`, `.csv`, `.tsv`,
+    /// `.txt` or none. A file with another extension may not be meant as a list of prompts, so it
+    /// must not be paid for line by line.
     pub fn of_path(path: &Path) -> Option<Self> {
         let Some(extension) = path.extension() else { return Some(Self::Text) };
         match extension.to_str()?.to_ascii_lowercase().as_str() {
             "jsonl" | "ndjson" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
             "txt" => Some(Self::Text),
             _ => None,
         }
@@ -193,6 +202,22 @@ impl From<FileJob> for Job {
     }
 }
 
+/// The jobs of a file or a matrix, and what the reader decided about it.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct List {
+    /// The jobs, in the order of their lines.
+    pub jobs: Vec<FileJob>,
+    /// What the prompts are called, if not `prompt`.
+    pub prompt_columns: Vec<String>,
+    /// The columns and members that are not sent, because no model has them. They are members of
+    /// [`FileJob::metadata`].
+    pub metadata_columns: Vec<String>,
+    /// The lines of a text file that begin with `#` and are prompts, because
+    /// [`Defaults::skip_comments`] is not set.
+    pub comments: Vec<u64>,
+}
+
 /// What holds for every job that does not set it itself.
 #[derive(Debug, Clone)]
 #[must_use = "defaults do nothing until jobs are read"]
@@ -202,13 +227,24 @@ pub struct Defaults {
     target: String,
     group: Option<String>,
     priority: i64,
+    prompt_column: Option<String>,
+    skip_comments: bool,
+    any_mask: bool,
 }
 
 impl Defaults {
     /// Creates the defaults of jobs of this model.
     pub fn new(model: &'static Operation) -> Self {
-        let target = DEFAULT_TARGET.to_owned();
-        Self { model, settings: Vec::new(), target, group: None, priority: 0 }
+        Self {
+            model,
+            settings: Vec::new(),
+            target: DEFAULT_TARGET.to_owned(),
+            group: None,
+            priority: 0,
+            prompt_column: None,
+            skip_comments: false,
+            any_mask: false,
+        }
     }
 
     /// Sets a field, or `extra.NAME` or `extra_images.NAME`. A path of an image is relative to the
@@ -241,6 +277,23 @@ impl Defaults {
     pub fn priority(self, priority: i64) -> Self {
         Self { priority, ..self }
     }
+
+    /// Sets the name of the column or the member with the prompt. If it is another one than
+    /// `prompt`, a column `prompt` is metadata.
+    pub fn prompt_column(self, name: impl Into<String>) -> Self {
+        Self { prompt_column: Some(name.into()), ..self }
+    }
+
+    /// Leaves out the lines of text files that begin with `#`, which are prompts by default.
+    pub fn skip_comments(self) -> Self {
+        Self { skip_comments: true, ..self }
+    }
+
+    /// Accepts masks that are transparent, in color, or of one color; see
+    /// [`mask_problem`](crate::mask_problem).
+    pub fn any_mask(self) -> Self {
+        Self { any_mask: true, ..self }
+    }
 }
 
 /// Reads all jobs of a file. Without `format`, its extension tells the format.
@@ -250,11 +303,7 @@ impl Defaults {
 /// # Errors
 ///
 /// The file cannot be read, its format is not known, it contains no jobs, or some are invalid.
-pub fn read(
-    path: &Path,
-    format: Option<Format>,
-    defaults: &Defaults,
-) -> Result<Vec<FileJob>, Error> {
+pub fn read(path: &Path, format: Option<Format>, defaults: &Defaults) -> Result<List, Error> {
     let format = format.or_else(|| Format::of_path(path));
     let format = format.ok_or_else(|| Error::UnknownFormat(path.to_owned()))?;
     let folder = path.parent().unwrap_or(path);
@@ -273,18 +322,14 @@ pub fn read_from(
     name: &str,
     format: Format,
     defaults: &Defaults,
-) -> Result<Vec<FileJob>, Error> {
+) -> Result<List, Error> {
     jobs_of(input, format, Planner::new(Some(name.to_owned()), Path::new(""), defaults))
 }
 
-fn jobs_of(
-    input: impl BufRead,
-    format: Format,
-    mut planner: Planner,
-) -> Result<Vec<FileJob>, Error> {
+fn jobs_of(input: impl BufRead, format: Format, mut planner: Planner) -> Result<List, Error> {
     let read = match format {
         Format::Jsonl => jsonl::read(input, &mut planner),
-        Format::Csv => csv::read(input, &mut planner),
+        Format::Csv | Format::Tsv => csv::read(input, format == Format::Tsv, &mut planner),
         Format::Text => prompts::read(input, &mut planner),
     };
     read.map_err(|error| planner.unreadable(error))?;

@@ -3,36 +3,38 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use imagekiln::{
-    Operation, Request, find_model, models,
+    ImageInput, Operation, Request, find_model, models,
     text::{hint, one_line},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    Defaults, Error, FileJob, Problem,
-    draft::{Cell, Draft, Setting},
+    Defaults, Error, FileJob, List, Problem,
+    draft::{Cell, Draft, PROMPT, Part, Setting, find_prompt},
     error::Problems,
-    fields::{self, Converted},
+    fields::{self, Converted, is_foreign},
     names::Names,
     shown,
 };
-use crate::{MissingInput, Template};
+use crate::{MissingInput, Template, job::LONGEST_METADATA, mask_problem, masks};
 
 pub(super) struct Planner<'a> {
     /// The name of the file.
     file: Option<String>,
     /// The folder to which the paths of images are relative.
     folder: &'a Path,
-    defaults: &'a Defaults,
-    jobs: Vec<FileJob>,
+    pub(super) defaults: &'a Defaults,
+    pub(super) list: List,
     problems: Problems,
     names: Names,
     /// The lines of all names and of all targets that the file sets.
     taken: HashMap<(Taken, String), u64>,
+    /// What is wrong with the masks that were read: many jobs may have the same.
+    masks: HashMap<PathBuf, Option<&'static str>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,10 +49,11 @@ impl<'a> Planner<'a> {
             file,
             folder,
             defaults,
-            jobs: Vec::new(),
+            list: List::default(),
             problems: Problems::default(),
             names: Names::default(),
             taken: HashMap::new(),
+            masks: HashMap::new(),
         }
     }
 
@@ -65,6 +68,30 @@ impl<'a> Planner<'a> {
     pub(super) fn unreadable(&self, source: io::Error) -> Error {
         let message = format!("could not read {}", self.file.as_deref().unwrap_or_default());
         Error::Unreadable { message, source }
+    }
+
+    /// Finds the key of the prompt among those of a record or a line, if it is not [`PROMPT`].
+    pub(super) fn prompt_among<'k>(
+        &mut self,
+        mut keys: impl Iterator<Item = &'k str> + Clone,
+    ) -> Result<Option<String>, String> {
+        let model = self.defaults.model;
+        let needs_prompt = model.field(PROMPT).is_some_and(|field| field.required)
+            && !self.defaults.settings.iter().any(|setting| setting.name == PROMPT);
+        let key = match self.defaults.prompt_column.as_deref() {
+            Some(PROMPT) => return Ok(None),
+            Some(name) if keys.any(|key| key == name) => name,
+            Some(name) => return Err(format!("nothing is called `{}`", shown(name))),
+            None if keys.clone().any(|key| key == PROMPT) || !needs_prompt => return Ok(None),
+            None => match find_prompt(keys)? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
+        };
+        if !self.list.prompt_columns.iter().any(|known| known == key) {
+            self.list.prompt_columns.push(key.to_owned());
+        }
+        Ok(Some(key.to_owned()))
     }
 
     /// Adds the job, or reports the problems that were found while its line was read.
@@ -85,6 +112,7 @@ impl<'a> Planner<'a> {
             Some(Ok(operation)) => operation,
             Some(Err(problem)) => return self.problem(line, problem),
         };
+        self.move_foreign(operation, &mut draft);
         let (request, name) = match self.request(operation, &draft) {
             Ok(request) => request,
             Err(problems) => {
@@ -103,17 +131,42 @@ impl<'a> Planner<'a> {
         let group = draft.group.or_else(|| self.defaults.group.clone());
         let priority = draft.priority.unwrap_or(self.defaults.priority);
         let metadata = draft.metadata;
-        self.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
+        if metadata.as_ref().is_some_and(|value| value.to_string().len() > LONGEST_METADATA) {
+            let limit = LONGEST_METADATA / 1024;
+            return self.problem(line, format!("the metadata is larger than {limit} KiB"));
+        }
+        self.list.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
+    }
+
+    /// Moves what is foreign to all models to the metadata, unless it has the name already.
+    fn move_foreign(&mut self, operation: &Operation, draft: &mut Draft) {
+        let foreign = draft.settings.extract_if(.., |setting| match setting.part {
+            Part::Metadata => true,
+            Part::Listed => is_foreign(operation, &setting.name),
+            _ => false,
+        });
+        for Setting { name, value, .. } in foreign {
+            if !self.list.metadata_columns.contains(&name) {
+                self.list.metadata_columns.push(name.clone());
+            }
+            let metadata = draft.metadata.get_or_insert_with(|| Map::new().into());
+            if let Some(members) = metadata.as_object_mut() {
+                members.entry(name).or_insert(match value {
+                    Cell::Json(value) => value,
+                    Cell::Text(text) => text.into(),
+                });
+            }
+        }
     }
 
     /// Returns the jobs if there is no problem.
-    pub(super) fn finish(self) -> Result<Vec<FileJob>, Error> {
+    pub(super) fn finish(self) -> Result<List, Error> {
         match self.problems.count() {
-            0 if self.jobs.is_empty() => Err(Error::Empty(self.file)),
-            0 => Ok(self.jobs),
+            0 if self.list.jobs.is_empty() => Err(Error::Empty(self.file)),
+            0 => Ok(self.list),
             count => {
-                let problems = self.problems.shown;
-                Err(Error::Invalid { file: self.file, problems, count })
+                let (problems, more) = self.problems.by_kind();
+                Err(Error::Invalid { file: self.file, problems, count, more })
             }
         }
     }
@@ -151,12 +204,27 @@ impl<'a> Planner<'a> {
         problems.extend(violations.map(ToString::to_string));
         if problems.is_empty() {
             problems.extend(MissingInput::of(&request).map(|missing| missing.to_string()));
+            problems.extend(self.mask_problems(&request));
         }
         if problems.is_empty() {
             Ok((request, self.names.create(operation, &written)))
         } else {
             Err(problems)
         }
+    }
+
+    fn mask_problems(&mut self, request: &Request) -> Vec<String> {
+        let masks = masks(request).filter(|_| !self.defaults.any_mask);
+        let problems = masks.filter_map(|(field, mask)| {
+            let problem = match mask {
+                ImageInput::Path(path) => {
+                    *self.masks.entry(path.clone()).or_insert_with(|| mask_problem(mask))
+                }
+                mask => mask_problem(mask),
+            };
+            Some(format!("{field}: {}", problem?))
+        });
+        problems.collect()
     }
 
     fn take(&mut self, what: Taken, text: &str, line: u64) {

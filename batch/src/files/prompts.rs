@@ -8,8 +8,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Defaults, Error, FileJob,
-    draft::{Cell, Draft, Setting},
+    Defaults, Error, List,
+    draft::{Cell, Draft, PROMPT, Setting},
     error::MOST_JOBS,
     lines::Lines,
     open,
@@ -25,7 +25,7 @@ use super::{
 /// let model = imagekiln::find_model("gen-2-pro").ok_or("the contract has no such model")?;
 /// let prompts = ["a red fox", "an arctic fox"].map(str::to_owned).to_vec();
 /// let matrix = Matrix { prompts, seeds: vec![1, 2, 3], ..Matrix::default() };
-/// assert_eq!(matrix.jobs(&Defaults::new(model))?.len(), 6);
+/// assert_eq!(matrix.jobs(&Defaults::new(model))?.jobs.len(), 6);
 /// # Ok(())
 /// # }
 /// ```
@@ -48,15 +48,14 @@ impl Matrix {
     /// # Errors
     ///
     /// Those of [`read`](super::read), and [`Error::TooMany`].
-    pub fn jobs(&self, defaults: &Defaults) -> Result<Vec<FileJob>, Error> {
+    pub fn jobs(&self, defaults: &Defaults) -> Result<List, Error> {
         let name = self.prompt_file.as_ref().map(|path| path.display().to_string());
         // The prompts name no files.
         let mut planner = Planner::new(name, Path::new(""), defaults);
         let mut prompts: Vec<_> = self.prompts.iter().map(|prompt| (0, prompt.clone())).collect();
         if let Some(path) = &self.prompt_file {
-            let read = each_prompt(open(path)?, |line, prompt| match prompt {
-                Ok(prompt) => prompts.push((line, prompt.to_owned())),
-                Err(problem) => planner.problem(line, problem),
+            let read = each_prompt(open(path)?, &mut planner, |_, line, prompt| {
+                prompts.push((line, prompt.to_owned()));
             });
             read.map_err(|error| planner.unreadable(error))?;
         }
@@ -88,29 +87,35 @@ fn all_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
 
 /// Reads a prompt per line.
 pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
-    each_prompt(input, |line, prompt| match prompt {
-        Ok(prompt) => planner.add(draft(line, prompt)),
-        Err(problem) => planner.problem(line, problem),
-    })
+    each_prompt(input, planner, |planner, line, prompt| planner.add(draft(line, prompt)))
 }
 
-/// Calls `take` with every line that is not blank, and its number.
-fn each_prompt(
+/// Calls `take` with every line that is a prompt, and its number.
+fn each_prompt<'a>(
     input: impl BufRead,
-    mut take: impl FnMut(u64, Result<&str, String>),
+    planner: &mut Planner<'a>,
+    mut take: impl FnMut(&mut Planner<'a>, u64, &str),
 ) -> io::Result<()> {
     let mut lines = Lines::new(input);
     while let Some(line) = lines.next()? {
         match line.text.as_deref().map(str::trim) {
             Ok("") => {}
-            Ok(prompt) => take(line.number, Ok(prompt)),
-            Err(problem) => take(line.number, Err(problem.clone())),
+            Ok(prompt) => {
+                if prompt.starts_with('#') {
+                    if planner.defaults.skip_comments {
+                        continue;
+                    }
+                    planner.list.comments.push(line.number);
+                }
+                take(planner, line.number, prompt);
+            }
+            Err(problem) => planner.problem(line.number, problem.clone()),
         }
     }
     Ok(())
 }
 
 fn draft(line: u64, prompt: &str) -> Draft {
-    let prompt = Setting::new("prompt", Cell::Json(Value::from(prompt)));
+    let prompt = Setting::new(PROMPT, Cell::Json(Value::from(prompt)));
     Draft { settings: vec![prompt], ..Draft::new(line) }
 }

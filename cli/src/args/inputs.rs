@@ -1,5 +1,5 @@
 //! What a picture is made from: prompts, which are texts, `-` for standard input, or `@FILE`, and
-//! images, which are paths, http(s) URLs, or `-`.
+//! images, which are paths, http(s) URLs, `data:` URLs, or `-`.
 
 use std::{
     ffi::OsStr,
@@ -12,10 +12,19 @@ use clap::{Arg, ArgMatches};
 
 use super::completers;
 use crate::{failure::Failure, models::PROMPT, process::Process, text::sanitize::one_line};
-use imagekiln::{FileKind, ImageInput, text::is_url};
+use imagekiln::{
+    FileKind, ImageInput,
+    text::{self, is_data_url, is_url},
+};
 
-/// The maximum length of a prompt in a file, in bytes.
+/// The maximum length of a prompt in a file or a pipe, in bytes.
 const LONGEST: u64 = 1024 * 1024;
+
+/// The maximum size of an image that is not a regular file, in bytes. It is held in memory.
+const LARGEST: u64 = 128 * 1024 * 1024;
+
+/// The maximum length of a printed path, which may be base64 by mistake.
+const MAX_SHOWN: usize = 200;
 
 /// The argument for the prompt. Its id is the name of the field.
 pub fn prompt_arg(help: &str) -> Arg {
@@ -72,7 +81,7 @@ impl<'a> Inputs<'a> {
         let bytes = match (given, given.strip_prefix('@')) {
             ("-", _) => {
                 self.process.note_typing("the prompt");
-                self.stdin()?
+                short(self.stdin(LONGEST)?, "standard input")?
             }
             (_, Some(rest)) if rest.starts_with('@') => return Ok(rest.to_owned()),
             (_, Some("")) => {
@@ -103,13 +112,16 @@ impl<'a> Inputs<'a> {
                 Err(Failure::usage("could not read an image from standard input: it is a terminal")
                     .advise("nothing was sent; redirect a file with `<`, or use a pipe"))
             }
-            Some("-") => self.stdin().map(ImageInput::bytes),
+            Some("-") => small(self.stdin(LARGEST)?, "standard input").map(ImageInput::bytes),
             Some(text) if is_url(text) => Ok(ImageInput::url(text)),
+            Some(text) if is_data_url(text) => ImageInput::try_url(text)
+                .map_err(|error| Failure::usage(error.to_string()).advise("nothing was sent")),
             _ => image_in(Path::new(given)),
         }
     }
 
-    fn stdin(&mut self) -> Result<Vec<u8>, Failure> {
+    /// Reads standard input, at most one byte more than `limit`.
+    fn stdin(&mut self, limit: u64) -> Result<Vec<u8>, Failure> {
         if self.stdin_is_read {
             return Err(Failure::usage(
                 "`-` is given twice, but standard input can be read only once",
@@ -117,10 +129,8 @@ impl<'a> Inputs<'a> {
             .advise("nothing was sent; pass all but one of them as files"));
         }
         self.stdin_is_read = true;
-        let mut bytes = Vec::new();
-        let read = (&self.process.stdin).read_to_end(&mut bytes);
-        read.map_err(|error| Failure::file("could not read standard input", error))?;
-        Ok(bytes)
+        bounded(&self.process.stdin, limit + 1)
+            .map_err(|error| Failure::file("could not read standard input", error))
     }
 }
 
@@ -131,10 +141,27 @@ fn prompt_in(path: &Path) -> Result<Vec<u8>, Failure> {
             "nothing was sent; check the path, or write @@{shown} for a literal `@`"
         ))
     };
-    let bytes = head(path, LONGEST + 1).map_err(unreadable)?;
+    short(head(path, LONGEST + 1).map_err(unreadable)?, &shown.to_string())
+}
+
+/// Refuses a prompt that is too long.
+fn short(bytes: Vec<u8>, source: &str) -> Result<Vec<u8>, Failure> {
     if bytes.len() as u64 > LONGEST {
-        return Err(Failure::usage(format!("{shown} is too long for a prompt"))
+        return Err(Failure::usage(format!("{source} is too long for a prompt"))
             .advise("nothing was sent; a prompt may have at most 1 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// Refuses an image that is too large to be held in memory.
+fn small(bytes: Vec<u8>, source: &str) -> Result<Vec<u8>, Failure> {
+    if bytes.len() as u64 > LARGEST {
+        let limit = LARGEST / (1024 * 1024);
+        return Err(Failure::usage(format!("the image from {source} is larger than {limit} MiB"))
+            .advise(
+                "nothing was sent; save it to a file, and pass its path: only an image from a pipe \
+                 or a device has this limit",
+            ));
     }
     Ok(bytes)
 }
@@ -142,10 +169,14 @@ fn prompt_in(path: &Path) -> Result<Vec<u8>, Failure> {
 /// A regular file is streamed when it is sent. The size of a pipe, such as a shell's `<(...)`, is
 /// unknown, so it is read here.
 fn image_in(path: &Path) -> Result<ImageInput, Failure> {
+    let mut shown = path.display().to_string();
+    if shown.chars().count() > MAX_SHOWN {
+        shown = text::one_line(&shown, MAX_SHOWN);
+    }
     let unreadable = |error| {
-        Failure::file(format!("could not read the image {}", path.display()), error).advise(
-            "nothing was sent; pass the path of an image file, an http(s) URL, or `-` for standard \
-             input",
+        Failure::file(format!("could not read the image {shown}"), error).advise(
+            "nothing was sent; pass the path of an image file, an http(s) or data: URL, or `-` for \
+             standard input",
         )
     };
     let metadata = fs::metadata(path).map_err(unreadable)?;
@@ -154,12 +185,16 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
         head(path, 1).map_err(unreadable)?;
         return Ok(ImageInput::path(path));
     }
-    fs::read(path).map(ImageInput::bytes).map_err(unreadable)
+    small(head(path, LARGEST + 1).map_err(unreadable)?, &shown).map(ImageInput::bytes)
 }
 
 fn head(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?, length)
+}
+
+fn bounded(source: impl Read, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(length).read_to_end(&mut bytes)?;
+    source.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -190,5 +225,6 @@ fn looks_like_an_image(text: &str) -> bool {
     let is_one_word = !text.contains(char::is_whitespace);
     let lower = text.to_ascii_lowercase();
     is_image_file(text)
+        || is_data_url(text) && ImageInput::try_url(text).is_ok()
         || is_one_word && (is_url(text) || ENDINGS.iter().any(|end| lower.ends_with(end)))
 }

@@ -70,6 +70,13 @@ pub struct FieldOptions {
     /// A file that contains the webhook secret; other users can't see it, unlike arguments
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub webhook_secret_file: Option<PathBuf>,
+    /// Send photos as viewers show them: turns JPEG, PNG and WebP images that are stored with an
+    /// EXIF orientation
+    #[arg(long, hide_short_help = true)]
+    pub upright: bool,
+    /// Accept a mask that is transparent, in color, black everywhere or white everywhere
+    #[arg(long, hide_short_help = true)]
+    pub any_mask: bool,
 }
 
 /// The fields of `--size`.
@@ -83,6 +90,7 @@ pub fn fields_of(option: &Arg) -> &'static [&'static str] {
     match option.get_id().as_str() {
         "size" => &SIDES,
         "webhook_secret_file" => &[WEBHOOK_SECRET],
+        "any_mask" => &["mask"],
         _ => &[],
     }
 }

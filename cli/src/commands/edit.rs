@@ -22,7 +22,7 @@ use crate::{
 };
 use imagekiln::{
     FieldKind, Operation,
-    text::{counted, is_url},
+    text::{counted, is_data_url, is_url},
 };
 
 pub const NAME: &str = "edit";
@@ -61,8 +61,8 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .value_parser(value_parser!(OsString))
                 .value_hint(ValueHint::FilePath)
                 .help(
-                    "Images, for the model's image fields in their order: a path, an http(s) URL, \
-                     or `-`",
+                    "Images, for the model's image fields in their order: a path, an http(s) or \
+                     data: URL, or `-`",
                 ),
         );
     of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
@@ -104,6 +104,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 /// The name of an image without its ending. The query of a URL may be secret.
 fn name_of(given: &OsStr) -> String {
     let text = given.to_string_lossy();
+    if is_data_url(&text) {
+        return "image".to_owned();
+    }
     let path = if is_url(&text) { text.split(['?', '#']).next() } else { Some(&*text) };
     let name = path.and_then(|path| Path::new(path).file_stem()).unwrap_or_default();
     name.to_string_lossy().into_owned()

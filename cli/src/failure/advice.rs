@@ -8,7 +8,7 @@ use std::{
 
 use super::{Failure, exit::Exit};
 use crate::text::sanitize::quoted;
-use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind};
+use imagekiln::{BASE_URL_VARIABLE, Error, ErrorKind, Violation};
 
 /// The flags that do what functions of the SDK do.
 const FLAGS: [(&str, &str); 4] = [
@@ -36,7 +36,15 @@ pub fn of(error: &Error) -> Option<String> {
         ErrorKind::Validation => {
             let advice = error.advice()?;
             let model = error.operation_name()?;
-            Some(format!("{advice}; `kiln run {model} --help` lists the fields and their limits"))
+            let is_turned = |violation: &Violation| violation.kind == "image_orientation";
+            let upright = if error.violations().iter().any(is_turned) {
+                "; --upright sends images as viewers show them"
+            } else {
+                ""
+            };
+            Some(format!(
+                "{advice}{upright}; `kiln run {model} --help` lists the fields and their limits"
+            ))
         }
         _ => {
             if let Some(advice) = advice_on_tls(error) {

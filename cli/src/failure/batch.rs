@@ -27,12 +27,12 @@ impl From<files::Error> for Failure {
     fn from(error: files::Error) -> Self {
         let name = |file: Option<String>| file.unwrap_or_else(|| PROMPTS.to_owned());
         match error {
-            files::Error::Invalid { file, problems, count, .. } => {
+            files::Error::Invalid { file, problems, count, more, .. } => {
                 let problems = problems.into_iter().map(|problem| {
                     let files::Problem { file, line, message, .. } = problem;
                     LineProblem { file: name(file), line, message }
                 });
-                Self::lines(&name(file), problems.collect(), count)
+                Self::lines(&name(file), problems.collect(), count, more)
             }
             files::Error::Unreadable { message, source, .. } => Self::file(message, source),
             files::Error::Empty(file) => Self::usage(format!("{} contains no jobs", name(file))),
@@ -40,7 +40,7 @@ impl From<files::Error> for Failure {
                 Self::usage(error.to_string()).advise("nothing was sent; pass fewer of them")
             }
             _ => Self::usage(error.to_string())
-                .advise("nothing was sent; add --format jsonl, csv or text"),
+                .advise("nothing was sent; add --format jsonl, csv, tsv or text"),
         }
     }
 }

@@ -125,10 +125,11 @@ impl Failure {
         Self::new(ErrorKind::Settings, Exit::Usage, message)
     }
 
-    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize) -> Self {
+    /// A job file with `count` problems, `more` of which are not of the kinds of `problems`.
+    pub fn lines(file: &str, problems: Vec<LineProblem>, count: usize, more: usize) -> Self {
         let message = format!("{file} has {}", counted(count, "problem"));
         let mut failure = Self::new(ErrorKind::Validation, Exit::Usage, message);
-        failure.more_problems = count - problems.len();
+        failure.more_problems = more;
         failure.problems = problems;
         failure.advise("nothing was sent; correct the lines, and run the command again")
     }

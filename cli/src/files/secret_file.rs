@@ -11,8 +11,8 @@ use crate::{failure::Failure, process::Process};
 /// The maximum size of a secret in bytes, so that an endless device can't exhaust the memory.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Reads a file without the newline that editors add at its end. `what` names the file in errors,
-/// which never quote its content.
+/// Reads a file without the byte order mark and the last newline that editors add. `what` names the
+/// file in errors, which never quote its content.
 pub fn read(path: &Path, what: &str) -> Result<String, Failure> {
     let name = format!("{what} {}", path.display());
     File::open(path)
@@ -40,8 +40,8 @@ fn text(bytes: Vec<u8>, name: &str) -> Result<String, Failure> {
         return Err(wrong("is larger than 64 KiB").advise("pass a file with only the secret in it"));
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
-    let secret = text
-        .strip_suffix('\n')
-        .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let secret =
+        text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
     if secret.trim().is_empty() { Err(wrong("is empty")) } else { Ok(secret.to_owned()) }
 }

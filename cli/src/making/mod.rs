@@ -4,6 +4,7 @@ mod describe;
 pub mod keyed;
 pub mod plan;
 mod series;
+mod upright;
 
 use std::{
     future::poll_fn,

@@ -8,12 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::keyed::Keys;
+use super::{keyed::Keys, upright};
 use crate::{
-    args::{options::MOST, output, request},
+    args::{
+        options::{FieldOptions, MOST},
+        output, request,
+    },
     context::Context,
     failure::Failure,
     files::target::{Known, Place, Target},
@@ -23,7 +26,7 @@ use crate::{
     text::sanitize::printable,
 };
 use imagekiln::{Client, ImageInput, Preview, Request, journal::Key};
-use imagekiln_batch::MissingInput;
+use imagekiln_batch::{MissingInput, mask_problem, masks};
 
 /// What to do if the contract does not list the fields of the images.
 const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
@@ -99,11 +102,13 @@ pub fn plan(
         return Err(Failure::usage(problem)
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
+    let options = FieldOptions::from_arg_matches(matches)?;
     let mut planned = Vec::with_capacity(count);
     let digests = RefCell::default();
     for variant in variants {
         let name = variant.and_then(Variant::name);
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
+        let base = if options.upright { upright::turned(base)? } else { base };
         for (at, seed) in seeds.iter().enumerate() {
             let key = keys.nth(planned.len(), count);
             let base = match (&key, seed) {
@@ -113,7 +118,7 @@ pub fn plan(
             };
             let request = request::with_seed(context.process(), base, *seed);
             match at {
-                0 => check(&request)?,
+                0 => check(context, &request, options.any_mask)?,
                 // The images are the same.
                 _ => request.validate()?,
             }
@@ -129,15 +134,25 @@ pub fn plan(
 }
 
 /// Refuses requests that the contract does not allow, and those that it allows and nobody wants to
-/// pay for: with a blank prompt, with a truncated image, or without the image that the model works
-/// on. May block, because it reads image files.
-fn check(request: &Request) -> Result<(), Failure> {
+/// pay for: with a blank prompt, with a truncated image, with an unusable mask, or without the image
+/// that the model works on. May block, because it reads image files.
+fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Failure> {
     let missing = MissingInput::of(request);
     if missing != Some(MissingInput::Prompt) {
         request.validate()?;
         request.check_images()?;
     }
-    let Some(missing) = missing else { return Ok(()) };
+    let Some(missing) = missing else {
+        for (field, mask) in masks(request) {
+            if let Some(problem) = mask_problem(mask).filter(|_| !any_mask) {
+                return Err(Failure::request(format!("{field}: {problem}")).advise(
+                    "nothing was sent; correct the mask, or pass --any-mask to send it as it is",
+                ));
+            }
+            upright::warn(&context.output, request, field);
+        }
+        return Ok(());
+    };
     let advice = match &missing {
         MissingInput::Prompt => {
             "check that a variable or a file with the prompt is not empty".to_owned()
@@ -298,6 +313,9 @@ fn shown(value: &Value) -> String {
     let mut shown = text("format").unwrap_or("unknown format").to_owned();
     if let (Some(width), Some(height)) = (image.get("width"), image.get("height")) {
         shown += &format!(", {width} x {height} pixels");
+        if let Some(orientation) = image.get("orientation") {
+            shown += &format!(" as stored (EXIF orientation {orientation})");
+        }
     }
     shown += &format!(", {bytes} bytes");
     match text("file") {

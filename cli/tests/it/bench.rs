@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use image::ImageFormat;
+use image::{DynamicImage, ImageFormat};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -251,8 +251,10 @@ pub fn encoded(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
     picture::encoded(picture::gradient(width, height), format)
 }
 
+/// A gray PNG, which may be a mask.
 pub fn png(width: u32, height: u32) -> Vec<u8> {
-    encoded(ImageFormat::Png, width, height)
+    let gradient = DynamicImage::from(picture::gradient(width, height));
+    picture::encoded(gradient.into_luma8(), ImageFormat::Png)
 }
 
 /// The format of a picture, detected independently of the program.

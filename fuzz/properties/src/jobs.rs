@@ -10,7 +10,7 @@ use imagekiln_batch::{
 
 fn jobs(format: Format, file: &[u8]) -> Result<Vec<FileJob>, Error> {
     let model = imagekiln::find_model("gen-2-pro").expect("a model of the contract");
-    read_from(file, "stdin", format, &Defaults::new(model))
+    read_from(file, "stdin", format, &Defaults::new(model)).map(|list| list.jobs)
 }
 
 /// The format is in the first line. All jobs are valid, can be stored, and have different names. A

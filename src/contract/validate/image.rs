@@ -43,7 +43,7 @@ pub(super) fn check(image: &ImageInput, encodings: Option<ImageEncodings>) -> Op
         _ => {}
     }
     // Skip unreadable files: the submission fails with an error that describes the problem better.
-    let head = head(image, HEAD)?;
+    let head = image.head(HEAD)?;
     let file = file_of(image);
     match (content(&head), encodings) {
         (None, _) if head.is_empty() => wrong(format!("is empty; must be an image{file}")),
@@ -64,21 +64,6 @@ fn file_of(image: &ImageInput) -> String {
     match image {
         ImageInput::Path(path) => format!(": `{}`", path.display()),
         _ => String::new(),
-    }
-}
-
-/// Returns the first `length` bytes of an image, or all if there are fewer. Returns `None` for URLs
-/// and unreadable files.
-pub(in crate::contract) fn head(image: &ImageInput, length: usize) -> Option<Vec<u8>> {
-    match image {
-        ImageInput::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
-        ImageInput::Base64(text) => base64_text::decode_head(text, length),
-        ImageInput::Path(path) => {
-            let mut head = Vec::new();
-            image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
-            Some(head)
-        }
-        ImageInput::Url(_) => None,
     }
 }
 
@@ -108,9 +93,6 @@ fn content(head: &[u8]) -> Option<Content> {
     }
 }
 
-/// Enough for the headers of all formats. A JPEG may have a large preview before its dimensions.
-const SIZE_HEAD: usize = 512 * 1024;
-
 /// The contract does not define whether a megapixel is 10^6 or 2^20 pixels. The larger value
 /// refuses nothing that the service may accept.
 const MEGAPIXEL: f64 = 1_048_576.0;
@@ -125,29 +107,48 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
         if masked.is_none() && max_megapixels.is_none() {
             continue;
         }
-        let Some((width, height)) = size(image) else { continue };
-        let is = format!("is {width} x {height} pixels");
-        let mut report = |msg| found.push(Violation::new("value_error", msg).at(steps));
+        let Some(size) = image.stored_size() else { continue };
+        let mut report = |kind, msg| found.push(Violation::new(kind, msg).at(steps));
+        let (width, height, _) = size;
         if let Some(limit) = max_megapixels
             && (width as f64) * (height as f64) > limit * MEGAPIXEL
         {
-            report(format!("{is}; must have at most {limit} megapixels"));
+            let is = pixels(width, height);
+            report("value_error", format!("is {is}; must have at most {limit} megapixels"));
         }
         if let Some(masked) = masked
-            && let Some((masked_width, masked_height)) =
-                request.images.beside(steps, masked).and_then(size)
-            && (width, height) != (masked_width, masked_height)
+            && let Some(other) = request.images.beside(steps, masked)
+            && let Some(other) = other.stored_size()
+            && (width, height) != (other.0, other.1)
         {
-            report(format!(
-                "{is}; must be {masked_width} x {masked_height} pixels, like `{masked}`"
-            ));
+            let fits = shown(size) == shown(other);
+            let kind = if fits { TURNED } else { "value_error" };
+            let (is, must) = (described(size), described(other));
+            report(kind, format!("is {is}; must be {must}, like `{masked}`"));
         }
     }
 }
 
-pub(in crate::contract) fn size(image: &ImageInput) -> Option<(usize, usize)> {
-    let size = imagesize::blob_size(&head(image, SIZE_HEAD)?).ok()?;
-    Some((size.width, size.height))
+/// The type of a violation of images that would fit as viewers show them.
+const TURNED: &str = "image_orientation";
+
+fn pixels(width: usize, height: usize) -> String {
+    format!("{width} x {height} pixels")
+}
+
+/// The width and the height that viewers show.
+fn shown((width, height, orientation): (usize, usize, u8)) -> (usize, usize) {
+    if orientation > 4 { (height, width) } else { (width, height) }
+}
+
+fn described(size: (usize, usize, u8)) -> String {
+    let (width, height, orientation) = size;
+    let stored = pixels(width, height);
+    if orientation == 1 {
+        return stored;
+    }
+    let (width, height) = shown(size);
+    format!("{stored} as stored (EXIF orientation {orientation}; viewers show {width} x {height})")
 }
 
 /// How much of a file is read at a time, in bytes.
@@ -185,7 +186,7 @@ fn cut_off(image: &ImageInput) -> Option<FileKind> {
     match image {
         ImageInput::Url(_) => return None,
         ImageInput::Bytes(bytes) => checker.feed(bytes),
-        ImageInput::Base64(text) => checker.feed(&head(image, text.len())?),
+        ImageInput::Base64(text) => checker.feed(&image.head(text.len())?),
         ImageInput::Path(path) => {
             let mut file = image_file::open(path).ok()?;
             let mut chunk = vec![0; CHUNK];

@@ -7,7 +7,6 @@ use std::fmt::{self, Display};
 
 use serde_json::{Map, Number, Value};
 
-pub(super) use self::image::{head, size};
 use super::{
     images::{Images, Place, field_of},
     operation::{Field, FieldKind, Limits, PathParameter},

@@ -271,7 +271,10 @@ fn settings_that_do_not_apply_are_errors() {
         Verifier::shared_secret(SECRET).encoding(Encoding::Hex),
         Verifier::standard(SECRET).also_accept(""),
         Verifier::standard("whsec_"),
-        Verifier::standard(SECRET).header("x"),
+        Verifier::standard(SECRET).id_header("not a header"),
+        Verifier::standard(SECRET).timestamp_header(""),
+        Verifier::hmac_sha256(SECRET).id_header("x"),
+        Verifier::shared_secret(SECRET).timestamp_header("x"),
         Verifier::standard(SECRET).prefix("x"),
     ];
     for verifier in invalid {
@@ -283,4 +286,72 @@ fn settings_that_do_not_apply_are_errors() {
         let error = imagekiln::Error::from(verifier.check().unwrap_err());
         assert_eq!(error.kind(), imagekiln::ErrorKind::Settings);
     }
+}
+
+#[test]
+fn a_secret_that_does_not_have_the_form_of_the_scheme_is_an_error() {
+    let key = |length| base64(&vec![0xfb; length]);
+    let wrong = [
+        (key(32).replace('+', "-").replace('/', "_"), "base64"),
+        (key(32).trim_end_matches('=').to_owned(), "base64"),
+        (format!("{} ", key(32)), "base64"),
+        (key(23), "24 to 64 bytes"),
+        (key(65), "24 to 64 bytes"),
+    ];
+    let problem = |verifier: Verifier| verifier.check().err().map(|problem| problem.to_string());
+    for (text, expected) in wrong {
+        let secret = format!("whsec_{text}");
+        let found = problem(Verifier::standard(SECRET).also_accept(secret.as_str())).unwrap();
+        assert!(found.contains(expected) && !found.contains(&text), "{found}");
+        // Other schemes use the text itself.
+        assert_eq!(problem(Verifier::hmac_sha256(secret.as_str())), None);
+    }
+    let right = format!("whsec_{}", key(64));
+    assert_eq!(problem(Verifier::standard(right.as_str())), None);
+    for before in ["v1,", "\"", " ", "WHSEC_"] {
+        let found = problem(Verifier::standard(format!("{before}{right}"))).unwrap();
+        assert!(found.contains("does not begin with it"), "{found}");
+    }
+    let found = problem(Verifier::standard(format!("whpk_{}", key(32)))).unwrap();
+    assert!(found.contains("asymmetric"), "{found}");
+    let marked = format!("\u{feff}{SECRET}");
+    let found = problem(Verifier::shared_secret(marked.as_str())).unwrap();
+    assert!(found.contains("byte order mark"), "{found}");
+    for text in [marked.as_str(), " \n"] {
+        let client = imagekiln::Client::builder().api_key("key").base_url("http://127.0.0.1:9");
+        let error = client.webhook_secret(text).build().unwrap_err();
+        assert_eq!(error.setting(), Some("IMAGEKILN_WEBHOOK_SECRET"), "{error}");
+    }
+}
+
+/// Otherwise a forger needs to guess only one byte.
+#[test]
+fn text_without_a_prefix_is_decoded_only_to_a_key_of_full_length() {
+    for (length, is_verified) in [(1, false), (23, false), (24, true), (64, true)] {
+        let key = "k".repeat(length);
+        let headers = standard_headers(&key, "m1", SENT_AT as i64, BODY);
+        let verifier = standard_at(&base64(key.as_bytes()), SENT_AT);
+        assert_eq!(verifier.verify(&headers, BODY).is_ok(), is_verified, "{length}");
+    }
+}
+
+#[test]
+fn the_headers_of_standard_webhooks_have_names_to_set() {
+    let names = ["id", "timestamp", "signature"];
+    let standard = standard_headers(SECRET, "m1", SENT_AT as i64, BODY);
+    let value = |name| standard[format!("webhook-{name}")].to_str().unwrap();
+    let own = names.map(|name| (format!("svix-{name}"), value(name)));
+    let own = headers(&own.each_ref().map(|(name, value)| (name.as_str(), *value)));
+    let verifier = standard_at(SECRET, SENT_AT)
+        .id_header("svix-id")
+        .timestamp_header("svix-timestamp")
+        .header("svix-signature");
+    assert_eq!(verifier.verify(&own, BODY).unwrap().message_id(), Some("m1"));
+    for name in names {
+        let mut lacking = own.clone();
+        lacking.remove(format!("svix-{name}"));
+        let rejection = verifier.verify(&lacking, BODY).unwrap_err();
+        assert_eq!(rejection.to_string(), format!("the header svix-{name} is missing"));
+    }
+    assert_eq!(reason(verifier.verify(&standard, BODY)), "missing");
 }

@@ -200,7 +200,7 @@ fn every_bad_record_of_csv() {
 
 #[test]
 fn a_record_ends_only_at_a_line_feed() {
-    let jobs = Bench::new().jobs("a.csv", "prompt\n\u{feff}a\rb\n");
+    let jobs = Bench::new().jobs("a.csv", "prompt\n\"\u{feff}a\rb\"\n");
     let request = "{\"operation\":\"gen-2-pro\",\"fields\":{\"prompt\":\"\u{feff}a\\rb\"}}";
     assert_eq!(requests(&jobs), [request]);
 }
@@ -209,13 +209,11 @@ fn a_record_ends_only_at_a_line_feed() {
 fn a_bad_header_is_reported_once() {
     let bench = Bench::new();
     for (header, problem) in [
-        ("prompt,sede", "`sede` is not a field of any model; did you mean `seed`?"),
-        ("prompt,", "column 2 has no name"),
         ("prompt, prompt", "two columns have the name `prompt`"),
         (
             "prompt;seed",
-            "`prompt;seed` is not a field of any model; did you mean `prompt`?; separate the \
-             columns by commas",
+            "the header has a single column, `prompt;seed`; separate columns by commas, or by \
+             tabs in a TSV file",
         ),
     ] {
         let problems = bench.problems("a.csv", format!("\n{header}\na,b\nc,d\n"));
@@ -234,18 +232,38 @@ fn invalid_utf8_is_reported_by_line() {
 }
 
 #[test]
+fn problems_are_grouped_by_kind() {
+    let lines: String =
+        (2..30).map(|width| format!("{{\"prompt\":\"a\",\"width\":{width}}}\n")).collect();
+    let error = Bench::new().read("a.jsonl", format!("{{}}\n{lines}{{}}\n")).unwrap_err();
+    let Error::Invalid { problems, count, more, .. } = &error else { panic!("{error}") };
+    let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "prompt: is required (also on line 30)",
+            "width: is 2; must be at least 64 (also on lines 3, 4, 5 and 24 more)",
+        ]
+    );
+    assert_eq!((*count, *more), (30, 0));
+    assert!(error.to_string().contains("a.jsonl has 30 problems\n"), "{error}");
+}
+
+#[test]
 fn the_number_of_printed_problems_is_bounded() {
-    let error = Bench::new().read("a.jsonl", "{}\n".repeat(27)).unwrap_err();
-    let Error::Invalid { problems, count, .. } = &error else { panic!("{error}") };
-    assert_eq!((problems.len(), *count), (20, 27));
-    assert!(error.to_string().contains("a.jsonl has 27 problems\n"), "{error}");
+    let kind = |index| char::from(b'a' + index);
+    let line = |index| format!("{{\"prompt\":\"a\",\"model\":\"{}\"}}\n", kind(index));
+    let lines: String = (0..26).chain(24..26).map(line).collect();
+    let error = Bench::new().read("a.jsonl", lines).unwrap_err();
+    let Error::Invalid { problems, count, more, .. } = &error else { panic!("{error}") };
+    assert_eq!((problems.len(), *count, *more), (20, 28, 8));
 }
 
 #[test]
 fn control_characters_of_a_file_are_not_printed() {
     let problems = Bench::new().problems(
         "a.jsonl",
-        "{\"\\u001b[31m\":1,\"prompt\":\"a\"}\n{\"model\":\"\\u001b[31m\"}\n\"\\u001b[31m\"\n",
+        "{\"seed\\u001b\":1,\"prompt\":\"a\"}\n{\"model\":\"\\u001b[31m\"}\n\"\\u001b[31m\"\n",
     );
     assert_eq!(problems.len(), 3);
     assert!(!problems.concat().contains('\u{1b}'), "{problems:?}");

@@ -18,7 +18,7 @@ fn every_combination_is_a_job() {
     bench.write("prompts.txt", "b\n\nc\n");
     let prompt_file = Some(bench.folder.path().join("prompts.txt"));
     let matrix = matrix(&["a"], &[1, 2], &["gen-2-pro", "gen-2-flex"]);
-    let jobs = Matrix { prompt_file, ..matrix }.jobs(&bench.defaults).unwrap();
+    let jobs = Matrix { prompt_file, ..matrix }.jobs(&bench.defaults).unwrap().jobs;
     assert_eq!(lines(&jobs), [0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 3]);
     let mut expected = Vec::new();
     for prompt in ["a", "b", "c"] {
@@ -37,7 +37,7 @@ fn every_combination_is_a_job() {
 #[test]
 fn seeds_and_models_may_be_left_out() {
     let bench = Bench::new().with("width", "128");
-    let jobs = matrix(&["a"], &[], &[]).jobs(&bench.defaults).unwrap();
+    let jobs = matrix(&["a"], &[], &[]).jobs(&bench.defaults).unwrap().jobs;
     let request = r#"{"operation":"gen-2-pro","fields":{"prompt":"a","width":128}}"#;
     assert_eq!(requests(&jobs), [request]);
 }
@@ -51,8 +51,8 @@ fn a_problem_of_a_prompt_is_reported_once() {
     let error = matrix.jobs(&bench.defaults).unwrap_err();
     assert_eq!(
         bench.shown(&error),
-        ["", "prompts.txt:1: ", "prompts.txt:2: "]
-            .map(|place| format!("{place}width: is 16; must be at least 64"))
+        [("", ""), ("prompts.txt:1: ", " (also on line 2)")]
+            .map(|(place, also)| format!("{place}width: is 16; must be at least 64{also}"))
     );
 }
 

@@ -2,6 +2,7 @@
 
 mod files;
 mod images;
+mod lists;
 mod matrices;
 mod names;
 mod properties;
@@ -35,13 +36,13 @@ impl Bench {
         path
     }
 
-    fn read(&self, name: &str, content: impl AsRef<[u8]>) -> Result<Vec<FileJob>, Error> {
+    fn read(&self, name: &str, content: impl AsRef<[u8]>) -> Result<List, Error> {
         read(&self.write(name, content), None, &self.defaults)
     }
 
     #[track_caller]
     fn jobs(&self, name: &str, content: impl AsRef<[u8]>) -> Vec<FileJob> {
-        self.read(name, content).unwrap_or_else(|error| panic!("{error}"))
+        self.read(name, content).unwrap_or_else(|error| panic!("{error}")).jobs
     }
 
     /// The problems as they are printed, without the path of the folder.
@@ -73,6 +74,7 @@ fn the_extension_decides_the_format() {
         ("a.jsonl", Some(Format::Jsonl)),
         ("a.NDJSON", Some(Format::Jsonl)),
         ("b/a.csv", Some(Format::Csv)),
+        ("a.tsv", Some(Format::Tsv)),
         ("a.txt", Some(Format::Text)),
         ("prompts", Some(Format::Text)),
         ("a.json", None),

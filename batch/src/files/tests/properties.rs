@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::*;
 
 fn read_bytes(format: Format, bytes: &[u8], defaults: &Defaults) -> Result<Vec<FileJob>, Error> {
-    read_from(bytes, "stdin", format, defaults)
+    read_from(bytes, "stdin", format, defaults).map(|list| list.jobs)
 }
 
 const COLUMNS: [&str; 6] = ["prompt", "seed", "width", "disable_pup", "name", "model"];
@@ -19,7 +19,7 @@ fn members() -> impl Strategy<Value = Map<String, Value>> {
         option::of(prop_oneof![Just("gen-2-pro"), Just("gen_2_pro"), Just("gen-2-nothing")]);
     let name = option::of("[a-c]");
     (
-        "(?s).{1,20}",
+        "(?s)[^\0]{1,20}",
         option::of(any::<i64>()),
         option::of(0..200_u32),
         option::of(any::<bool>()),
@@ -65,7 +65,8 @@ fn as_csv(jobs: &[Map<String, Value>]) -> Vec<u8> {
 fn messages(error: &Error) -> Vec<String> {
     let Error::Invalid { problems, .. } = error else { panic!("{error}") };
     let messages = problems.iter().map(|problem| problem.message.as_str());
-    messages.map(|text| text.split(" is the name").next().unwrap_or(text).to_owned()).collect()
+    let start = |text: &'_ str| text.split(" is the name").next().unwrap_or_default().to_owned();
+    messages.filter_map(|text| text.split(" (also on").next()).map(start).collect()
 }
 
 proptest! {
@@ -89,7 +90,10 @@ proptest! {
     }
 
     #[test]
-    fn a_line_number_is_that_of_the_record(prompts in vec("(?s).{0,8}[a-z]", 1..6), crlf: bool) {
+    fn a_line_number_is_that_of_the_record(
+        prompts in vec("(?s)[^\0]{0,8}[a-z]", 1..6),
+        crlf: bool,
+    ) {
         let ending = if crlf { "\r\n" } else { "\n" };
         let mut text = format!("prompt{ending}");
         let mut lines = Vec::new();
@@ -112,7 +116,7 @@ proptest! {
         let defaults = Bench::new().defaults;
         let header = [b"prompt,model,seed\n".as_slice(), text.as_bytes()].concat();
         for bytes in [bytes.as_slice(), text.as_bytes(), &header] {
-            for format in [Format::Jsonl, Format::Csv, Format::Text] {
+            for format in [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text] {
                 let _ = read_bytes(format, bytes, &defaults);
             }
         }

@@ -17,6 +17,9 @@ use imagekiln::{
     webhook::{Encoding, Verifier},
 };
 
+/// Where secrets are set.
+const SECRETS: &str = "--secret-file or IMAGEKILN_WEBHOOK_SECRET";
+
 /// The details of a webhook's signature, which the contract does not list.
 #[derive(Args)]
 #[command(next_help_heading = "Signature")]
@@ -25,9 +28,16 @@ pub struct SchemeOptions {
     /// Standard Webhooks
     #[arg(long, value_name = "SCHEME", value_enum, default_value = "hmac-sha256")]
     scheme: Scheme,
-    /// The header that contains the signature or the secret [default: x-webhook-signature]
+    /// The header that contains the signature or the secret [default: x-webhook-signature, or
+    /// webhook-signature for standard]
     #[arg(long, value_name = "NAME")]
     signature_header: Option<String>,
+    /// The header that contains the message id of the standard scheme [default: webhook-id]
+    #[arg(long, value_name = "NAME")]
+    id_header: Option<String>,
+    /// The header that contains the timestamp of the standard scheme [default: webhook-timestamp]
+    #[arg(long, value_name = "NAME")]
+    timestamp_header: Option<String>,
     /// The text before the signature or the secret in its header [default: `sha256=` for
     /// hmac-sha256, otherwise none]
     #[arg(long, value_name = "TEXT")]
@@ -75,7 +85,7 @@ impl SchemeOptions {
             return self.with_settings("verifies nothing".into()).map(Reading::Unverified);
         };
         let verifier = secrets.fold(self.with_settings(first)?, Verifier::also_accept);
-        self.checked(verifier, "--secret-file").map(Reading::Verified)
+        self.checked(verifier, SECRETS).map(Reading::Verified)
     }
 
     fn with_settings(&self, secret: WebhookSecret) -> Result<Verifier, Failure> {
@@ -85,8 +95,15 @@ impl SchemeOptions {
             Scheme::Standard => Verifier::standard(secret),
         }
         .max_body_bytes(MAX_BODY);
+        verifier = self.checked(verifier, SECRETS)?;
         if let Some(name) = &self.signature_header {
             verifier = self.checked(verifier.header(name), "--signature-header")?;
+        }
+        if let Some(name) = &self.id_header {
+            verifier = self.checked(verifier.id_header(name), "--id-header")?;
+        }
+        if let Some(name) = &self.timestamp_header {
+            verifier = self.checked(verifier.timestamp_header(name), "--timestamp-header")?;
         }
         if let Some(prefix) = &self.prefix {
             verifier = self.checked(verifier.prefix(prefix), "--prefix")?;

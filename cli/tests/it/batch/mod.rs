@@ -75,7 +75,7 @@ fn standard_input_needs_a_format() {
     assert_eq!(
         failure.stderr,
         "error: the format of standard input is not known\n\
-         advice: nothing was sent; add --format jsonl, csv or text\n"
+         advice: nothing was sent; add --format jsonl, csv, tsv or text\n"
     );
 }
 
@@ -89,8 +89,8 @@ fn bad_lines_are_reported_together() {
     assert_shown!("bad_lines", outcome.stderr);
     let error = plan(&place, &["jobs.jsonl", "--json"]).fails(2).error();
     assert_eq!(error["kind"], "validation");
-    assert_eq!(error["problems"].as_array().unwrap().len(), 20);
-    assert_eq!(error["more_problems"], 4);
+    assert_eq!(error["problems"].as_array().unwrap().len(), 4);
+    assert_eq!(error["more_problems"], 0);
     assert_eq!(
         error["problems"][2],
         serde_json::json!({
@@ -99,6 +99,37 @@ fn bad_lines_are_reported_together() {
             "message": "width: is 16; must be at least 64",
         })
     );
+}
+
+#[test]
+fn a_published_list_says_what_was_made_of_it() {
+    let place = Place::new();
+    place.write("list.tsv", "Caption\tSplit\tSource id\na \"red\" fox\ttest\t7\n");
+    let outcome = plan(&place, &["list.tsv", "--quiet"]).ok();
+    assert_eq!(outcome.stderr, "");
+    let outcome = plan(&place, &["list.tsv"]).ok();
+    assert_eq!(
+        outcome.stderr,
+        "the prompts of list.tsv are `Caption`\n\
+         not sent, but kept as metadata of the jobs: `Split`, `Source id`\n"
+    );
+    let words = ["list.tsv", "--prompt-column", "Split", "--json"];
+    let named = plan(&place, &words).ok().json();
+    assert!(named["first"][0]["name"].as_str().unwrap().starts_with("test-"), "{named}");
+
+    place.write("list.txt", "# animals\na red fox\n# places\n");
+    let outcome = plan(&place, &["list.txt"]).ok();
+    let warning = "warning: line 1 of list.txt and 1 more begin with `#`: each makes a picture, \
+                   unless you pass --skip-comments\n";
+    assert_eq!(outcome.stderr, warning);
+    let skipped = plan(&place, &["list.txt", "--skip-comments", "--json"]).ok();
+    assert_eq!((&skipped.json()["jobs"], skipped.stderr.as_str()), (&1.into(), ""));
+    let outcome = plan(&place, &["--prompt-file", "list.txt"]).ok();
+    assert_eq!(outcome.stderr, warning);
+
+    place.write("list.txt", "a red fox\ra cat\r");
+    let outcome = plan(&place, &["list.txt"]).fails(2);
+    assert!(outcome.stderr.contains("list.txt:1: contains a carriage return"), "{outcome:?}");
 }
 
 #[test]

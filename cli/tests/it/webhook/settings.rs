@@ -15,7 +15,8 @@ use crate::{
 fn options_that_the_scheme_does_not_have() {
     let place = Place::new();
     let lines = [
-        "--scheme standard --signature-header x-signature",
+        "--id-header x-id",
+        "--scheme shared-secret --timestamp-header x-time",
         "--scheme standard --prefix v2,",
         "--scheme shared-secret --encoding base64",
         "--max-age 60",
@@ -55,6 +56,13 @@ fn unusable_secrets() {
     assert_shown!("binary_secret_file", verify(&["--secret-file", "binary"], 2));
     place.write("large", "x".repeat(64 * 1024 + 1));
     assert_shown!("large_secret_file", verify(&["--secret-file", "large"], 2));
+    let standard = ["--scheme", "standard", "--id-header", "svix-id", "--secret-file", "standard"];
+    let mut text = String::new();
+    for secret in ["whsec_aGF0", "whsec_YS1zZWNyZXQtb2YtdGhlLXRlc3RzLg", "v1,whsec_aGF0"] {
+        place.write("standard", format!("\u{feff}{secret}"));
+        text += &format!("{secret}\n{}\n\n", verify(&standard, 2));
+    }
+    assert_shown!("standard_secret_file", text.trim_end());
 }
 
 #[cfg(unix)]

@@ -47,6 +47,13 @@ fn each_scheme_is_verified() {
     let standard =
         verify(BODY, &standard_headers("msg_1", now(), BODY), &["--scheme", "standard"]).ok();
     assert_eq!(standard.text(), "verified: task a1, claims Ready, message msg_1\n");
+
+    let own = standard_headers("msg_1", now(), BODY).map(|line| line.replace("webhook-", "svix-"));
+    let options = "--scheme standard --id-header svix-id --timestamp-header svix-timestamp \
+                   --signature-header svix-signature";
+    let options: Vec<&str> = options.split_whitespace().collect();
+    let own = verify(BODY, &own, &options).ok();
+    assert_eq!(own.text(), standard.text());
 }
 
 #[test]
@@ -77,7 +84,7 @@ fn several_secrets_are_accepted_while_one_is_replaced() {
     {
         let options = ["--secret-file", "new", "--secret-file", "old"];
         let (place, mut command) = recorded(BODY, &[hmac_header(BODY)], &options);
-        place.write("new", new);
+        place.write("new", format!("\u{feff}{new}"));
         place.write("old", old);
         Outcome::of(command.env_remove("IMAGEKILN_WEBHOOK_SECRET").output().unwrap()).ok();
     }

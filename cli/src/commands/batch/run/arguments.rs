@@ -21,17 +21,20 @@ use crate::{
     failure::Failure,
     models::{self, SEED},
     output::Output,
-    text::parse,
+    text::{parse, sanitize::one_line},
 };
 use imagekiln::FieldKind;
 use imagekiln_batch::{
     Template,
-    files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, Matrix},
+    files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, List, Matrix},
 };
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
 pub const ELSEWHERE: [&str; 3] = ["prompt", SEED, "webhook_secret"];
+
+/// The maximum number of columns that a message names.
+const MOST_COLUMNS: usize = 10;
 
 /// The name of standard input in messages.
 const STDIN: &str = "stdin";
@@ -43,14 +46,24 @@ type Seeds = Vec<i64>;
 #[derive(Args)]
 #[command(next_help_heading = "Jobs")]
 pub struct JobOptions {
-    /// A file of jobs: .jsonl has a JSON object per line, .csv a header with the names of fields,
-    /// .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`, `target`,
-    /// `group`, `priority` and, in .jsonl, `metadata`
+    /// A file of jobs: .jsonl has a JSON object per line, .csv and .tsv a header with the names of
+    /// fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`,
+    /// `target`, `group`, `priority` and, in .jsonl, `metadata`
     #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
     jobs: Option<OsString>,
     /// The format of JOBS, if its extension does not tell it
     #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES))]
     format: Option<String>,
+    /// The column or the member of JOBS with the prompt [default: `prompt`; without one, `Prompt`,
+    /// `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`]
+    #[arg(long, value_name = "NAME")]
+    prompt_column: Option<String>,
+    /// Leave out the lines of a text file that begin with `#`, which otherwise are prompts, too
+    #[arg(long)]
+    skip_comments: bool,
+    /// Accept masks that are transparent, in color, black everywhere or white everywhere
+    #[arg(long)]
+    any_mask: bool,
     /// Without JOBS: a prompt; each prompt is combined with each seed and each model
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs")]
     prompt: Vec<String>,
@@ -159,7 +172,7 @@ impl JobOptions {
                 _ if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
                 Some(format) => Ok(Some(Source::Stdin(format))),
                 None => Err(Failure::usage("the format of standard input is not known")
-                    .advise("nothing was sent; add --format jsonl, csv or text")),
+                    .advise("nothing was sent; add --format jsonl, csv, tsv or text")),
             };
         }
         let (prompts, prompt_file) = (self.prompt.clone(), self.prompt_file.clone());
@@ -177,6 +190,15 @@ impl JobOptions {
         let mut defaults = Defaults::new(model).target(&self.names).priority(priority);
         if let Some(group) = &self.group {
             defaults = defaults.group(group);
+        }
+        if let Some(name) = &self.prompt_column {
+            defaults = defaults.prompt_column(name);
+        }
+        if self.skip_comments {
+            defaults = defaults.skip_comments();
+        }
+        if self.any_mask {
+            defaults = defaults.any_mask();
         }
         for parameter in model.path_parameters {
             if let Some(text) = matches.get_one::<String>(&model::parameter_id(parameter.name)) {
@@ -224,7 +246,7 @@ impl Source {
     /// Reads the jobs, before any of them is submitted.
     pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
         let stdin = &output.process.stdin;
-        Ok(match self {
+        let list = match self {
             Self::File { path, format } => files::read(path, *format, defaults)?,
             Self::Stdin(format) => {
                 let end = if stdin.is_terminal { "; Ctrl-D ends them" } else { "" };
@@ -232,7 +254,35 @@ impl Source {
                 files::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
             }
             Self::Matrix(matrix) => matrix.jobs(defaults)?,
-        })
+        };
+        self.warn(output, &list);
+        Ok(list.jobs)
+    }
+
+    /// Says what the reader decided, before anything is paid for.
+    fn warn(&self, output: &Output, list: &List) {
+        let quoted = |names: &[String]| {
+            let shown = names.iter().take(MOST_COLUMNS).map(|name| format!("`{}`", one_line(name)));
+            let more = names.len().saturating_sub(MOST_COLUMNS);
+            let more = (more > 0).then(|| format!("{more} more"));
+            shown.chain(more).collect::<Vec<_>>().join(", ")
+        };
+        if !list.prompt_columns.is_empty() {
+            output.note(&format!("the prompts of {self} are {}", quoted(&list.prompt_columns)));
+        }
+        if !list.metadata_columns.is_empty() {
+            let names = quoted(&list.metadata_columns);
+            output.note(&format!("not sent, but kept as metadata of the jobs: {names}"));
+        }
+        if let [first, more @ ..] = &list.comments[..] {
+            let lines = match more {
+                [] => format!("line {first} of {self} begins with `#`"),
+                more => format!("line {first} of {self} and {} more begin with `#`", more.len()),
+            };
+            output.warning(&format!(
+                "{lines}: each makes a picture, unless you pass --skip-comments"
+            ));
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use imagekiln_batch::{Batch, JobState, Ledger, files::FileJob};
 
 pub const NAME: &str = "run";
 
-const IMAGE: &str = "An IMAGE is a path or an http(s) URL.";
+const IMAGE: &str = "An IMAGE is a path, or an http(s) or data: URL.";
 
 const NOTES: &str = "\
     Without jobs, the command continues the jobs of the ledger. After Ctrl-C it submits no more \
