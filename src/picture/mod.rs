@@ -1,6 +1,7 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
 mod attempts;
+mod decoder;
 mod destination;
 mod download;
 mod name;
@@ -52,6 +53,9 @@ const MOST_DOUBLED: usize = 64 * 1024 * 1024;
 /// - the response is not a picture, or only a part of one. For JPEG, PNG, WebP, MP4 and WebM, the
 ///   structure of the file decides this, not the declared length. Bytes after the end of the
 ///   picture are kept.
+///
+/// A body that is compressed with gzip or deflate is decompressed, although the client does not
+/// request compression.
 ///
 /// All attempts end with
 /// [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline).

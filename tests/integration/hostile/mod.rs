@@ -14,6 +14,7 @@ mod delivery;
 mod delivery_hosts;
 mod download_limits;
 mod dropped_submission;
+mod encodings;
 mod expiry;
 mod failing_polls;
 mod foreign_polling_host;
