@@ -1,13 +1,13 @@
 //! The life of a paid picture: one record, and the table of steps that change it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::intent::{Intent, seconds, stored_path, time};
+use super::intent::{Intent, StoredPath, seconds, stored_path, time};
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 
 /// How long after the first `Task not found` a second one proves that the task is gone, by the
@@ -97,6 +97,11 @@ pub enum Step {
         /// clock that cannot be set.
         after: Duration,
     },
+    /// The delivery is not a whole picture. Its bytes are kept, and it may be downloaded again.
+    Damaged {
+        /// The path of the kept file, or another name of the place.
+        path: PathBuf,
+    },
     /// The picture is complete and durable.
     Saved {
         /// The path of the file, or another name of the place.
@@ -153,6 +158,9 @@ pub(super) struct Life {
     /// When a poll first returned `Task not found`, by the clock of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_found_date: Option<u64>,
+    /// Where the bytes of a damaged delivery are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    damaged: Option<StoredPath>,
 }
 
 impl Record {
@@ -165,6 +173,7 @@ impl Record {
             ready_at: None,
             ready_date: None,
             not_found_date: None,
+            damaged: None,
         };
         Self { intent, life }
     }
@@ -195,6 +204,12 @@ impl Record {
     /// The validity of the delivery URL counts from then.
     pub fn ready_at(&self) -> Option<SystemTime> {
         self.life.ready_at.map(time)
+    }
+
+    /// Returns where the bytes of a delivery are that is not a whole picture, unless its picture
+    /// was saved since.
+    pub fn damaged(&self) -> Option<&Path> {
+        self.life.damaged.as_ref().map(|path| &*path.0)
     }
 
     /// Whether this is another submission to the same service, and has the task.
@@ -275,6 +290,9 @@ impl Life {
             {
                 self.state = State::Expired;
             }
+            (State::Accepted | State::Ready, Step::Damaged { path }) => {
+                self.damaged = Some(StoredPath(path.clone()));
+            }
             // A saved picture is one even if it was given up before. It may be saved again.
             (
                 State::Accepted
@@ -287,6 +305,7 @@ impl Life {
             ) if self.task.is_some() => {
                 let (path, sha256) = (path.clone(), sha256.clone());
                 self.state = State::Saved { path, bytes: *bytes, sha256 };
+                self.damaged = None;
             }
             _ => {}
         }
@@ -330,7 +349,9 @@ impl Life {
             if order(&self) <= order(&other) { (self, other) } else { (other, self) };
         let costs = [&less, &more].map(|life| life.task.as_ref().and_then(TaskRef::cost));
         let cost = costs.into_iter().flatten().reduce(f64::max);
+        let is_saved = matches!(more.state, State::Saved { .. });
         Self {
+            damaged: more.damaged.max(less.damaged).filter(|_| !is_saved),
             task: more.task.map(|task| task.with_cost(cost)),
             state: more.state,
             is_lost: less.is_lost || more.is_lost,

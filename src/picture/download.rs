@@ -8,7 +8,7 @@ use tokio::time::{self, Instant};
 use url::Url;
 
 use super::{
-    Picture,
+    Damaged, Picture,
     decoder::{Decoder, encoding},
 };
 use crate::{
@@ -40,12 +40,24 @@ pub(super) enum DownloadFailure {
     NeedsFreshUrl(Error),
     /// Another attempt would fail, too.
     Permanent(Error),
+    /// What arrived is not a whole picture. The next attempt may receive it.
+    Unreadable {
+        error: Error,
+        /// The number of bytes before the connection broke, if it did.
+        broken_after: Option<u64>,
+        /// What arrived, if it was saved.
+        file: Option<Damaged>,
+    },
 }
 
 impl DownloadFailure {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Transient(error) | Self::NeedsFreshUrl(error) | Self::Permanent(error) => error,
+            Self::Unreadable { error, broken_after: None, file } => error.of_damaged(file),
+            Self::Transient(error)
+            | Self::NeedsFreshUrl(error)
+            | Self::Permanent(error)
+            | Self::Unreadable { error, .. } => error,
         }
     }
 }
@@ -149,20 +161,15 @@ impl Download {
                     continue;
                 }
                 Ok(Ok(None)) => None,
-                Ok(Err(error)) => Some(
-                    self.failed(format!("the connection broke ({} bytes received)", self.received))
-                        .with_source(error.without_url()),
-                ),
-                Err(_) => Some(self.stalled()),
+                Ok(Err(error)) => Some(self.broken(error)),
+                Err(_) => Some(DownloadFailure::Transient(self.stalled())),
             };
             let rest = self.decoder.finish();
             let rest = rest.map(|rest| self.take(rest)).transpose()?.unwrap_or_default();
             return match failure {
                 // The picture may be complete although the server declared a larger length, or
                 // broke the connection in the bytes after the picture.
-                Some(failure) if self.checker.extent() != Extent::Complete => {
-                    Err(DownloadFailure::Transient(failure))
-                }
+                Some(failure) if self.checker.extent() != Extent::Complete => Err(failure),
                 _ => Ok(Some(rest).filter(|rest| !rest.is_empty())),
             };
         }
@@ -173,6 +180,15 @@ impl Download {
         self.check_size(self.received)?;
         self.checker.feed(&bytes);
         Ok(bytes)
+    }
+
+    fn broken(&self, error: reqwest::Error) -> DownloadFailure {
+        let what = format!("the connection broke ({} bytes received)", self.received);
+        DownloadFailure::Unreadable {
+            error: self.failed(what).with_source(error.without_url()),
+            broken_after: Some(self.received),
+            file: None,
+        }
     }
 
     fn stalled(&self) -> Error {
@@ -208,7 +224,8 @@ impl Download {
                 )
             }
         };
-        Err(DownloadFailure::Transient(self.failed(problem)))
+        let error = self.failed(problem);
+        Err(DownloadFailure::Unreadable { error, broken_after: None, file: None })
     }
 
     /// Returns the format detected from the first bytes.

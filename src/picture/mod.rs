@@ -1,6 +1,7 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
 mod attempts;
+mod damaged;
 mod decoder;
 mod destination;
 mod download;
@@ -20,6 +21,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 pub use self::{
+    damaged::Damaged,
     destination::SaveOptions,
     save::{DownloadedPicture, Saved},
 };
@@ -126,6 +128,8 @@ impl Picture {
     /// - [`Download`](crate::ErrorKind::Download): the picture could not be downloaded, or it is
     ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     ///   This includes refusals that do not prove that the picture has expired.
+    /// - [`Damaged`](crate::ErrorKind::Damaged): the delivery is not a whole picture.
+    ///   [`bytes_unchecked`](Self::bytes_unchecked) returns its bytes.
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
     ///   to deliver pictures.
     pub async fn bytes(&self) -> Result<Bytes, Error> {

@@ -102,7 +102,7 @@ async fn a_compressed_delivery_that_is_incomplete_is_not_saved() {
         let body = body.to_vec();
         delivery.otherwise(move |_| encoded("gzip", &body));
 
-        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
+        assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Damaged);
         assert_eq!(delivery.received().len(), 4);
     }
 }

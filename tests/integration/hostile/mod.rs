@@ -8,6 +8,7 @@ mod broken_submission;
 mod bytes_on_the_wire;
 mod changing_files;
 mod concurrency_limits;
+mod damaged;
 mod damaged_responses;
 mod deadline;
 mod delivery;

@@ -36,6 +36,10 @@ fn saved() -> Step {
     Step::Saved { path: "fox.png".into(), bytes: 7, sha256: None }
 }
 
+fn damaged() -> Step {
+    Step::Damaged { path: "fox.png.damaged".into() }
+}
+
 /// Returns the name of a state in the table.
 fn name(state: &State) -> &'static str {
     match state {
@@ -98,6 +102,7 @@ fn steps() -> Vec<(&'static str, &'static str, Vec<Step>)> {
             "a poll ten minutes after the first `Ready` gave the URL",
             vec![ready(), refused(DELIVERY_VALIDITY)],
         ),
+        ("damaged", "the delivery is not a whole picture", vec![damaged()]),
         ("saved", "the file is complete and durable", vec![saved()]),
         ("settled", "a person or the program says so", vec![Step::Settled]),
     ]
@@ -176,6 +181,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         }),
         at().prop_map(refused),
         Just(Step::Refused { given: None, after: DELIVERY_VALIDITY - Duration::from_secs(1) }),
+        Just(damaged()),
         Just(saved()),
         Just(Step::Settled),
     ]
