@@ -138,7 +138,7 @@ pub struct JobStatus {
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
     /// The absolute path or the URL of the picture, if the job is [`Ready`](JobState::Ready) or
-    /// [`Saved`](JobState::Saved).
+    /// [`Saved`](JobState::Saved), and of the bytes of a [`Damaged`](JobState::Damaged) one.
     pub location: Option<String>,
     /// When the job was added.
     #[serde(serialize_with = "time::serialize")]

@@ -78,6 +78,16 @@ impl Damaged {
         *file = Kept::At(path.clone());
         Ok(path)
     }
+
+    /// Returns the path of the picture next to which [`keep`](Self::keep) has kept a file: that of
+    /// `fox.png` for `fox.png.2.damaged`. `None` for other files.
+    pub fn picture_of(kept: impl AsRef<Path>) -> Option<PathBuf> {
+        let kept = kept.as_ref();
+        let name = kept.file_name()?.to_str()?.strip_suffix(ENDING)?.strip_suffix('.')?;
+        let is_number = |end: &str| !end.is_empty() && end.bytes().all(|c| c.is_ascii_digit());
+        let numbered = name.rsplit_once('.').filter(|(_, end)| is_number(end));
+        Some(kept.with_file_name(numbered.map_or(name, |(name, _)| name)))
+    }
 }
 
 impl fmt::Debug for Damaged {

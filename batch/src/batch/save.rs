@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use imagekiln::{Backoff, ErrorKind as Kind, Picture, Task};
+use imagekiln::{Backoff, ErrorKind as Kind, FileKind, Picture, Task};
 use tokio::time;
 
-use super::worker::{End, Worker, stop};
+use super::worker::{End, Worker, failed, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Change, Claim},
@@ -51,7 +51,7 @@ impl Worker {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            self.not_saved(job, error, attempt == MAX_ATTEMPTS).await?;
+            self.not_saved(job, &picture, error, attempt == MAX_ATTEMPTS).await?;
             time::sleep(backoff.pause()).await;
             picture = self.wait(job, task).await?;
         }
@@ -86,7 +86,13 @@ impl Worker {
     }
 
     /// Records why the picture was not saved. Returns if another attempt may succeed.
-    async fn not_saved(&self, job: &mut Claim, error: SaveError, is_last: bool) -> Result<(), End> {
+    async fn not_saved(
+        &self,
+        job: &mut Claim,
+        picture: &Picture,
+        error: SaveError,
+        is_last: bool,
+    ) -> Result<(), End> {
         let error = match error {
             SaveError::Client(error) => error,
             SaveError::Exists => {
@@ -102,11 +108,42 @@ impl Worker {
             return Err(End::Finished);
         }
         match error.kind() {
+            Kind::Damaged => {
+                let location = match self.keep_damaged(job, picture, &error).await {
+                    Ok(location) => location,
+                    Err(SaveError::Output { error, .. }) => return Err(error.into()),
+                    Err(SaveError::Client(_) | SaveError::Exists) => None,
+                };
+                let reason = error.to_string();
+                self.ledger.change(job, Change::Damaged { reason, location }).await?;
+                (self.on_change)(&job.status);
+                Err(End::Damaged(failed(job, "could not save the picture", error)))
+            }
             _ if error.is_transient() && !is_last => Ok(()),
             // A refused delivery URL says nothing about the other pictures.
             Kind::Download if error.status().is_some_and(|status| status < 500) => Err(End::Left),
             _ => Err(stop(job, "could not save the picture", error)),
         }
+    }
+
+    /// Keeps the bytes of a damaged delivery beside the target of its picture, and returns their
+    /// location.
+    async fn keep_damaged(
+        &self,
+        job: &Claim,
+        picture: &Picture,
+        error: &imagekiln::Error,
+    ) -> Result<Option<String>, SaveError> {
+        let kind = error.damaged().and_then(|damaged| damaged.kind());
+        let extension = kind.map_or("bin", FileKind::extension);
+        let (output, key) = match self.announced(job)? {
+            Some(location) => (location.output, location.key),
+            None => {
+                let key = self.key(job, picture, async |_| Ok(extension)).await?;
+                (self.output.clone(), key)
+            }
+        };
+        output.keep_damaged(&key, picture, error).await
     }
 
     /// Returns the location that the ledger already contains.
@@ -125,7 +162,12 @@ impl Worker {
         picture: &Picture,
         download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
-        let target = self.key(job, picture, download).await?;
+        let extension = async |near: &str| {
+            self.output.prepare(near).await?;
+            let downloaded = self.output.download(near, picture).await?;
+            Ok(download.insert(downloaded).extension())
+        };
+        let target = self.key(job, picture, extension).await?;
         let key = if self.output.is_free(&target).await? {
             target
         } else {
@@ -163,12 +205,13 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns the key for a picture.
+    /// Returns the key for a picture. If it depends on the format, `extension` returns it, from a
+    /// key in the same directory.
     async fn key(
         &self,
         job: &Claim,
         picture: &Picture,
-        download: &mut Option<Download>,
+        extension: impl AsyncFnOnce(&str) -> Result<&'static str, SaveError>,
     ) -> Result<String, SaveError> {
         let template = Template::parse(&job.status.target)?;
         if template.is_plain() {
@@ -186,10 +229,7 @@ impl Worker {
             ext: "",
         };
         if template.has_extension_field() {
-            let near = template.render(&fields);
-            self.output.prepare(&near).await?;
-            let downloaded = self.output.download(&near, picture).await?;
-            fields.ext = download.insert(downloaded).extension();
+            fields.ext = extension(&template.render(&fields)).await?;
         }
         Ok(template.render(&fields))
     }

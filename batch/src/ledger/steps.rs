@@ -76,7 +76,9 @@ impl Ledger {
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let known = match (&change, &job.submission) {
-            (Change::Saved(_), Some(submission)) => self.known().remove(submission),
+            (Change::Saved(_) | Change::Damaged { .. }, Some(submission)) => {
+                self.known().remove(submission)
+            }
             (Change::State(..), _) => {
                 // Nobody may ever write it again.
                 self.known().retain(|_, row| row.job != Some(id));
@@ -141,6 +143,12 @@ pub(crate) enum Change {
     },
     /// The picture and its description are durable.
     Saved(SavedPicture),
+    /// The delivery is not a whole picture.
+    Damaged {
+        reason: String,
+        /// Where its bytes are, if some arrived.
+        location: Option<String>,
+    },
 }
 
 /// The state of a job, its reason and its location, when it became ready and last changed, when its
@@ -163,8 +171,12 @@ impl Change {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
             Self::Saved(picture) => (JobState::Saved, None, Some(picture.location.clone())),
+            Self::Damaged { reason, location } => {
+                (JobState::Damaged, Some(reason.clone()), location.clone())
+            }
         };
-        let update = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
+        let update = "UPDATE jobs SET state = $1, reason = $2,
+             location = CASE WHEN $1 = 'damaged' THEN $3 ELSE COALESCE($3, location) END,
              ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
                 ELSE ready_at END,
              changed_at = $4
@@ -185,7 +197,13 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture) => picture.close_record(database, job, change, known).await?,
+            Self::Saved(picture) => {
+                advance_record(database, job, &picture.step(), change, known).await?
+            }
+            Self::Damaged { location: Some(location), .. } => {
+                let step = Step::Damaged { path: location.into() };
+                advance_record(database, job, &step, change, known).await?
+            }
             _ => change.write(database).await?,
         };
         changed.ok_or_else(lease_lost)
@@ -193,24 +211,28 @@ impl Change {
 }
 
 impl SavedPicture {
-    async fn close_record(
-        &self,
-        database: &mut Database,
-        job: i64,
-        change: JobChange,
-        known: Option<SubmissionRow>,
-    ) -> Result<Option<Changed>, Error> {
+    pub(super) fn step(&self) -> Step {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
-        let step = Step::Saved { path, bytes: self.bytes, sha256 };
-        if let Some(mut submission) = known
-            && let Some(changed) = submission.advance_with(database, &step, change.clone()).await?
-        {
-            return Ok(Some(changed));
-        }
-        let current = "j.id = $1 AND j.submission = s.id";
-        match SubmissionRow::find_one(database, current, job).await? {
-            Some(mut submission) => submission.advance_with(database, &step, change).await,
-            None => change.write(database).await,
-        }
+        Step::Saved { path, bytes: self.bytes, sha256 }
+    }
+}
+
+/// Changes a job, and applies a step to the record of its submission.
+async fn advance_record(
+    database: &mut Database,
+    job: i64,
+    step: &Step,
+    change: JobChange,
+    known: Option<SubmissionRow>,
+) -> Result<Option<Changed>, Error> {
+    if let Some(mut submission) = known
+        && let Some(changed) = submission.advance_with(database, step, change.clone()).await?
+    {
+        return Ok(Some(changed));
+    }
+    let current = "j.id = $1 AND j.submission = s.id";
+    match SubmissionRow::find_one(database, current, job).await? {
+        Some(mut submission) => submission.advance_with(database, step, change).await,
+        None => change.write(database).await,
     }
 }

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use imagekiln::{DownloadedPicture, ErrorKind as Kind, Picture, SaveOptions};
+use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -98,6 +98,40 @@ impl Folder {
         }
     }
 
+    pub(super) async fn keep_damaged(&self, key: &str, damaged: &Damaged) -> Result<String, Error> {
+        let (path, damaged) = (self.path(key), damaged.clone());
+        let name = path.clone();
+        let kept = blocking(move || damaged.keep(path)).await;
+        let kept = kept.map_err(|error| unusable(&name, error))?;
+        Ok(kept.to_string_lossy().into_owned())
+    }
+
+    /// Creates a file atomically and durably. One with the same content stays as it is.
+    pub(super) async fn create_file(
+        &self,
+        key: &str,
+        content: &[u8],
+    ) -> Result<SavedPicture, SaveError> {
+        let (path, name, bytes) = (self.path(key), self.path(key), content.to_owned());
+        match blocking(move || write(&path, &bytes, false)).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if self.read(key).await?.as_deref() != Some(content) {
+                    return Err(SaveError::Exists);
+                }
+            }
+            Err(error) => return Err(unusable(&name, error).into()),
+        }
+        Ok(SavedPicture::new(content, self.location(key)))
+    }
+
+    pub(super) async fn remove(&self, key: &str) {
+        let path = self.path(key);
+        if let Err(error) = blocking(move || fs::remove_file(path)).await {
+            tracing::warn!(%error, "could not delete a damaged file");
+        }
+    }
+
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
         let (path, name) = (self.path(key), self.path(key));
         let read = move || match fs::metadata(&path) {
@@ -115,7 +149,7 @@ impl Folder {
         let write = move || {
             let mut attempt = 1;
             loop {
-                match write(&path, &content) {
+                match write(&path, &content, true) {
                     Err(error)
                         if error.kind() == io::ErrorKind::NotFound && attempt < MAX_WRITES =>
                     {
@@ -256,7 +290,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     // Named and locked like the temporary files of the client, which deletes those of killed
     // processes.
@@ -269,7 +303,8 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let _ = file.as_file().try_lock();
     file.write_all(content)?;
     file.as_file().sync_all()?;
-    let _file = file.persist(path).map_err(|error| error.error)?;
+    let named = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+    let _file = named.map_err(|error| error.error)?;
     sync_directory(directory)
 }
 

@@ -23,7 +23,7 @@ pub(crate) use self::{
     name::beside,
     target::OutputTarget,
 };
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// The name of a picture is followed by this in the name of its description.
 const DESCRIPTION: &str = ".json";
@@ -158,6 +158,56 @@ impl Output {
             #[cfg(bucket)]
             // A download is saved to the output that it was made for.
             _ => Err(SaveError::Exists),
+        }
+    }
+
+    /// Keeps what arrived of a damaged delivery beside `key`, and returns its location. `None` if
+    /// nothing arrived.
+    pub(crate) async fn keep_damaged(
+        &self,
+        key: &str,
+        picture: &Picture,
+        error: &imagekiln::Error,
+    ) -> Result<Option<String>, SaveError> {
+        match self {
+            Self::Folder(folder) => match error.damaged() {
+                Some(damaged) => Ok(Some(folder.keep_damaged(key, damaged).await?)),
+                None => Ok(None),
+            },
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => {
+                let bytes = picture.bytes_unchecked().await.map_err(SaveError::Client)?;
+                let key = format!("{key}.damaged");
+                match bucket.save(&key, &bytes).await {
+                    Err(SaveError::Exists) => {
+                        bucket.save(&beside(&key, picture.task().id()), &bytes).await
+                    }
+                    saved => saved,
+                }
+                .map(|saved| Some(saved.location))
+            }
+        }
+    }
+
+    /// Saves the damaged file at `kept` as the picture at `key`. Never overwrites.
+    pub(crate) async fn accept(&self, kept: &str, key: &str) -> Result<SavedPicture, SaveError> {
+        let Some(bytes) = self.read(kept).await? else {
+            let message = format!("the damaged file {} is gone", self.location(kept));
+            return Err(Error::new(ErrorKind::File, message).into());
+        };
+        match self {
+            Self::Folder(folder) => folder.create_file(key, &bytes).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.save(key, &bytes.into()).await,
+        }
+    }
+
+    /// Deletes the file at a key.
+    pub(crate) async fn remove(&self, key: &str) {
+        match self {
+            Self::Folder(folder) => folder.remove(key).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.remove(key).await,
         }
     }
 
