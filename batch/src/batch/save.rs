@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use imagekiln::{Backoff, ErrorKind as Kind, FileKind, Picture, Task};
+use imagekiln::{
+    Backoff, ErrorKind as Kind, FileKind, Picture, Task,
+    journal::{Journal as _, Step},
+};
 use tokio::time;
 
 use super::worker::{End, Worker, failed, stop};
@@ -18,6 +21,9 @@ use crate::{
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// The number of attempts to save a damaged picture.
+const DAMAGED_ATTEMPTS: u32 = 2;
 
 /// The number of names for a picture, if others are taken.
 const MAX_NAMES: u32 = 5;
@@ -51,7 +57,7 @@ impl Worker {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            self.not_saved(job, &picture, error, attempt == MAX_ATTEMPTS).await?;
+            self.not_saved(job, &picture, error, attempt).await?;
             time::sleep(backoff.pause()).await;
             picture = self.wait(job, task).await?;
         }
@@ -91,8 +97,9 @@ impl Worker {
         job: &mut Claim,
         picture: &Picture,
         error: SaveError,
-        is_last: bool,
+        attempt: u32,
     ) -> Result<(), End> {
+        let is_last = attempt == MAX_ATTEMPTS;
         let error = match error {
             SaveError::Client(error) => error,
             SaveError::Exists => {
@@ -108,22 +115,38 @@ impl Worker {
             return Err(End::Finished);
         }
         match error.kind() {
-            Kind::Damaged => {
-                let location = match self.keep_damaged(job, picture, &error).await {
-                    Ok(location) => location,
-                    Err(SaveError::Output { error, .. }) => return Err(error.into()),
-                    Err(SaveError::Client(_) | SaveError::Exists) => None,
-                };
-                let reason = error.to_string();
-                self.ledger.change(job, Change::Damaged { reason, location }).await?;
-                (self.on_change)(&job.status);
-                Err(End::Damaged(failed(job, "could not save the picture", error)))
-            }
+            Kind::Damaged if attempt < DAMAGED_ATTEMPTS => Ok(()),
+            Kind::Damaged => Err(self.damaged(job, picture, error).await?),
             _ if error.is_transient() && !is_last => Ok(()),
             // A refused delivery URL says nothing about the other pictures.
             Kind::Download if error.status().is_some_and(|status| status < 500) => Err(End::Left),
             _ => Err(stop(job, "could not save the picture", error)),
         }
+    }
+
+    /// Keeps the bytes of a damaged delivery, and leaves the job to a person.
+    async fn damaged(
+        &self,
+        job: &mut Claim,
+        picture: &Picture,
+        error: imagekiln::Error,
+    ) -> Result<End, Error> {
+        let location = match self.keep_damaged(job, picture, &error).await {
+            Ok(location) => location,
+            Err(SaveError::Output { error, .. }) => return Err(error),
+            Err(SaveError::Client(_) | SaveError::Exists) => None,
+        };
+        if let (Some(location), Some(submission)) = (&location, picture.task().submission()) {
+            let step = Step::Damaged { path: location.into() };
+            // The job has the location, too.
+            if let Err(error) = self.ledger.advance(submission, &step).await {
+                tracing::warn!(%error, "could not record where a damaged file is");
+            }
+        }
+        let reason = error.to_string();
+        self.ledger.change(job, Change::Damaged { reason, location }).await?;
+        (self.on_change)(&job.status);
+        Ok(End::Damaged(failed(job, "could not save the picture", error)))
     }
 
     /// Keeps the bytes of a damaged delivery beside the target of its picture, and returns their

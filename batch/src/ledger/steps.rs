@@ -76,9 +76,7 @@ impl Ledger {
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let known = match (&change, &job.submission) {
-            (Change::Saved(_) | Change::Damaged { .. }, Some(submission)) => {
-                self.known().remove(submission)
-            }
+            (Change::Saved(_), Some(submission)) => self.known().remove(submission),
             (Change::State(..), _) => {
                 // Nobody may ever write it again.
                 self.known().retain(|_, row| row.job != Some(id));
@@ -143,10 +141,9 @@ pub(crate) enum Change {
     },
     /// The picture and its description are durable.
     Saved(SavedPicture),
-    /// The delivery is not a whole picture.
+    /// The delivery is not a whole picture. The record says where its bytes are, if some arrived.
     Damaged {
         reason: String,
-        /// Where its bytes are, if some arrived.
         location: Option<String>,
     },
 }
@@ -197,13 +194,7 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture) => {
-                advance_record(database, job, &picture.step(), change, known).await?
-            }
-            Self::Damaged { location: Some(location), .. } => {
-                let step = Step::Damaged { path: location.into() };
-                advance_record(database, job, &step, change, known).await?
-            }
+            Self::Saved(picture) => picture.close_record(database, job, change, known).await?,
             _ => change.write(database).await?,
         };
         changed.ok_or_else(lease_lost)
@@ -215,24 +206,24 @@ impl SavedPicture {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
         Step::Saved { path, bytes: self.bytes, sha256 }
     }
-}
 
-/// Changes a job, and applies a step to the record of its submission.
-async fn advance_record(
-    database: &mut Database,
-    job: i64,
-    step: &Step,
-    change: JobChange,
-    known: Option<SubmissionRow>,
-) -> Result<Option<Changed>, Error> {
-    if let Some(mut submission) = known
-        && let Some(changed) = submission.advance_with(database, step, change.clone()).await?
-    {
-        return Ok(Some(changed));
-    }
-    let current = "j.id = $1 AND j.submission = s.id";
-    match SubmissionRow::find_one(database, current, job).await? {
-        Some(mut submission) => submission.advance_with(database, step, change).await,
-        None => change.write(database).await,
+    async fn close_record(
+        &self,
+        database: &mut Database,
+        job: i64,
+        change: JobChange,
+        known: Option<SubmissionRow>,
+    ) -> Result<Option<Changed>, Error> {
+        let step = self.step();
+        if let Some(mut submission) = known
+            && let Some(changed) = submission.advance_with(database, &step, change.clone()).await?
+        {
+            return Ok(Some(changed));
+        }
+        let current = "j.id = $1 AND j.submission = s.id";
+        match SubmissionRow::find_one(database, current, job).await? {
+            Some(mut submission) => submission.advance_with(database, &step, change).await,
+            None => change.write(database).await,
+        }
     }
 }
