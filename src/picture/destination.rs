@@ -195,7 +195,8 @@ impl Part {
         names: impl Iterator<Item = String>,
     ) -> io::Result<PathBuf> {
         self.file.as_file().sync_all()?;
-        let path = persist_as(self.file, directory_of(path), names)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let path = persist_as(self.file, directory, names)?;
         sync_directory_of(&path)?;
         Ok(path)
     }

@@ -169,6 +169,8 @@ impl Output {
         picture: &Picture,
         error: &imagekiln::Error,
     ) -> Result<Option<String>, SaveError> {
+        #[cfg(not(bucket))]
+        let _ = picture;
         match self {
             Self::Folder(folder) => match error.damaged() {
                 Some(damaged) => Ok(Some(folder.keep_damaged(key, damaged).await?)),

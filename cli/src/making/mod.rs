@@ -235,10 +235,14 @@ pub async fn finish(
     interrupts: &Interrupts,
 ) -> Result<Saved, Failure> {
     let picture = wait(context, task, interrupts).await?;
-    let saved = receive(context, target, &picture, interrupts).await?;
+    let received = receive(context, target, &picture, interrupts).await;
     if let Some(history) = &session.history {
-        history.saved(task.reference(), &saved).await;
+        match &received {
+            Ok(saved) => history.saved(task.reference(), saved).await,
+            Err(failure) => history.failed(task.reference(), failure).await,
+        }
     }
+    let saved = received?;
     if target.describe {
         describe(&context.output, request, (&picture, task.cost()), &saved);
     }
