@@ -37,6 +37,7 @@ export interface Error {
   task: Task | null // the task that continues, or that failed
   tasks?: Task[] // accepted tasks that a ledger could not record
   resume: string | null // the command that resumes the task or the batch
+  kept?: string // what arrived of a damaged delivery
   may_have_been_billed: boolean // a task that nobody knows
   exit_code: int // see `kiln exit-codes`; in `not_saved`, that of this picture alone
   index?: int // in `not_saved`, which of several pictures, from 1
@@ -86,6 +87,8 @@ export interface Entry {
   number: int // without the `@`
   submitted_at: int; model: string
   state: string // docs/kiln.md lists them
+  details: unknown // what the service said about a failure
+  damaged: string | null // what arrived of a damaged delivery
   id: string | null; cost: number | null
   path: string | null // the saved picture
   output: string | null // its target

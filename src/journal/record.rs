@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::intent::{Intent, StoredPath, seconds, stored_path, time};
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
@@ -88,6 +89,8 @@ pub enum Step {
         /// When the service answered, by the `Date` header of its response. Without it, the poll
         /// does not prove how much time has passed.
         date: Option<SystemTime>,
+        /// What the response says about a failure besides the status; see [`Record::details`].
+        details: Option<Value>,
     },
     /// The delivery host refused a URL.
     Refused {
@@ -158,6 +161,9 @@ pub(super) struct Life {
     /// When a poll first returned `Task not found`, by the clock of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_found_date: Option<u64>,
+    /// What the service said about the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
     /// Where the bytes of a damaged delivery are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     damaged: Option<StoredPath>,
@@ -173,6 +179,7 @@ impl Record {
             ready_at: None,
             ready_date: None,
             not_found_date: None,
+            details: None,
             damaged: None,
         };
         Self { intent, life }
@@ -204,6 +211,13 @@ impl Record {
     /// The validity of the delivery URL counts from then.
     pub fn ready_at(&self) -> Option<SystemTime> {
         self.life.ready_at.map(time)
+    }
+
+    /// Returns what the service said about the failure of the task: the members of the poll
+    /// response besides the id and the status, such as `details`. Long ones are cut off, and become
+    /// text.
+    pub fn details(&self) -> Option<&Value> {
+        self.life.details.as_ref()
     }
 
     /// Returns where the bytes of a delivery are that is not a whole picture, unless its picture
@@ -280,8 +294,11 @@ impl Life {
             (State::Unknown | State::Accepted | State::Ready, Step::Settled) => {
                 self.state = State::Settled;
             }
-            (State::Accepted | State::Ready, Step::Polled { status, at, date }) => {
+            (State::Accepted | State::Ready, Step::Polled { status, at, date, details }) => {
                 self.polled(status, *at, *date);
+                if matches!(self.state, State::Failed(_)) {
+                    self.details = details.clone();
+                }
             }
             // The URL should be valid, although the first one no longer is.
             (State::Accepted | State::Ready, Step::Refused { given, after })
@@ -350,7 +367,9 @@ impl Life {
         let costs = [&less, &more].map(|life| life.task.as_ref().and_then(TaskRef::cost));
         let cost = costs.into_iter().flatten().reduce(f64::max);
         let is_saved = matches!(more.state, State::Saved { .. });
+        let text = |details: &Value| details.to_string();
         Self {
+            details: [less.details, more.details].into_iter().flatten().max_by_key(text),
             damaged: more.damaged.max(less.damaged).filter(|_| !is_saved),
             task: more.task.map(|task| task.with_cost(cost)),
             state: more.state,

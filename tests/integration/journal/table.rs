@@ -25,7 +25,7 @@ fn accepted() -> Step {
 fn polled(status: &str, at: Duration) -> Step {
     let status = TaskStatus::from(status);
     // The clock of the machine says nothing.
-    Step::Polled { status, at: BEGIN, date: Some(BEGIN + at) }
+    Step::Polled { status, at: BEGIN, date: Some(BEGIN + at), details: None }
 }
 
 fn refused(given_at: Duration) -> Step {
@@ -178,6 +178,7 @@ fn any_step() -> impl Strategy<Value = Step> {
             status: TaskStatus::from(status),
             at: BEGIN + Duration::from_secs(9_999_999_999),
             date: None,
+            details: Some(json!({ "details": "no memory" })),
         }),
         at().prop_map(refused),
         Just(Step::Refused { given: None, after: DELIVERY_VALIDITY - Duration::from_secs(1) }),
