@@ -67,6 +67,7 @@ export interface Picture {
   kind: "jpeg" | "png" | "webp" | "gif" | "mp4" | "webm" | null // null for a device or a pipe
   width: int | null; height: int | null
   bytes: int
+  difference: string | null // from what the request asked for
 }
 export interface Request {
   event: "dry_run"; operation: string; method: "POST"; path: string
@@ -116,7 +117,7 @@ export interface Job {
   metadata: unknown // yours, from the job file
   priority: int
   state: string // batch/README.md lists them
-  reason: string | null // why the job ended without a picture
+  reason: string | null // why the job has no picture, or how it differs from the request
   task_id: string | null; credits: number | null
   location: string | null // the path or the URL of the picture
 }

@@ -131,7 +131,8 @@ pub struct JobStatus {
     pub priority: i64,
     /// The state of the job.
     pub state: JobState,
-    /// Why the job is in this state, or why it could not leave it.
+    /// Why the job is in this state, or why it could not leave it. For a
+    /// [`Saved`](JobState::Saved) one, how its picture differs from what the request asked for.
     pub reason: Option<String>,
     /// The id of its task, if the service accepted the job.
     pub task_id: Option<String>,

@@ -1,5 +1,6 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
+mod asked;
 mod attempts;
 mod damaged;
 mod decoder;
@@ -21,6 +22,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 pub use self::{
+    asked::Asked,
     damaged::Damaged,
     destination::SaveOptions,
     save::{DownloadedPicture, Saved},

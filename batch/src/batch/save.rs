@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use imagekiln::{
-    Backoff, ErrorKind as Kind, FileKind, Picture, Task,
+    Asked, Backoff, ErrorKind as Kind, FileKind, Picture, Task,
     journal::{Journal as _, Step},
 };
 use tokio::time;
@@ -223,7 +223,14 @@ impl Worker {
         };
         let described = description(&job.status, &request, saved)?;
         location.output.write_beside(&location.key, &described.to_json()).await?;
-        self.ledger.change(job, Change::Saved(saved.clone())).await?;
+        let asked = Asked {
+            width: request.integer("width"),
+            height: request.integer("height"),
+            output_format: request.text("output_format"),
+        };
+        let difference = asked.difference(saved.kind, saved.pixels);
+        let difference = difference.map(|found| format!("the picture is {found}"));
+        self.ledger.change(job, Change::Saved(saved.clone(), difference)).await?;
         (self.on_change)(&job.status);
         Ok(())
     }

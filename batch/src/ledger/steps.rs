@@ -76,7 +76,7 @@ impl Ledger {
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let known = match (&change, &job.submission) {
-            (Change::Saved(_), Some(submission)) => self.known().remove(submission),
+            (Change::Saved(..), Some(submission)) => self.known().remove(submission),
             (Change::State(..), _) => {
                 // Nobody may ever write it again.
                 self.known().retain(|_, row| row.job != Some(id));
@@ -139,8 +139,8 @@ pub(crate) enum Change {
     Ready {
         location: String,
     },
-    /// The picture and its description are durable.
-    Saved(SavedPicture),
+    /// The picture and its description are durable. It may differ from what its request asked for.
+    Saved(SavedPicture, Option<String>),
     /// The delivery is not a whole picture. The record says where its bytes are, if some arrived.
     Damaged {
         reason: String,
@@ -167,7 +167,9 @@ impl Change {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
-            Self::Saved(picture) => (JobState::Saved, None, Some(picture.location.clone())),
+            Self::Saved(picture, difference) => {
+                (JobState::Saved, difference.clone(), Some(picture.location.clone()))
+            }
             Self::Damaged { reason, location } => {
                 (JobState::Damaged, Some(reason.clone()), location.clone())
             }
@@ -194,7 +196,7 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture) => picture.close_record(database, job, change, known).await?,
+            Self::Saved(picture, _) => picture.close_record(database, job, change, known).await?,
             _ => change.write(database).await?,
         };
         changed.ok_or_else(lease_lost)

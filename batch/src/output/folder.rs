@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, Picture, SaveOptions};
+use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -19,6 +19,9 @@ use crate::{Error, ErrorKind};
 
 /// The attempts to write a file. Another process may delete a temporary file before it is locked.
 const MAX_WRITES: u32 = 3;
+
+/// The beginning of a picture, which contains its size.
+const HEAD: u64 = 256 * 1024;
 
 /// Disks write at least so many bytes completely or not at all.
 const SECTOR: usize = 512;
@@ -85,17 +88,29 @@ impl Folder {
     ) -> Result<SavedPicture, SaveError> {
         let sha256 = picture.sha256().unwrap_or_default().to_owned();
         let (bytes, kind, location) = (picture.bytes(), picture.kind(), self.location(key));
-        let saved = SavedPicture { bytes, sha256, kind, location };
+        let saved = SavedPicture { bytes, sha256, kind, location, pixels: None };
         match picture.save(self.path(key)).await {
-            Ok(_) => Ok(saved),
+            Ok(_) => Ok(SavedPicture { pixels: self.pixels(key).await, ..saved }),
             // A worker that lost its lease may have saved it after all.
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
                 let found = self.read(key).await?;
                 let found = found.map(|found| SavedPicture::new(&found, self.location(key)));
-                if found == Some(saved.clone()) { Ok(saved) } else { Err(SaveError::Exists) }
+                let is_same = |found: &SavedPicture| found.sha256 == saved.sha256;
+                found.filter(is_same).ok_or(SaveError::Exists)
             }
             Err(error) => Err(SaveError::Client(error)),
         }
+    }
+
+    /// Returns the size of the picture at a key from the beginning of its file.
+    async fn pixels(&self, key: &str) -> Option<(usize, usize)> {
+        let path = self.path(key);
+        let read = move || {
+            let mut head = Vec::new();
+            File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+            Ok(FileKind::pixels(&head))
+        };
+        blocking(read).await.ok().flatten()
     }
 
     pub(super) async fn keep_damaged(&self, key: &str, damaged: &Damaged) -> Result<String, Error> {

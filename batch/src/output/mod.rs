@@ -46,6 +46,8 @@ pub(crate) struct SavedPicture {
     pub(crate) kind: Option<FileKind>,
     /// The absolute path or the URL.
     pub(crate) location: String,
+    /// The width and the height of an image, if they are known.
+    pub(crate) pixels: Option<(usize, usize)>,
 }
 
 /// The reason why a picture was not saved.
@@ -303,6 +305,7 @@ impl SavedPicture {
             sha256: crate::sha256(bytes),
             kind: FileKind::of(bytes),
             location,
+            pixels: FileKind::pixels(bytes),
         }
     }
 }

@@ -38,7 +38,9 @@ pub fn job_line(job: &JobStatus, directory: &Path) -> String {
         printable(&path.to_string_lossy())
     };
     match (&job.reason, &job.location) {
-        (Some(reason), Some(location)) if job.state == JobState::Damaged => {
+        (Some(reason), Some(location))
+            if matches!(job.state, JobState::Damaged | JobState::Saved) =>
+        {
             line += &format!(" {}: {}", shown(location), printable(reason));
         }
         (Some(reason), _) => line += &format!(": {}", printable(reason)),

@@ -46,6 +46,8 @@ pub struct Saved {
     pub sha256: Option<String>,
     /// Why the path differs from the one that the user named.
     pub notes: Vec<String>,
+    /// How the picture differs from what its request asked for.
+    pub difference: Option<String>,
 }
 
 impl Target {
@@ -344,7 +346,14 @@ fn keep(damaged: &Damaged, picture: &Path) -> io::Result<PathBuf> {
 
 fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
     let sha256 = file.sha256().map(str::to_owned);
-    Saved { path: Some(path), kind: file.kind(), bytes: file.bytes(), sha256, notes }
+    Saved {
+        path: Some(path),
+        kind: file.kind(),
+        bytes: file.bytes(),
+        sha256,
+        notes,
+        difference: None,
+    }
 }
 
 /// Returns the picture that an earlier command has saved.
@@ -357,6 +366,7 @@ pub fn found(path: PathBuf) -> Result<Saved, Failure> {
         bytes: content.len() as u64,
         sha256: None,
         notes: Vec::new(),
+        difference: None,
     })
 }
 
@@ -391,7 +401,7 @@ fn not_written(id: &str, target: &Path) -> String {
 
 /// A picture whose bytes were written to a stream.
 fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
-    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new() }
+    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new(), difference: None }
 }
 
 /// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still
