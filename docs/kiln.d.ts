@@ -37,6 +37,7 @@ export interface Error {
   task: Task | null // the task that continues, or that failed
   tasks?: Task[] // accepted tasks that a ledger could not record
   resume: string | null // the command that resumes the task or the batch
+  kept?: string // what arrived of a damaged delivery
   may_have_been_billed: boolean // a task that nobody knows
   exit_code: int // see `kiln exit-codes`; in `not_saved`, that of this picture alone
   index?: int // in `not_saved`, which of several pictures, from 1
@@ -66,6 +67,7 @@ export interface Picture {
   kind: "jpeg" | "png" | "webp" | "gif" | "mp4" | "webm" | null // null for a device or a pipe
   width: int | null; height: int | null
   bytes: int
+  difference: string | null // from what the request asked for
 }
 export interface Request {
   event: "dry_run"; operation: string; method: "POST"; path: string
@@ -86,6 +88,8 @@ export interface Entry {
   number: int // without the `@`
   submitted_at: int; model: string
   state: string // docs/kiln.md lists them
+  details: unknown // what the service said about a failure
+  damaged: string | null // what arrived of a damaged delivery
   id: string | null; cost: number | null
   path: string | null // the saved picture
   output: string | null // its target
@@ -113,7 +117,7 @@ export interface Job {
   metadata: unknown // yours, from the job file
   priority: int
   state: string // batch/README.md lists them
-  reason: string | null // why the job ended without a picture
+  reason: string | null // why the job has no picture, or how it differs from the request
   task_id: string | null; credits: number | null
   location: string | null // the path or the URL of the picture
 }

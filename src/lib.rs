@@ -112,7 +112,9 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::once::Once;
-pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
+pub use self::picture::{
+    Asked, Damaged, DownloadedPicture, Picture, PictureStream, SaveOptions, Saved,
+};
 pub use self::resume::Unfinished;
 pub use self::retry::{Backoff, RetryPolicy};
 pub use self::settings::{

@@ -222,7 +222,9 @@ impl Client {
             return Err(error);
         };
         match record.state() {
-            State::Failed(status) => Err(failure(status.clone(), task.reference())),
+            State::Failed(status) => {
+                Err(failure(status.clone(), task.reference(), record.details()))
+            }
             State::Expired => Err(Error::new(ErrorKind::Expired, "the picture has expired")
                 .with_advice("ask the service for it")
                 .with_task(task.reference())),

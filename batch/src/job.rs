@@ -131,14 +131,15 @@ pub struct JobStatus {
     pub priority: i64,
     /// The state of the job.
     pub state: JobState,
-    /// Why the job is in this state, or why it could not leave it.
+    /// Why the job is in this state, or why it could not leave it. For a
+    /// [`Saved`](JobState::Saved) one, how its picture differs from what the request asked for.
     pub reason: Option<String>,
     /// The id of its task, if the service accepted the job.
     pub task_id: Option<String>,
     /// The cost in credits, if the service reported it.
     pub credits: Option<f64>,
     /// The absolute path or the URL of the picture, if the job is [`Ready`](JobState::Ready) or
-    /// [`Saved`](JobState::Saved).
+    /// [`Saved`](JobState::Saved), and of the bytes of a [`Damaged`](JobState::Damaged) one.
     pub location: Option<String>,
     /// When the job was added.
     #[serde(serialize_with = "time::serialize")]

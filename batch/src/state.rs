@@ -19,6 +19,10 @@ pub enum JobState {
     Ready,
     /// The picture is on disk.
     Saved,
+    /// The delivery is not a whole picture, in several attempts. Its bytes are kept, and a person
+    /// [accepts](crate::Resolution::Damaged) them, lets the next run
+    /// [download](crate::Ledger::retry) the picture again, or gives it up.
+    Damaged,
     /// The request or the task failed, or the submission was billed and its task is not known.
     Failed,
     /// Moderation stopped the task.
@@ -35,12 +39,13 @@ pub enum JobState {
 
 impl JobState {
     /// All states, in the order of a job's life.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Queued,
         Self::Submitting,
         Self::Submitted,
         Self::Ready,
         Self::Saved,
+        Self::Damaged,
         Self::Failed,
         Self::Moderated,
         Self::Expired,
@@ -56,6 +61,7 @@ impl JobState {
             Self::Submitted => "submitted",
             Self::Ready => "ready",
             Self::Saved => "saved",
+            Self::Damaged => "damaged",
             Self::Failed => "failed",
             Self::Moderated => "moderated",
             Self::Expired => "expired",

@@ -151,6 +151,16 @@ impl Context {
                 "the service may find it later; `kiln task dismiss @{number}` gives it up"
             ));
         }
+        if let Some(path) = &failure.kept {
+            let kept = format!("what arrived is in {}", path.display());
+            return failure.advise(match entry {
+                Some(Entry { number, .. }) => format!(
+                    "{kept}; `kiln task save @{number} --damaged` accepts it, and `kiln task \
+                     dismiss @{number}` gives the picture up"
+                ),
+                None => kept,
+            });
+        }
         match failure.remedy.and_then(Remedy::advice) {
             Some(advice) => failure.advise(advice),
             None => failure,

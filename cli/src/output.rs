@@ -239,6 +239,10 @@ pub fn report_json(failure: &Failure) -> Value {
         "may_have_been_billed": failure.billing_unknown,
         "exit_code": failure.exit.code(),
     });
+    let report = match &failure.kept {
+        Some(path) => json::with(report, [("kept", path.to_string_lossy().into())]),
+        None => report,
+    };
     match &failure.unrecorded[..] {
         [] => report,
         tasks => json::with(report, [("tasks", json!(tasks))]),

@@ -195,10 +195,15 @@ fn fail_ledger(world: &mut World, ledger: Ledger) -> impl Future<Output = ()> + 
 async fn decide(world: &mut World) -> Result<()> {
     let batch = open_healthy(world).await?;
     for job in batch.ledger().jobs().await? {
-        if job.state != JobState::Unknown {
-            continue;
-        }
         let name = job.name;
+        match job.state {
+            JobState::Unknown => {}
+            JobState::Damaged => {
+                batch.ledger().retry(&name).await?;
+                continue;
+            }
+            _ => continue,
+        }
         let decided = match world.services.id_for(&name) {
             Some(id) => batch.resolve_with_task(&name, &id).await,
             None => batch.ledger().resolve(&name, Resolution::NotPaid).await,

@@ -54,10 +54,14 @@ pub enum ErrorKind {
     /// The delivery URL has expired: the delivery host refused a URL that a poll had returned ten
     /// minutes or more after the task was first seen as `Ready`. Ask the service for the picture.
     Expired,
-    /// The picture could not be downloaded completely, the download is not a picture, or the
-    /// delivery host refused the URL. The task is still `Ready`: wait for it again, and download
+    /// The picture could not be downloaded completely, or the delivery host refused the URL. The
+    /// task is still `Ready`: wait for it again, and download
     /// the picture while the delivery URL is valid (ten minutes).
     Download,
+    /// The delivery is truncated, damaged or not a picture, in each attempt: the task is billed, and
+    /// its picture may stay unreadable. Download it again while the delivery URL is valid, or
+    /// accept what arrived: see [`Error::damaged`](crate::Error::damaged).
+    Damaged,
     /// The picture was not fetched, because its delivery URL or a redirect points to a private
     /// address, is not encrypted, or uses a scheme other than http and https. The task is still
     /// `Ready`. If the host is trusted, allow it with
@@ -108,6 +112,7 @@ impl ErrorKind {
             Self::Deadline => "deadline",
             Self::Expired => "expired",
             Self::Download => "download",
+            Self::Damaged => "damaged",
             Self::AddressRefused => "address_refused",
             Self::Webhook => "webhook",
             Self::Journal => "journal",

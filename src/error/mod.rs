@@ -6,7 +6,7 @@ use std::{error, fmt, time::Duration};
 
 pub use self::kind::{Billing, ErrorKind, WaitEnd};
 use crate::{
-    TaskRef, Violation,
+    Damaged, TaskRef, Violation,
     types::HttpValidationError,
     values::{MAX_NAME, one_line},
 };
@@ -43,6 +43,7 @@ struct Details {
     withheld_host: Option<String>,
     refusal: Option<Source>,
     source: Option<Source>,
+    damaged: Option<Damaged>,
 }
 
 /// What to do next.
@@ -144,6 +145,18 @@ impl Error {
     pub(crate) fn with_withheld_host(mut self, host: String) -> Self {
         self.details.withheld_host = Some(host);
         self
+    }
+
+    /// The error of a delivery that is not a whole picture in any attempt.
+    pub(crate) fn of_damaged(mut self, file: Option<Damaged>) -> Self {
+        self.kind = ErrorKind::Damaged;
+        let function = file.is_none().then_some("Picture::bytes_unchecked");
+        self.details.damaged = file;
+        self.with_advice(
+            "the picture is billed; fetch it again before its delivery URL expires, or accept the \
+             damaged bytes",
+        )
+        .with_function(function)
     }
 
     /// Creates the error for a submission that the journal refused. The message has the reason, and
@@ -306,6 +319,13 @@ impl Error {
     /// [`Refused`](ErrorKind::Refused). The journal of the program knows its type.
     pub fn refusal(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
         self.details.refusal.as_deref()
+    }
+
+    /// Returns the bytes of a delivery that is not a whole picture, for the kind
+    /// [`Damaged`](ErrorKind::Damaged). `None` if the picture was not saved to a file:
+    /// [`Picture::bytes_unchecked`](crate::Picture::bytes_unchecked) returns the bytes then.
+    pub fn damaged(&self) -> Option<&Damaged> {
+        self.details.damaged.as_ref()
     }
 
     /// Returns the host that is not allowed to receive the key, with its port if it has one, for

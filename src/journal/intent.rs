@@ -173,8 +173,8 @@ pub(super) fn time(seconds: u64) -> SystemTime {
 }
 
 /// A path. Not every path is valid Unicode, so not every path is text in JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredPath(#[serde(with = "stored_path")] PathBuf);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct StoredPath(#[serde(with = "stored_path")] pub(super) PathBuf);
 
 pub(super) mod stored_path {
     use std::{

@@ -1,13 +1,14 @@
 //! The life of a paid picture: one record, and the table of steps that change it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::intent::{Intent, seconds, stored_path, time};
+use super::intent::{Intent, StoredPath, seconds, stored_path, time};
 use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 
 /// How long after the first `Task not found` a second one proves that the task is gone, by the
@@ -88,6 +89,8 @@ pub enum Step {
         /// When the service answered, by the `Date` header of its response. Without it, the poll
         /// does not prove how much time has passed.
         date: Option<SystemTime>,
+        /// What the response says about a failure besides the status; see [`Record::details`].
+        details: Option<Value>,
     },
     /// The delivery host refused a URL.
     Refused {
@@ -96,6 +99,11 @@ pub enum Step {
         /// How long after the first `Ready` the URL was given, as far as this process knows by a
         /// clock that cannot be set.
         after: Duration,
+    },
+    /// The delivery is not a whole picture. Its bytes are kept, and it may be downloaded again.
+    Damaged {
+        /// The path of the kept file, or another name of the place.
+        path: PathBuf,
     },
     /// The picture is complete and durable.
     Saved {
@@ -153,6 +161,12 @@ pub(super) struct Life {
     /// When a poll first returned `Task not found`, by the clock of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_found_date: Option<u64>,
+    /// What the service said about the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    /// Where the bytes of a damaged delivery are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    damaged: Option<StoredPath>,
 }
 
 impl Record {
@@ -165,6 +179,8 @@ impl Record {
             ready_at: None,
             ready_date: None,
             not_found_date: None,
+            details: None,
+            damaged: None,
         };
         Self { intent, life }
     }
@@ -195,6 +211,19 @@ impl Record {
     /// The validity of the delivery URL counts from then.
     pub fn ready_at(&self) -> Option<SystemTime> {
         self.life.ready_at.map(time)
+    }
+
+    /// Returns what the service said about the failure of the task: the members of the poll
+    /// response besides the id and the status, such as `details`. Long ones are cut off, and become
+    /// text.
+    pub fn details(&self) -> Option<&Value> {
+        self.life.details.as_ref()
+    }
+
+    /// Returns where the bytes of a delivery are that is not a whole picture, unless its picture
+    /// was saved since.
+    pub fn damaged(&self) -> Option<&Path> {
+        self.life.damaged.as_ref().map(|path| &*path.0)
     }
 
     /// Whether this is another submission to the same service, and has the task.
@@ -265,8 +294,11 @@ impl Life {
             (State::Unknown | State::Accepted | State::Ready, Step::Settled) => {
                 self.state = State::Settled;
             }
-            (State::Accepted | State::Ready, Step::Polled { status, at, date }) => {
+            (State::Accepted | State::Ready, Step::Polled { status, at, date, details }) => {
                 self.polled(status, *at, *date);
+                if matches!(self.state, State::Failed(_)) {
+                    self.details = details.clone();
+                }
             }
             // The URL should be valid, although the first one no longer is.
             (State::Accepted | State::Ready, Step::Refused { given, after })
@@ -274,6 +306,9 @@ impl Life {
                     || has_passed(self.ready_date, DELIVERY_VALIDITY, *given) =>
             {
                 self.state = State::Expired;
+            }
+            (State::Accepted | State::Ready, Step::Damaged { path }) => {
+                self.damaged = Some(StoredPath(path.clone()));
             }
             // A saved picture is one even if it was given up before. It may be saved again.
             (
@@ -287,6 +322,7 @@ impl Life {
             ) if self.task.is_some() => {
                 let (path, sha256) = (path.clone(), sha256.clone());
                 self.state = State::Saved { path, bytes: *bytes, sha256 };
+                self.damaged = None;
             }
             _ => {}
         }
@@ -330,7 +366,11 @@ impl Life {
             if order(&self) <= order(&other) { (self, other) } else { (other, self) };
         let costs = [&less, &more].map(|life| life.task.as_ref().and_then(TaskRef::cost));
         let cost = costs.into_iter().flatten().reduce(f64::max);
+        let is_saved = matches!(more.state, State::Saved { .. });
+        let text = |details: &Value| details.to_string();
         Self {
+            details: [less.details, more.details].into_iter().flatten().max_by_key(text),
+            damaged: more.damaged.max(less.damaged).filter(|_| !is_saved),
             task: more.task.map(|task| task.with_cost(cost)),
             state: more.state,
             is_lost: less.is_lost || more.is_lost,

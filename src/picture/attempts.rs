@@ -31,6 +31,8 @@ struct Attempts {
     made: u32,
     most: u32,
     backoff: Backoff,
+    /// After how many bytes the connection of the last attempt broke, if it did.
+    broken_after: Option<u64>,
     /// The deadline of the last attempt.
     until: Instant,
 }
@@ -48,6 +50,13 @@ impl Attempts {
                 (error, true)
             }
             DownloadFailure::Transient(error) => (error, false),
+            DownloadFailure::Unreadable { error, broken_after, file } => {
+                // A connection that breaks twice at the same byte does not break by chance.
+                let is_damaged = broken_after.is_none_or(|bytes| bytes > 0)
+                    && (broken_after.is_none() || broken_after == self.broken_after);
+                self.broken_after = broken_after;
+                (if is_damaged { error.of_damaged(file) } else { error }, false)
+            }
             DownloadFailure::Permanent(error) => return Err(error),
         };
         if is_last {
@@ -108,6 +117,7 @@ impl Picture {
             made: 0,
             most: MAX_ATTEMPTS.min(downloads.service.retry.attempts),
             backoff: Backoff::of_retries(),
+            broken_after: None,
             until: Instant::now() + downloads.settings.deadline,
         };
         let attempting = async {

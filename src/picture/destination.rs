@@ -187,6 +187,20 @@ impl Part {
         Ok(path)
     }
 
+    /// Flushes the file, and gives it the first of these names in the directory of `path` that no
+    /// other file has. Returns its path.
+    pub(super) fn keep(
+        self,
+        path: &Path,
+        names: impl Iterator<Item = String>,
+    ) -> io::Result<PathBuf> {
+        self.file.as_file().sync_all()?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let path = persist_as(self.file, directory, names)?;
+        sync_directory_of(&path)?;
+        Ok(path)
+    }
+
     /// Renames the flushed file. Returns the file if it still has no name.
     pub(super) fn rename(
         mut self,

@@ -7,7 +7,10 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tokio::time::{self, Instant};
 use url::Url;
 
-use super::Picture;
+use super::{
+    Damaged, Picture,
+    decoder::{Decoder, encoding},
+};
 use crate::{
     DELIVERY_VALIDITY, Error, ErrorKind, FileKind,
     transport::{
@@ -37,12 +40,24 @@ pub(super) enum DownloadFailure {
     NeedsFreshUrl(Error),
     /// Another attempt would fail, too.
     Permanent(Error),
+    /// What arrived is not a whole picture. The next attempt may receive it.
+    Unreadable {
+        error: Error,
+        /// The number of bytes before the connection broke, if it did.
+        broken_after: Option<u64>,
+        /// What arrived, if it was saved.
+        file: Option<Damaged>,
+    },
 }
 
 impl DownloadFailure {
     pub(super) fn into_error(self) -> Error {
         match self {
-            Self::Transient(error) | Self::NeedsFreshUrl(error) | Self::Permanent(error) => error,
+            Self::Unreadable { error, broken_after: None, file } => error.of_damaged(file),
+            Self::Transient(error)
+            | Self::NeedsFreshUrl(error)
+            | Self::Permanent(error)
+            | Self::Unreadable { error, .. } => error,
         }
     }
 }
@@ -53,7 +68,9 @@ pub(super) struct Download {
     url: Url,
     connection: Connection,
     response: Response,
+    decoder: Decoder,
     checker: Checker,
+    /// The number of decompressed bytes.
     pub(super) received: u64,
     pace: Pace,
 }
@@ -86,11 +103,15 @@ impl Picture {
             picture: self,
             url,
             connection,
+            decoder: Decoder::new(response.headers()),
             checker: Checker::default(),
             received: 0,
             response,
         };
-        download.check_size(download.response.content_length().unwrap_or(0))?;
+        // The declared length is that of the compressed body.
+        if encoding(download.response.headers()).is_none() {
+            download.check_size(download.response.content_length().unwrap_or(0))?;
+        }
         Ok(download)
     }
 
@@ -122,38 +143,63 @@ impl Picture {
 }
 
 impl Download {
-    /// Returns the next chunk, or `None` at the end of the response.
+    /// Returns the next bytes, or `None` at the end of the picture.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, DownloadFailure> {
         self.pace.resumed();
-        let failure = match time::timeout_at(self.pace.deadline(), self.response.chunk()).await {
-            Ok(Ok(None)) => return Ok(None),
-            Ok(Ok(Some(chunk))) => {
-                self.received += chunk.len() as u64;
-                self.check_size(self.received)?;
-                self.pace.arrived(chunk.len() as u64);
-                self.checker.feed(&chunk);
-                return Ok(Some(chunk));
+        loop {
+            if let Some(piece) = self.decoder.next() {
+                return self.take(piece).map(Some);
             }
-            Ok(Err(error)) => self
-                .failed(format!("the connection broke ({} bytes received)", self.received))
-                .with_source(error.without_url()),
-            Err(_) => {
-                self.picture.downloads().service.connections.abandon(&self.connection);
-                let arrived = self.received;
-                self.failed(if Instant::now() >= self.pace.until {
-                    let limit = self.picture.downloads().settings.deadline.as_secs_f32();
-                    format!("the download took longer than {limit} s ({arrived} bytes received)")
-                } else {
-                    format!("the download stalled ({arrived} bytes received)")
-                })
+            if self.decoder.has_ended() {
+                return Ok(None);
             }
-        };
-        // The picture may be complete although the server declared a larger length, or broke the
-        // connection in the bytes after the picture.
-        if self.checker.extent() == Extent::Complete {
-            return Ok(None);
+            let arriving = time::timeout_at(self.pace.deadline(), self.response.chunk()).await;
+            let failure = match arriving {
+                Ok(Ok(Some(chunk))) => {
+                    self.pace.arrived(chunk.len() as u64);
+                    self.decoder.push(chunk);
+                    continue;
+                }
+                Ok(Ok(None)) => None,
+                Ok(Err(error)) => Some(self.broken(error)),
+                Err(_) => Some(DownloadFailure::Transient(self.stalled())),
+            };
+            let rest = self.decoder.finish();
+            let rest = rest.map(|rest| self.take(rest)).transpose()?.unwrap_or_default();
+            return match failure {
+                // The picture may be complete although the server declared a larger length, or
+                // broke the connection in the bytes after the picture.
+                Some(failure) if self.checker.extent() != Extent::Complete => Err(failure),
+                _ => Ok(Some(rest).filter(|rest| !rest.is_empty())),
+            };
         }
-        Err(DownloadFailure::Transient(failure))
+    }
+
+    fn take(&mut self, bytes: Bytes) -> Result<Bytes, DownloadFailure> {
+        self.received += bytes.len() as u64;
+        self.check_size(self.received)?;
+        self.checker.feed(&bytes);
+        Ok(bytes)
+    }
+
+    fn broken(&self, error: reqwest::Error) -> DownloadFailure {
+        let what = format!("the connection broke ({} bytes received)", self.received);
+        DownloadFailure::Unreadable {
+            error: self.failed(what).with_source(error.without_url()),
+            broken_after: Some(self.received),
+            file: None,
+        }
+    }
+
+    fn stalled(&self) -> Error {
+        self.picture.downloads().service.connections.abandon(&self.connection);
+        let arrived = self.received;
+        self.failed(if Instant::now() >= self.pace.until {
+            let limit = self.picture.downloads().settings.deadline.as_secs_f32();
+            format!("the download took longer than {limit} s ({arrived} bytes received)")
+        } else {
+            format!("the download stalled ({arrived} bytes received)")
+        })
     }
 
     /// Checks that the picture is complete, and returns its format.
@@ -169,11 +215,17 @@ impl Download {
                 let declared = self.response.headers().get(CONTENT_TYPE);
                 let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or("none");
                 // The host may echo the signature of the URL.
-                let declared = Redaction::of_download(&self.url).line(declared, LONGEST_TYPE);
-                format!("the response is not a picture ({bytes} bytes, content type {declared})")
+                let line = |text: &str| Redaction::of_download(&self.url).line(text, LONGEST_TYPE);
+                let encoding = encoding(self.response.headers())
+                    .map_or_else(String::new, |name| format!(", content encoding {}", line(&name)));
+                format!(
+                    "the response is not a picture ({bytes} bytes, content type {}{encoding})",
+                    line(declared)
+                )
             }
         };
-        Err(DownloadFailure::Transient(self.failed(problem)))
+        let error = self.failed(problem);
+        Err(DownloadFailure::Unreadable { error, broken_after: None, file: None })
     }
 
     /// Returns the format detected from the first bytes.

@@ -1,6 +1,9 @@
 //! Pictures of finished tasks: their delivery URLs, and how to fetch and save them.
 
+mod asked;
 mod attempts;
+mod damaged;
+mod decoder;
 mod destination;
 mod download;
 mod name;
@@ -19,6 +22,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 pub use self::{
+    asked::Asked,
+    damaged::Damaged,
     destination::SaveOptions,
     save::{DownloadedPicture, Saved},
 };
@@ -52,6 +57,9 @@ const MOST_DOUBLED: usize = 64 * 1024 * 1024;
 /// - the response is not a picture, or only a part of one. For JPEG, PNG, WebP, MP4 and WebM, the
 ///   structure of the file decides this, not the declared length. Bytes after the end of the
 ///   picture are kept.
+///
+/// A body that is compressed with gzip or deflate is decompressed, although the client does not
+/// request compression.
 ///
 /// All attempts end with
 /// [`ClientBuilder::download_deadline`](crate::ClientBuilder::download_deadline).
@@ -122,6 +130,8 @@ impl Picture {
     /// - [`Download`](crate::ErrorKind::Download): the picture could not be downloaded, or it is
     ///   larger than [`ClientBuilder::max_picture_bytes`](crate::ClientBuilder::max_picture_bytes).
     ///   This includes refusals that do not prove that the picture has expired.
+    /// - [`Damaged`](crate::ErrorKind::Damaged): the delivery is not a whole picture.
+    ///   [`bytes_unchecked`](Self::bytes_unchecked) returns its bytes.
     /// - [`AddressRefused`](crate::ErrorKind::AddressRefused): the host of the URL is not allowed
     ///   to deliver pictures.
     pub async fn bytes(&self) -> Result<Bytes, Error> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, task};
 
 use super::{
-    Picture,
+    Damaged, Picture,
     attempts::Opening,
     destination::{Part, SaveOptions, Target},
     download::{Download, DownloadFailure},
@@ -179,6 +179,8 @@ impl Picture {
     /// - [`File`](ErrorKind::File): the file could not be written, it exists and must not be
     ///   overwritten, or the path is a directory, a device, a pipe or a socket. The picture can
     ///   still be downloaded.
+    /// - [`Damaged`](ErrorKind::Damaged): the delivery is not a whole picture. Its bytes are kept
+    ///   next to the path, for example in `fox.png.damaged`: see [`Error::damaged`].
     /// - [`Expired`](ErrorKind::Expired), [`Download`](ErrorKind::Download),
     ///   [`AddressRefused`](ErrorKind::AddressRefused): the picture could not be downloaded, as for
     ///   [`bytes`](Self::bytes).
@@ -218,9 +220,41 @@ impl Picture {
 
     async fn save_to(&self, target: &Target, options: &SaveOptions) -> Result<Saved, Error> {
         let saving = self.attempt(|opening| self.save_once(target, options, opening));
-        let saved = saving.await?;
-        self.note_saved(&saved, options).await;
-        Ok(saved)
+        match saving.await {
+            Ok(saved) => {
+                self.note_saved(&saved, options).await;
+                Ok(saved)
+            }
+            Err(error) => Err(self.keep_damaged(target, options, error).await),
+        }
+    }
+
+    /// Keeps the bytes of a delivery that is not a whole picture next to its target.
+    async fn keep_damaged(&self, target: &Target, options: &SaveOptions, error: Error) -> Error {
+        let Some(damaged) = error.damaged().cloned() else { return error };
+        let picture = match target {
+            Target::File(path) => path.clone(),
+            Target::In(directory) => {
+                let extension = damaged.kind().map_or("bin", FileKind::extension);
+                let stem = file_stems(&self.task).next().unwrap_or_default();
+                directory.join(format!("{stem}.{extension}"))
+            }
+        };
+        match blocking(move || damaged.keep(picture)).await {
+            Ok(path) => {
+                if options.closes_record {
+                    let path = std::path::absolute(&path).unwrap_or(path);
+                    let step = Step::Damaged { path };
+                    journal::note(self.downloads().journal.as_deref(), &self.task, &step).await;
+                }
+                error
+            }
+            // The first error is the one that matters.
+            Err(problem) => {
+                tracing::warn!(task_id = self.task.id(), %problem, "could not keep the bytes");
+                error
+            }
+        }
     }
 
     /// Downloads the picture to a temporary file in this directory, for programs that choose its
@@ -242,7 +276,8 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// The same errors as [`save_with`](Self::save_with). The directory must exist.
+    /// The same errors as [`save_with`](Self::save_with). The directory must exist. The bytes of a
+    /// damaged delivery are in a temporary file, until [`Damaged::keep`] names it.
     pub async fn download_in(
         &self,
         directory: impl AsRef<Path>,
@@ -324,9 +359,16 @@ impl Picture {
         // Awaited even after an error, so that a program that exits on it leaves no temporary file
         // behind.
         let (part, sha256) = writing.await.map_err(unwritable)?;
-        downloaded?;
-        let kind = if options.check { Some(download.check()?) } else { download.kind() };
-        Ok(Finished { part, kind, bytes: download.received, sha256 })
+        let (kind, bytes) = (download.kind(), download.received);
+        let check = || if options.check { download.check().map(drop) } else { Ok(()) };
+        match downloaded.and_then(|()| check()) {
+            Ok(()) => Ok(Finished { part, kind, bytes, sha256 }),
+            Err(DownloadFailure::Unreadable { error, broken_after, .. }) => {
+                let file = (bytes > 0).then(|| Damaged::new(part, kind, bytes));
+                Err(DownloadFailure::Unreadable { error, broken_after, file })
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     fn unwritable(&self, path: &Path, error: io::Error) -> DownloadFailure {

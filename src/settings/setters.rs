@@ -140,7 +140,8 @@ impl ClientBuilder {
     /// Sets the maximum size of a picture in bytes. The default is 512 MiB.
     ///
     /// A larger download fails with an error of kind [`Download`](crate::ErrorKind::Download). The
-    /// task remains `Ready`.
+    /// task remains `Ready`. For a compressed download, the size is that of the decompressed
+    /// picture.
     pub fn max_picture_bytes(mut self, bytes: u64) -> Self {
         self.downloads.max_picture_bytes = bytes;
         self

@@ -52,7 +52,9 @@ impl Doubt {
             return polled;
         }
         let error = match polled {
-            Ok(update) => failure(update.status().clone(), &task.reference),
+            Ok(update) => {
+                failure(update.status().clone(), &task.reference, update.details.as_ref())
+            }
             Err(error) => error,
         };
         Err(error.without_end())

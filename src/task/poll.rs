@@ -24,7 +24,7 @@ use crate::{
         response::{Ending, Response},
     },
     types::PollResult,
-    values::Moment,
+    values::{Moment, one_line},
 };
 
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy
@@ -33,6 +33,9 @@ const TURN: Duration = Duration::from_secs(2);
 
 /// The most redirects of one poll.
 const MOST_REDIRECTS: u32 = 3;
+
+/// The maximum length of what is kept about a failure, in bytes.
+const LONGEST_DETAILS: usize = 2000;
 
 impl Task {
     /// Polls the task once.
@@ -99,7 +102,8 @@ impl Task {
         shared.answered();
         if update.status().is_final() {
             shared.slots.release(task);
-            let step = Step::Polled { status: update.status().clone(), at, date };
+            let (status, details) = (update.status().clone(), update.details.clone());
+            let step = Step::Polled { status, at, date, details };
             // The key of another account does not find the task, which proves nothing.
             let is_proof = *update.status() != TaskStatus::TaskNotFound || !self.has_other_key;
             let journal = shared.settings.journal.as_deref().filter(|_| is_proof);
@@ -211,13 +215,14 @@ impl Task {
         }
         let (status, response) = (status?, read?);
         if !status.is_success() {
-            return Some(Update { status, response, picture: None });
+            let details = if status.is_failure() { details_of(object, redaction) } else { None };
+            return Some(Update { status, response, picture: None, details });
         }
         // A success without a usable delivery URL is not a success. A later poll may return one.
         let address = sample.and_then(delivery_url)?;
         let source = Arc::clone(shared);
         let picture = Picture::new(source, TaskRef::clone(task), address, polled, self.ready_since);
-        Some(Update { status, response, picture: Some(picture) })
+        Some(Update { status, response, picture: Some(picture), details: None })
     }
 
     /// Returns the polling URL, if it may receive the key. Parses it once.
@@ -308,6 +313,8 @@ pub struct Update {
     status: TaskStatus,
     response: PollResult,
     pub(super) picture: Option<Picture>,
+    /// What the service says about a failure.
+    pub(super) details: Option<Value>,
 }
 
 impl Update {
@@ -327,6 +334,21 @@ impl Update {
     pub fn response(&self) -> &PollResult {
         &self.response
     }
+}
+
+/// Returns the members of the response to a poll of a failed task besides its id and its status,
+/// without secrets.
+fn details_of(response: &Value, redaction: &Redaction) -> Option<Value> {
+    let mut members = response.as_object()?.clone();
+    members.retain(|name, value| !["id", "status"].contains(&name.as_str()) && !value.is_null());
+    if members.is_empty() {
+        return None;
+    }
+    let mut details = Value::Object(members);
+    redaction.redact_json(&mut details);
+    let text = details.to_string();
+    let is_long = text.len() > LONGEST_DETAILS;
+    Some(if is_long { one_line(&text, LONGEST_DETAILS).into() } else { details })
 }
 
 fn delivery_url(sample: &Value) -> Option<Address> {

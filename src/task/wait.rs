@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures_core::Stream;
+use serde_json::Value;
 
 use super::{Shared, Task, Update, deadline::WaitOptions, polling::Polling};
 use crate::{
@@ -108,11 +109,12 @@ impl Source for Shared {
 /// Returns the picture of a final update, or the error that describes why there is none.
 pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
     let status = update.status().clone();
-    update.picture.ok_or_else(|| failure(status, task))
+    let details = update.details;
+    update.picture.ok_or_else(|| failure(status, task, details.as_ref()))
 }
 
 /// The error for a task that ended with a status.
-pub(crate) fn failure(status: TaskStatus, task: &TaskRef) -> Error {
+pub(crate) fn failure(status: TaskStatus, task: &TaskRef, details: Option<&Value>) -> Error {
     let (kind, advice) = match status {
         TaskStatus::RequestModerated | TaskStatus::ContentModerated => {
             (ErrorKind::Moderated, "change the prompt or the images, or increase safety_tolerance")
@@ -126,7 +128,8 @@ pub(crate) fn failure(status: TaskStatus, task: &TaskRef) -> Error {
         ),
     };
     let shown = one_line(status.as_str(), MAX_NAME);
-    Error::new(kind, format!("the task ended with status `{shown}`"))
+    let details = details.map_or_else(String::new, |details| format!(": {details}"));
+    Error::new(kind, format!("the task ended with status `{shown}`{details}"))
         .with_advice(advice)
         .with_task(task)
         .with_end(WaitEnd::Failed { status })

@@ -102,6 +102,12 @@ impl FileKind {
         })
     }
 
+    /// Returns the width and the height of an image in pixels, from its first bytes. `None` for
+    /// videos, and if the bytes do not contain them.
+    pub fn pixels(head: &[u8]) -> Option<(usize, usize)> {
+        imagesize::blob_size(head).ok().map(|size| (size.width, size.height))
+    }
+
     /// Returns the media type, for example for a `Content-Type` header.
     pub fn media_type(self) -> &'static str {
         self.facts().1

@@ -47,7 +47,7 @@ async fn a_stream_of_an_incomplete_picture_ends_with_an_error() {
         }
     };
     assert_eq!(received, 500_000);
-    assert_kind(&error, ErrorKind::Download);
+    assert_kind(&error, ErrorKind::Damaged);
     assert_eq!(error.task().map(TaskRef::id), Some("t1"));
     assert!(stream.try_next().await.unwrap().is_none());
 }

@@ -16,7 +16,7 @@ ALTER TABLE jobs
     DROP CONSTRAINT jobs_check,
     DROP CONSTRAINT jobs_check1,
     ADD CHECK (state IN ('queued', 'submitting', 'submitted', 'ready', 'saved',
-                         'failed', 'moderated', 'expired', 'unknown', 'cancelled')),
+                         'damaged', 'failed', 'moderated', 'expired', 'unknown', 'cancelled')),
     ADD CHECK (state IN ('queued', 'failed', 'cancelled') OR submission IS NOT NULL),
     ADD CHECK (state NOT IN ('queued', 'cancelled') OR submission IS NULL);
 

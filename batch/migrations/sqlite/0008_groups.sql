@@ -28,7 +28,7 @@ CREATE TABLE jobs (
     priority INTEGER NOT NULL DEFAULT 0,
     state TEXT NOT NULL
         CHECK (state IN ('queued', 'submitting', 'submitted', 'ready', 'saved',
-                         'failed', 'moderated', 'expired', 'unknown', 'cancelled')),
+                         'damaged', 'failed', 'moderated', 'expired', 'unknown', 'cancelled')),
     -- Why the job is in this state, or why it has not left it.
     reason TEXT,
     -- The current submission. Earlier ones were not billed.

@@ -148,7 +148,7 @@ impl Dispatcher {
         };
         let end = self.worker.advance(&mut job, None).await;
         let (result, after) = match end {
-            End::Finished => (Ok(()), SOON),
+            End::Finished | End::Damaged(_) => (Ok(()), SOON),
             End::Limit(_) | End::NotNow => (Ok(()), SOON),
             End::Left => (Ok(()), LATER),
             End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),

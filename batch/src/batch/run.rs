@@ -28,6 +28,9 @@ use crate::{
 const CLAIMS: usize = 8;
 const MOST_CLAIMS: usize = 32;
 
+/// How many deliveries in a row are damaged before the run pays for no more pictures.
+const MOST_DAMAGED: u32 = 5;
+
 /// How often a worker looks for jobs that other processes added or gave back.
 const LOOKS: Duration = Duration::from_secs(1);
 
@@ -54,6 +57,8 @@ pub(super) struct Run {
     blocked: HashSet<Scope>,
     /// The number of jobs that ended.
     ended: u64,
+    /// The number of damaged deliveries since the last saved picture.
+    damaged: u32,
     pause: Pause,
     room: Room,
     turn: Turn,
@@ -88,6 +93,7 @@ impl Run {
             has_looked_alone: false,
             blocked: HashSet::new(),
             ended: 0,
+            damaged: 0,
             pause: Pause::none(),
             turn: Turn::default(),
             slot: None,
@@ -282,8 +288,11 @@ impl Run {
             Ok(ended) => ended,
             Err(error) => panic::resume_unwind(error.into_panic()),
         };
+        if job.status.state == JobState::Saved {
+            self.damaged = 0;
+        }
         match end {
-            End::Finished | End::Left => {
+            End::Finished | End::Left | End::Damaged(_) => {
                 if matches!(end, End::Left) {
                     self.worker.ledger.leave(&job).await?;
                 }
@@ -291,6 +300,12 @@ impl Run {
                 self.may_have_queued |= self.is_limited;
                 self.unblock();
                 self.pause.job_ended();
+                if let End::Damaged(error) = end {
+                    self.damaged += 1;
+                    if self.damaged == MOST_DAMAGED {
+                        self.stop_by(error);
+                    }
+                }
             }
             End::Limit(limit) => self.after_limit(job, limit, started_after).await?,
             End::NotNow => {

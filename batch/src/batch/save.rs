@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use imagekiln::{Backoff, ErrorKind as Kind, Picture, Task};
+use imagekiln::{
+    Asked, Backoff, ErrorKind as Kind, FileKind, Picture, Task,
+    journal::{Journal as _, Step},
+};
 use tokio::time;
 
-use super::worker::{End, Worker, stop};
+use super::worker::{End, Worker, failed, stop};
 use crate::{
     Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Change, Claim},
@@ -18,6 +21,9 @@ use crate::{
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// The number of attempts to save a damaged picture.
+const DAMAGED_ATTEMPTS: u32 = 2;
 
 /// The number of names for a picture, if others are taken.
 const MAX_NAMES: u32 = 5;
@@ -51,7 +57,7 @@ impl Worker {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            self.not_saved(job, error, attempt == MAX_ATTEMPTS).await?;
+            self.not_saved(job, &picture, error, attempt).await?;
             time::sleep(backoff.pause()).await;
             picture = self.wait(job, task).await?;
         }
@@ -86,7 +92,14 @@ impl Worker {
     }
 
     /// Records why the picture was not saved. Returns if another attempt may succeed.
-    async fn not_saved(&self, job: &mut Claim, error: SaveError, is_last: bool) -> Result<(), End> {
+    async fn not_saved(
+        &self,
+        job: &mut Claim,
+        picture: &Picture,
+        error: SaveError,
+        attempt: u32,
+    ) -> Result<(), End> {
+        let is_last = attempt == MAX_ATTEMPTS;
         let error = match error {
             SaveError::Client(error) => error,
             SaveError::Exists => {
@@ -102,11 +115,58 @@ impl Worker {
             return Err(End::Finished);
         }
         match error.kind() {
+            Kind::Damaged if attempt < DAMAGED_ATTEMPTS => Ok(()),
+            Kind::Damaged => Err(self.damaged(job, picture, error).await?),
             _ if error.is_transient() && !is_last => Ok(()),
             // A refused delivery URL says nothing about the other pictures.
             Kind::Download if error.status().is_some_and(|status| status < 500) => Err(End::Left),
             _ => Err(stop(job, "could not save the picture", error)),
         }
+    }
+
+    /// Keeps the bytes of a damaged delivery, and leaves the job to a person.
+    async fn damaged(
+        &self,
+        job: &mut Claim,
+        picture: &Picture,
+        error: imagekiln::Error,
+    ) -> Result<End, Error> {
+        let location = match self.keep_damaged(job, picture, &error).await {
+            Ok(location) => location,
+            Err(SaveError::Output { error, .. }) => return Err(error),
+            Err(SaveError::Client(_) | SaveError::Exists) => None,
+        };
+        if let (Some(location), Some(submission)) = (&location, picture.task().submission()) {
+            let step = Step::Damaged { path: location.into() };
+            // The job has the location, too.
+            if let Err(error) = self.ledger.advance(submission, &step).await {
+                tracing::warn!(%error, "could not record where a damaged file is");
+            }
+        }
+        let reason = error.to_string();
+        self.ledger.change(job, Change::Damaged { reason, location }).await?;
+        (self.on_change)(&job.status);
+        Ok(End::Damaged(failed(job, "could not save the picture", error)))
+    }
+
+    /// Keeps the bytes of a damaged delivery beside the target of its picture, and returns their
+    /// location.
+    async fn keep_damaged(
+        &self,
+        job: &Claim,
+        picture: &Picture,
+        error: &imagekiln::Error,
+    ) -> Result<Option<String>, SaveError> {
+        let kind = error.damaged().and_then(|damaged| damaged.kind());
+        let extension = kind.map_or("bin", FileKind::extension);
+        let (output, key) = match self.announced(job)? {
+            Some(location) => (location.output, location.key),
+            None => {
+                let key = self.key(job, picture, async |_| Ok(extension)).await?;
+                (self.output.clone(), key)
+            }
+        };
+        output.keep_damaged(&key, picture, error).await
     }
 
     /// Returns the location that the ledger already contains.
@@ -125,7 +185,12 @@ impl Worker {
         picture: &Picture,
         download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
-        let target = self.key(job, picture, download).await?;
+        let extension = async |near: &str| {
+            self.output.prepare(near).await?;
+            let downloaded = self.output.download(near, picture).await?;
+            Ok(download.insert(downloaded).extension())
+        };
+        let target = self.key(job, picture, extension).await?;
         let key = if self.output.is_free(&target).await? {
             target
         } else {
@@ -158,17 +223,25 @@ impl Worker {
         };
         let described = description(&job.status, &request, saved)?;
         location.output.write_beside(&location.key, &described.to_json()).await?;
-        self.ledger.change(job, Change::Saved(saved.clone())).await?;
+        let asked = Asked {
+            width: request.integer("width"),
+            height: request.integer("height"),
+            output_format: request.text("output_format"),
+        };
+        let difference = asked.difference(saved.kind, saved.pixels);
+        let difference = difference.map(|found| format!("the picture is {found}"));
+        self.ledger.change(job, Change::Saved(saved.clone(), difference)).await?;
         (self.on_change)(&job.status);
         Ok(())
     }
 
-    /// Returns the key for a picture.
+    /// Returns the key for a picture. If it depends on the format, `extension` returns it, from a
+    /// key in the same directory.
     async fn key(
         &self,
         job: &Claim,
         picture: &Picture,
-        download: &mut Option<Download>,
+        extension: impl AsyncFnOnce(&str) -> Result<&'static str, SaveError>,
     ) -> Result<String, SaveError> {
         let template = Template::parse(&job.status.target)?;
         if template.is_plain() {
@@ -186,10 +259,7 @@ impl Worker {
             ext: "",
         };
         if template.has_extension_field() {
-            let near = template.render(&fields);
-            self.output.prepare(&near).await?;
-            let downloaded = self.output.download(&near, picture).await?;
-            fields.ext = download.insert(downloaded).extension();
+            fields.ext = extension(&template.render(&fields)).await?;
         }
         Ok(template.render(&fields))
     }

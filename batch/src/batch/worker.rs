@@ -55,6 +55,8 @@ pub(super) enum End {
     NotNow,
     /// It is queued, because the service refused it. A later submission may succeed.
     Refused(imagekiln::Error),
+    /// It is damaged. If that happens to several jobs in a row, the reason affects the others, too.
+    Damaged(Error),
     /// It failed for a reason that affects the other jobs, too.
     Stop(Error),
 }
@@ -167,6 +169,10 @@ impl Worker {
 /// Ends the submissions of the run: as long as a paid picture cannot be fetched, the batch does not
 /// pay for others.
 pub(super) fn stop(job: &Claim, what: &str, error: imagekiln::Error) -> End {
+    End::Stop(failed(job, what, error))
+}
+
+pub(super) fn failed(job: &Claim, what: &str, error: imagekiln::Error) -> Error {
     let message = format!("{what} of job `{}`", job.status.name);
-    End::Stop(Error::new(ErrorKind::Client, message).with_source(error))
+    Error::new(ErrorKind::Client, message).with_source(error)
 }

@@ -113,7 +113,7 @@ async fn adopt(
     let task: TaskRef =
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task)).await?;
-    let change = Change::Saved(picture.clone());
+    let change = Change::Saved(picture.clone(), None);
     change.write(database, job, None, JobState::Submitted, Some(submission)).await?;
     Ok(find_jobs(database, "j.id = $1", [job.into()]).await?.pop().map(|job| job.status))
 }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn polled(status: TaskStatus) -> Step {
-        Step::Polled { status, at: SystemTime::UNIX_EPOCH, date: None }
+        Step::Polled { status, at: SystemTime::UNIX_EPOCH, date: None, details: None }
     }
 
     /// Two parts of a program read the same submission. The second one to write it does nothing.

@@ -66,7 +66,9 @@ impl Ledger {
 /// Returns the number of jobs that left. If this runs again after its commit, others leave.
 async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now();
+    // A person decides about damaged pictures.
     let states = [&[JobState::Saved], Ledger::RETRIABLE].concat();
+    let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
     let find = format!(
         "SELECT id, name, number, target, request, state, location FROM jobs
          WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",

@@ -166,7 +166,12 @@ impl Ledger {
         let submission = task.submission()?.to_owned();
         let ready_at = job.status.ready_at;
         // The record has its date.
-        let poll = ready_at.map(|at| Step::Polled { status: TaskStatus::Ready, at, date: None });
+        let poll = ready_at.map(|at| Step::Polled {
+            status: TaskStatus::Ready,
+            at,
+            date: None,
+            details: None,
+        });
         self.held_polls().insert(submission.clone(), poll);
         job.submission = Some(submission.clone());
         Some(HeldPoll { ledger: self, submission })

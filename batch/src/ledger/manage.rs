@@ -2,20 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use imagekiln::Request;
+use imagekiln::{Request, journal::Step};
 
-use super::{Ledger, database::Database};
+use super::{Ledger, database::Database, records::SubmissionRow};
 use crate::{Error, ErrorKind, JobState, JobStatus};
 
 impl Ledger {
     /// The states in which a job can be [retried](Self::retry): it ended without a picture.
-    pub const RETRIABLE: &[JobState] =
-        &[JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Cancelled];
+    pub const RETRIABLE: &[JobState] = &[
+        JobState::Damaged,
+        JobState::Failed,
+        JobState::Moderated,
+        JobState::Expired,
+        JobState::Cancelled,
+    ];
 
     /// The states in which a job can be [forgotten](Self::forget): no picture of it can be lost.
     pub const FORGETTABLE: &[JobState] = &[
         JobState::Queued,
         JobState::Saved,
+        JobState::Damaged,
         JobState::Failed,
         JobState::Moderated,
         JobState::Expired,
@@ -25,6 +31,9 @@ impl Ledger {
     /// Queues a job again that is in one of the states [`RETRIABLE`](Self::RETRIABLE), and returns
     /// its new status. The next run submits it, and the service may bill it again. What it has cost
     /// so far still counts for the budget.
+    ///
+    /// A [`Damaged`](JobState::Damaged) job becomes [`Submitted`](JobState::Submitted) instead: the
+    /// next run downloads its picture again, and pays nothing. The damaged file stays.
     ///
     /// # Errors
     ///
@@ -36,9 +45,10 @@ impl Ledger {
             let now = database.now();
             // Does not pay again if this runs again, and the job was submitted since.
             let retry = format!(
-                "UPDATE jobs SET state = 'queued', reason = NULL, submission = NULL,
-                 location = NULL, worker = NULL, left_after = NULL, ready_at = NULL,
-                 changed_at = $1
+                "UPDATE jobs SET state = CASE WHEN state = 'damaged' THEN 'submitted' ELSE 'queued' END,
+                 submission = CASE WHEN state = 'damaged' THEN submission END,
+                 ready_at = CASE WHEN state = 'damaged' THEN ready_at END,
+                 reason = NULL, location = NULL, worker = NULL, left_after = NULL, changed_at = $1
                  WHERE id = $2 AND COALESCE(submission, 0) = COALESCE($3, 0) AND {}",
                 state_in(Self::RETRIABLE)
             );
@@ -65,9 +75,15 @@ impl Ledger {
         let (job, _) = self.find_in(name, Self::FORGETTABLE).await?;
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let job = [job.into()];
+            let (job_id, job) = (job, [job.into()]);
             let states = state_in(Self::FORGETTABLE);
             let done = format!("(SELECT id FROM jobs WHERE id = $1 AND {states})");
+            // Nobody continues the task of a damaged delivery.
+            let damaged = "j.id = $1 AND j.submission = s.id AND j.state = 'damaged'";
+            if let Some(mut submission) = SubmissionRow::find_one(database, damaged, job_id).await?
+            {
+                submission.advance(database, &Step::Settled).await?;
+            }
             let detach =
                 format!("UPDATE submissions SET job = NULL, key_name = NULL WHERE job IN {done}");
             database.execute(&detach, job.clone()).await?;

@@ -166,8 +166,8 @@ mod tests {
                  b507469abeaa2c897cd80edf891c2107",
                 "bb0b56b2833a2635a70cc690b6c7c68abb1746cedee5b8428ee573b0631df164\
                  4da642b6c5607fa78eb8b43c8b13048a",
-                "dfd58b44be93867060ba86ff26326794fb1bcda39d6384684b9956b540f4d9e9\
-                 3e48fa6d7bda96a8b364e23b14fbf056",
+                "0cc749f8fa4b92e85e0c28c8304daf363f6a8b36e9b092321152552c95b0f6da\
+                 65a9ba12946a762997f8eeefd1f60c02",
                 "f1c016bc38f65236f57629a8a8198856f044579d39c8a6b5d2ec35e9b1869322\
                  b8582a391030e32e8228b91e275b3ddf",
             ]
@@ -190,8 +190,8 @@ mod tests {
                  adc3f3df4bbe0f9515adcbeee6c42d33",
                 "83dabc676b3b5ec98654d808ef05c3489403a5c1d4784e008cfbf17298282bff\
                  0272608c5e836e5b681035607f675fdf",
-                "40cb30cfe095429e348345c81ead82b3ada206cd8ad211a91c1ee1b225e37627\
-                 c2694d4d5b259c0a3734a3c967b2e981",
+                "7c781b67e9a8488f4a04d30a08c5f3b4159017f4084e666d4b069e4b860d4acc\
+                 0b7197b581313b0a59a4dfe86060e8c4",
                 "f6b5472ddff956186f8e0157d104e924d1217936201defa7b9bb2260dc6e8fca\
                  18d6c1c75d7cd6604b578d5ec4f91563",
             ]

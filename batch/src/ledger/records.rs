@@ -218,8 +218,12 @@ mod tests {
 
     #[test]
     fn a_stored_record_continues_like_the_whole_one_and_is_small() {
-        let ready =
-            Step::Polled { status: TaskStatus::Ready, at: SystemTime::UNIX_EPOCH, date: None };
+        let ready = Step::Polled {
+            status: TaskStatus::Ready,
+            at: SystemTime::UNIX_EPOCH,
+            date: None,
+            details: None,
+        };
         let saved = Step::Saved {
             path: PathBuf::from("/home/anna/foxes/fox-1.png"),
             bytes: 1623,

@@ -1,54 +1,138 @@
 //! Resolves submissions without a response, which a person or a webhook decides.
 
 use imagekiln::{
-    Client, Operation, Task, TaskRef, find_operation,
+    Client, Damaged, Operation, Task, TaskRef, find_operation,
     journal::{Record, Step},
 };
 
 use super::{
     Ledger,
+    advance::JobChange,
     database::{Database, no_row},
     manage::why_unchanged,
     records::SubmissionRow,
 };
-#[cfg(doc)]
-use crate::JobState;
-use crate::{Error, ErrorKind, JobStatus};
+use crate::{
+    Error, ErrorKind, JobState, JobStatus,
+    output::{Output, OutputTarget, SaveError},
+    provenance::description,
+};
 
-/// The outcome of an [`Unknown`](JobState::Unknown) job's submission, as determined by a person,
-/// for example from the usage that the service reports.
+/// What a person decides about an [`Unknown`](JobState::Unknown) job's submission, for example from
+/// the usage that the service reports, or about a [`Damaged`](JobState::Damaged) job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// The service billed it. The job becomes [`Failed`](JobState::Failed), because its task is not
-    /// known.
+    /// The service billed it, and nothing more is expected. The job becomes
+    /// [`Failed`](JobState::Failed): its task is not known, or its delivery is damaged.
     Paid,
     /// The service did not bill it. The job becomes [`Queued`](JobState::Queued) and is submitted
     /// by the next run.
     NotPaid,
+    /// The damaged file is good enough. It gets the name of the picture, and the job becomes
+    /// [`Saved`](JobState::Saved).
+    Damaged,
 }
 
 impl Ledger {
-    /// Resolves a job in the state [`Unknown`](JobState::Unknown), and returns its new status.
+    /// Resolves a job in the state [`Unknown`](JobState::Unknown) or
+    /// [`Damaged`](JobState::Damaged), and returns its new status. A damaged one cannot be
+    /// [`NotPaid`](Resolution::NotPaid).
     ///
     /// [`NotPaid`](Resolution::NotPaid) for a submission that was billed means that the picture is
     /// paid for twice.
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): there is no job with this name, or it is not unknown.
+    /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
+    /// - [`File`](ErrorKind::File): the damaged file is gone, or another one has the name of the
+    ///   picture.
     /// - [`Hold`](ErrorKind::Hold): the job cannot be [`NotPaid`](Resolution::NotPaid) yet, because
     ///   the worker that lost its lease may still send the request. The message says how long to
     ///   wait: at most 15 minutes.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn resolve(&self, name: &str, resolution: Resolution) -> Result<JobStatus, Error> {
+        let is_damaged = self.existing(name).await?.state == JobState::Damaged;
+        match resolution {
+            Resolution::Damaged => return self.accept_damaged(name).await,
+            Resolution::Paid if is_damaged => return self.give_up_damaged(name).await,
+            Resolution::Paid | Resolution::NotPaid => {}
+        }
         let unknown = "j.name = $1 AND j.submission = s.id AND j.state = 'unknown'";
         let record = self.record_of(unknown, name, "unknown").await?;
         let step = match resolution {
-            Resolution::Paid => Step::Settled,
             Resolution::NotPaid => Step::NotBilled,
+            _ => Step::Settled,
         };
         self.decide(&record, step).await?;
         self.existing(name).await
+    }
+
+    /// The file of a damaged job gets the name of its picture.
+    async fn accept_damaged(&self, name: &str) -> Result<JobStatus, Error> {
+        self.find_in(name, &[JobState::Damaged]).await?;
+        let job = self.existing(name).await?;
+        let gone = || {
+            let message = format!("nothing has arrived of the picture of job `{name}`");
+            Error::new(ErrorKind::File, message)
+        };
+        let (target, kept) = OutputTarget::of_location(job.location.as_deref().ok_or_else(gone)?)?;
+        let key = Damaged::picture_of(&kept).unwrap_or_else(|| kept.clone().into());
+        let key = key.to_string_lossy();
+        let output = Output::new(&target)?;
+        let saved = output.accept(&kept, &key).await.map_err(|error| match error {
+            SaveError::Output { error, .. } => error,
+            _ => {
+                let message = format!("{} is another file", output.location(&key));
+                Error::new(ErrorKind::File, message)
+            }
+        })?;
+        if let Some(request) = self.request(name).await? {
+            let described = description(&job, &request, &saved)?;
+            output.write_beside(&key, &described.to_json()).await?;
+        }
+        self.end_damaged(name, saved.step(), JobState::Saved, (None, Some(saved.location))).await?;
+        output.remove(&kept).await;
+        self.existing(name).await
+    }
+
+    async fn give_up_damaged(&self, name: &str) -> Result<JobStatus, Error> {
+        let reason = "the picture was damaged, and a person gave it up".to_owned();
+        self.end_damaged(name, Step::Settled, JobState::Failed, (Some(reason), None)).await?;
+        self.existing(name).await
+    }
+
+    /// Closes the record of a damaged job, and changes the job to this state, with the reason and
+    /// the location.
+    async fn end_damaged(
+        &self,
+        name: &str,
+        step: Step,
+        to: JobState,
+        (reason, location): (Option<String>, Option<String>),
+    ) -> Result<(), Error> {
+        let name = name.to_owned();
+        self.transaction(async move |database| {
+            let damaged = "j.name = $1 AND j.submission = s.id AND j.state = 'damaged'";
+            // This may be the second run of a transaction that was committed.
+            let Some(mut submission) = SubmissionRow::find_one(database, damaged, &name).await?
+            else {
+                return Ok(());
+            };
+            let update = "UPDATE jobs SET state = $1, reason = $2, location = $3, changed_at = $4
+                WHERE name = $5 AND state = 'damaged'";
+            let values = vec![
+                to.as_str().into(),
+                reason.clone().into(),
+                location.clone().into(),
+                database.now().into(),
+                (&name).into(),
+            ];
+            let (update, returning) = (update.to_owned(), "id".to_owned());
+            let change = JobChange { update, values, returning };
+            submission.advance_with::<(i64,)>(database, &step, change).await?;
+            Ok(())
+        })
+        .await
     }
 
     /// Returns the record of the submission of a job whose task is not known. A person may have

@@ -76,7 +76,7 @@ impl Ledger {
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let known = match (&change, &job.submission) {
-            (Change::Saved(_), Some(submission)) => self.known().remove(submission),
+            (Change::Saved(..), Some(submission)) => self.known().remove(submission),
             (Change::State(..), _) => {
                 // Nobody may ever write it again.
                 self.known().retain(|_, row| row.job != Some(id));
@@ -139,8 +139,13 @@ pub(crate) enum Change {
     Ready {
         location: String,
     },
-    /// The picture and its description are durable.
-    Saved(SavedPicture),
+    /// The picture and its description are durable. It may differ from what its request asked for.
+    Saved(SavedPicture, Option<String>),
+    /// The delivery is not a whole picture. The record says where its bytes are, if some arrived.
+    Damaged {
+        reason: String,
+        location: Option<String>,
+    },
 }
 
 /// The state of a job, its reason and its location, when it became ready and last changed, when its
@@ -162,9 +167,15 @@ impl Change {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
-            Self::Saved(picture) => (JobState::Saved, None, Some(picture.location.clone())),
+            Self::Saved(picture, difference) => {
+                (JobState::Saved, difference.clone(), Some(picture.location.clone()))
+            }
+            Self::Damaged { reason, location } => {
+                (JobState::Damaged, Some(reason.clone()), location.clone())
+            }
         };
-        let update = "UPDATE jobs SET state = $1, reason = $2, location = COALESCE($3, location),
+        let update = "UPDATE jobs SET state = $1, reason = $2,
+             location = CASE WHEN $1 = 'damaged' THEN $3 ELSE COALESCE($3, location) END,
              ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
                 ELSE ready_at END,
              changed_at = $4
@@ -185,7 +196,7 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture) => picture.close_record(database, job, change, known).await?,
+            Self::Saved(picture, _) => picture.close_record(database, job, change, known).await?,
             _ => change.write(database).await?,
         };
         changed.ok_or_else(lease_lost)
@@ -193,6 +204,11 @@ impl Change {
 }
 
 impl SavedPicture {
+    pub(super) fn step(&self) -> Step {
+        let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
+        Step::Saved { path, bytes: self.bytes, sha256 }
+    }
+
     async fn close_record(
         &self,
         database: &mut Database,
@@ -200,8 +216,7 @@ impl SavedPicture {
         change: JobChange,
         known: Option<SubmissionRow>,
     ) -> Result<Option<Changed>, Error> {
-        let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
-        let step = Step::Saved { path, bytes: self.bytes, sha256 };
+        let step = self.step();
         if let Some(mut submission) = known
             && let Some(changed) = submission.advance_with(database, &step, change.clone()).await?
         {

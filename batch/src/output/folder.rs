@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use imagekiln::{DownloadedPicture, ErrorKind as Kind, Picture, SaveOptions};
+use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture, SaveOptions};
 use tokio::task;
 
 use super::{SaveError, SavedPicture};
@@ -19,6 +19,9 @@ use crate::{Error, ErrorKind};
 
 /// The attempts to write a file. Another process may delete a temporary file before it is locked.
 const MAX_WRITES: u32 = 3;
+
+/// The beginning of a picture, which contains its size.
+const HEAD: u64 = 256 * 1024;
 
 /// Disks write at least so many bytes completely or not at all.
 const SECTOR: usize = 512;
@@ -85,16 +88,62 @@ impl Folder {
     ) -> Result<SavedPicture, SaveError> {
         let sha256 = picture.sha256().unwrap_or_default().to_owned();
         let (bytes, kind, location) = (picture.bytes(), picture.kind(), self.location(key));
-        let saved = SavedPicture { bytes, sha256, kind, location };
+        let saved = SavedPicture { bytes, sha256, kind, location, pixels: None };
         match picture.save(self.path(key)).await {
-            Ok(_) => Ok(saved),
+            Ok(_) => Ok(SavedPicture { pixels: self.pixels(key).await, ..saved }),
             // A worker that lost its lease may have saved it after all.
             Err(error) if error.kind() == Kind::File && self.exists(key).await => {
                 let found = self.read(key).await?;
                 let found = found.map(|found| SavedPicture::new(&found, self.location(key)));
-                if found == Some(saved.clone()) { Ok(saved) } else { Err(SaveError::Exists) }
+                let is_same = |found: &SavedPicture| found.sha256 == saved.sha256;
+                found.filter(is_same).ok_or(SaveError::Exists)
             }
             Err(error) => Err(SaveError::Client(error)),
+        }
+    }
+
+    /// Returns the size of the picture at a key from the beginning of its file.
+    async fn pixels(&self, key: &str) -> Option<(usize, usize)> {
+        let path = self.path(key);
+        let read = move || {
+            let mut head = Vec::new();
+            File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+            Ok(FileKind::pixels(&head))
+        };
+        blocking(read).await.ok().flatten()
+    }
+
+    pub(super) async fn keep_damaged(&self, key: &str, damaged: &Damaged) -> Result<String, Error> {
+        let (path, damaged) = (self.path(key), damaged.clone());
+        let name = path.clone();
+        let kept = blocking(move || damaged.keep(path)).await;
+        let kept = kept.map_err(|error| unusable(&name, error))?;
+        Ok(kept.to_string_lossy().into_owned())
+    }
+
+    /// Creates a file atomically and durably. One with the same content stays as it is.
+    pub(super) async fn create_file(
+        &self,
+        key: &str,
+        content: &[u8],
+    ) -> Result<SavedPicture, SaveError> {
+        let (path, name, bytes) = (self.path(key), self.path(key), content.to_owned());
+        match blocking(move || write(&path, &bytes, false)).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if self.read(key).await?.as_deref() != Some(content) {
+                    return Err(SaveError::Exists);
+                }
+            }
+            Err(error) => return Err(unusable(&name, error).into()),
+        }
+        Ok(SavedPicture::new(content, self.location(key)))
+    }
+
+    pub(super) async fn remove(&self, key: &str) {
+        let path = self.path(key);
+        if let Err(error) = blocking(move || fs::remove_file(path)).await {
+            tracing::warn!(%error, "could not delete a damaged file");
         }
     }
 
@@ -115,7 +164,7 @@ impl Folder {
         let write = move || {
             let mut attempt = 1;
             loop {
-                match write(&path, &content) {
+                match write(&path, &content, true) {
                     Err(error)
                         if error.kind() == io::ErrorKind::NotFound && attempt < MAX_WRITES =>
                     {
@@ -256,7 +305,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     // Named and locked like the temporary files of the client, which deletes those of killed
     // processes.
@@ -269,7 +318,8 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let _ = file.as_file().try_lock();
     file.write_all(content)?;
     file.as_file().sync_all()?;
-    let _file = file.persist(path).map_err(|error| error.error)?;
+    let named = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+    let _file = named.map_err(|error| error.error)?;
     sync_directory(directory)
 }
 

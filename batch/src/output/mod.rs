@@ -23,7 +23,7 @@ pub(crate) use self::{
     name::beside,
     target::OutputTarget,
 };
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// The name of a picture is followed by this in the name of its description.
 const DESCRIPTION: &str = ".json";
@@ -46,6 +46,8 @@ pub(crate) struct SavedPicture {
     pub(crate) kind: Option<FileKind>,
     /// The absolute path or the URL.
     pub(crate) location: String,
+    /// The width and the height of an image, if they are known.
+    pub(crate) pixels: Option<(usize, usize)>,
 }
 
 /// The reason why a picture was not saved.
@@ -161,6 +163,58 @@ impl Output {
         }
     }
 
+    /// Keeps what arrived of a damaged delivery beside `key`, and returns its location. `None` if
+    /// nothing arrived.
+    pub(crate) async fn keep_damaged(
+        &self,
+        key: &str,
+        picture: &Picture,
+        error: &imagekiln::Error,
+    ) -> Result<Option<String>, SaveError> {
+        #[cfg(not(bucket))]
+        let _ = picture;
+        match self {
+            Self::Folder(folder) => match error.damaged() {
+                Some(damaged) => Ok(Some(folder.keep_damaged(key, damaged).await?)),
+                None => Ok(None),
+            },
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => {
+                let bytes = picture.bytes_unchecked().await.map_err(SaveError::Client)?;
+                let key = format!("{key}.damaged");
+                match bucket.save(&key, &bytes).await {
+                    Err(SaveError::Exists) => {
+                        bucket.save(&beside(&key, picture.task().id()), &bytes).await
+                    }
+                    saved => saved,
+                }
+                .map(|saved| Some(saved.location))
+            }
+        }
+    }
+
+    /// Saves the damaged file at `kept` as the picture at `key`. Never overwrites.
+    pub(crate) async fn accept(&self, kept: &str, key: &str) -> Result<SavedPicture, SaveError> {
+        let Some(bytes) = self.read(kept).await? else {
+            let message = format!("the damaged file {} is gone", self.location(kept));
+            return Err(Error::new(ErrorKind::File, message).into());
+        };
+        match self {
+            Self::Folder(folder) => folder.create_file(key, &bytes).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.save(key, &bytes.into()).await,
+        }
+    }
+
+    /// Deletes the file at a key.
+    pub(crate) async fn remove(&self, key: &str) {
+        match self {
+            Self::Folder(folder) => folder.remove(key).await,
+            #[cfg(bucket)]
+            Self::Bucket(bucket) => bucket.remove(key).await,
+        }
+    }
+
     /// Returns the picture at a key, if there is one.
     pub(crate) async fn find(&self, key: &str) -> Result<Option<SavedPicture>, Error> {
         // On some filesystems, an empty file reserves the name of a picture that is being saved.
@@ -251,6 +305,7 @@ impl SavedPicture {
             sha256: crate::sha256(bytes),
             kind: FileKind::of(bytes),
             location,
+            pixels: FileKind::pixels(bytes),
         }
     }
 }

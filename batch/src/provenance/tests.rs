@@ -12,6 +12,7 @@ fn text_of(request: Request) -> String {
         sha256: sha256(b"abc"),
         kind: Some(FileKind::Jpeg),
         location: "/pictures/fox.jpg".to_owned(),
+        pixels: None,
     };
     let job = JobStatus {
         group: None,

@@ -5,6 +5,7 @@ mod archive;
 mod budget;
 mod commits;
 mod control;
+mod damaged;
 mod dispatch;
 mod examples;
 mod identity;
@@ -32,6 +33,7 @@ fn main() {
         budget::tests(),
         commits::tests(),
         control::tests(),
+        damaged::tests(),
         dispatch::tests(),
         examples::tests(),
         identity::tests(),

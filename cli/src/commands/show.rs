@@ -78,6 +78,8 @@ fn of_entry(entry: &Entry) -> Value {
     json!({
         "number": entry.number,
         "state": entry.state(),
+        "details": record.details(),
+        "damaged": record.damaged().map(Path::to_string_lossy),
         "path": entry.saved_path().map(Path::to_string_lossy),
         "output": entry.kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
         "bytes": bytes,

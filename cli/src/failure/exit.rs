@@ -85,7 +85,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 38] = [
+pub const KINDS: [(&str, &str); 39] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
@@ -102,6 +102,7 @@ pub const KINDS: [(&str, &str); 38] = [
     ("deadline", "the deadline passed"),
     ("expired", "the delivery URL has expired"),
     ("download", "the picture could not be downloaded"),
+    ("damaged", "the picture is paid for, and its delivery is damaged"),
     ("address_refused", "the delivery URL is not one that may be fetched"),
     ("webhook", "a webhook was rejected"),
     ("journal", "the history could not record the submission"),

@@ -10,6 +10,7 @@ use std::{
     fmt::{self, Display},
     io,
     ops::{Deref, DerefMut},
+    path::PathBuf,
 };
 
 use serde::Serialize;
@@ -77,6 +78,8 @@ pub struct Parts {
     /// The remedy if the picture could not be written.
     pub remedy: Option<Remedy>,
     pub reason: Option<&'static str>,
+    /// Where the bytes of a damaged delivery are.
+    pub kept: Option<PathBuf>,
 }
 
 impl Default for Kind {
@@ -308,6 +311,7 @@ fn exit_of(error: &Error) -> Exit {
         ErrorKind::Deadline if error.task().is_some() => Exit::Continues,
         ErrorKind::KeyWithheld
         | ErrorKind::AddressRefused
+        | ErrorKind::Damaged
         | ErrorKind::Expired
         | ErrorKind::InProgress => Exit::Continues,
         _ if error.is_transient() => Exit::Network,

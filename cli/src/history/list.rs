@@ -84,6 +84,8 @@ fn for_programs(entry: &Entry) -> Value {
         "submitted_at": seconds(record.intent().at()),
         "model": entry.model(),
         "state": entry.state(),
+        "details": record.details(),
+        "damaged": record.damaged().map(Path::to_string_lossy),
         "id": record.task().map(TaskRef::id),
         "cost": record.task().and_then(TaskRef::cost),
         "path": entry.saved_path().map(Path::to_string_lossy),

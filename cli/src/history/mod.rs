@@ -171,14 +171,26 @@ impl History {
     /// Records a picture that is saved. If that fails, the submission stays unfinished, and costs
     /// nothing more when it is saved again.
     pub async fn saved(&self, task: &TaskRef, saved: &Saved) {
-        let Some(submission) = task.submission() else { return };
         let path = match &saved.path {
             Some(path) => self.output.process.directory.join(path),
             None => STANDARD_OUTPUT.into(),
         };
+        let (bytes, sha256) = (saved.bytes, saved.sha256.clone());
+        self.ended(task, Step::Saved { path, bytes, sha256 }).await;
+    }
+
+    /// Records where the bytes of a damaged delivery are.
+    pub async fn failed(&self, task: &TaskRef, failure: &Failure) {
+        if let Some(path) = &failure.kept {
+            let path = self.output.process.directory.join(path);
+            self.ended(task, Step::Damaged { path }).await;
+        }
+    }
+
+    async fn ended(&self, task: &TaskRef, step: Step) {
+        let Some(submission) = task.submission() else { return };
         // The command that submitted the task may have failed to record it.
         let accepted = Step::Accepted(task.clone());
-        let step = Step::Saved { path, bytes: saved.bytes, sha256: saved.sha256.clone() };
         for step in [accepted, step] {
             if let Err(error) = self.directory.advance(submission, &step).await {
                 let directory = self.path().display();
@@ -292,6 +304,7 @@ impl Entry {
             (State::Unknown, true) => "submitting",
             (State::Unknown, false) => "unknown",
             (State::Accepted | State::Ready, true) => "waiting",
+            (State::Ready, false) if self.record.damaged().is_some() => "damaged",
             (State::Accepted | State::Ready, false) => "unfinished",
             (State::Saved { .. }, _) => "saved",
             (State::Failed(RequestModerated | ContentModerated), _) => "moderated",

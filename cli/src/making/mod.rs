@@ -27,14 +27,14 @@ use crate::{
         directory::STATE_DIR_VARIABLE,
         target::{self, Saved, Target},
     },
-    history::{find, relative},
+    history::{find, relative, request},
     output::task_json,
     process::interrupt::Interrupts,
-    seeing::Seeing,
+    seeing::{self, Seeing},
     service::Session,
     text::sanitize::one_line,
 };
-use imagekiln::{Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd};
+use imagekiln::{Asked, Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd};
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
@@ -236,14 +236,33 @@ pub async fn finish(
     interrupts: &Interrupts,
 ) -> Result<Saved, Failure> {
     let picture = wait(context, task, interrupts).await?;
-    let saved = receive(context, target, &picture, interrupts).await?;
+    let received = receive(context, target, &picture, interrupts).await;
     if let Some(history) = &session.history {
-        history.saved(task.reference(), &saved).await;
+        match &received {
+            Ok(saved) => history.saved(task.reference(), saved).await,
+            Err(failure) => history.failed(task.reference(), failure).await,
+        }
+    }
+    let mut saved = received?;
+    saved.difference = request.and_then(|request| asked(request, &saved));
+    if let Some(difference) = &saved.difference {
+        context.output.warning(&format!("the picture is {difference}"));
     }
     if target.describe {
         describe(&context.output, request, (&picture, task.cost()), &saved);
     }
     Ok(saved)
+}
+
+/// How a saved picture differs from what its request asked for.
+fn asked(request: &Value, saved: &Saved) -> Option<String> {
+    let field = |name| request::field(request, name);
+    let asked = Asked {
+        width: field("width").and_then(Value::as_i64),
+        height: field("height").and_then(Value::as_i64),
+        output_format: field("output_format").and_then(Value::as_str),
+    };
+    asked.difference(saved.kind, seeing::pixels(saved))
 }
 
 /// Downloads the picture to its target, unless the user interrupts.

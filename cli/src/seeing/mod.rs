@@ -83,7 +83,7 @@ impl Seeing {
     ) -> Result<(), Failure> {
         let Some(path) = &saved.path else { return Ok(()) };
         let output = &context.output;
-        let pixels = pixels(saved, path);
+        let pixels = pixels(saved);
         output.saved(path, || description(saved, pixels, task.cost()));
         // A person who reads both streams on a terminal would see the path twice.
         let reads_both = output.process.stdout.is_terminal && output.process.stderr.is_terminal;
@@ -100,6 +100,7 @@ impl Seeing {
                         ("width", pixels.map(|(width, _)| width).into()),
                         ("height", pixels.map(|(_, height)| height).into()),
                         ("bytes", saved.bytes.into()),
+                        ("difference", saved.difference.clone().into()),
                     ];
                     json::with(about, members)
                 },
@@ -141,10 +142,10 @@ pub async fn opened(path: &Path) -> Result<(), &'static str> {
 }
 
 /// The width and the height of an image, from the first bytes of its file.
-fn pixels(saved: &Saved, path: &Path) -> Option<(usize, usize)> {
+pub fn pixels(saved: &Saved) -> Option<(usize, usize)> {
     // Without a kind, the path is a device or a pipe, which must not be read.
     saved.kind.filter(|kind| !is_video(*kind))?;
-    imagesize::size(path).ok().map(|size| (size.width, size.height))
+    imagesize::size(saved.path.as_ref()?).ok().map(|size| (size.width, size.height))
 }
 
 fn is_video(kind: FileKind) -> bool {

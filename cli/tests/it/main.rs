@@ -9,6 +9,7 @@ mod book;
 mod by_task;
 mod completions;
 mod configured;
+mod damaged;
 mod deadline;
 mod doctor;
 mod errors;

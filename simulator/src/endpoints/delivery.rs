@@ -63,8 +63,8 @@ pub(super) async fn deliver(
         }
     };
     record.faults = applied.names();
-    let replacement =
-        applied.replacement(FaultPlace::Delivery).or_else(|| applied.delivery_replacement(kind));
+    let replacement = applied.replacement(FaultPlace::Delivery);
+    let replacement = replacement.or_else(|| applied.delivery_replacement(kind, &bytes));
     let response = replacement.unwrap_or_else(|| {
         debug!(task = id, bytes = bytes.len(), "delivering");
         let length = bytes.len();

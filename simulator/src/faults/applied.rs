@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::response::Response;
+use axum::{body::Bytes, response::Response};
 
 use super::{
     effect::{Effect, FalseResponse, FalseStatus},
@@ -68,9 +68,13 @@ impl AppliedFaults {
     }
 
     /// The response that replaces a delivery of this media type.
-    pub(crate) fn delivery_replacement(&self, media_type: &'static str) -> Option<Response> {
+    pub(crate) fn delivery_replacement(
+        &self,
+        media_type: &'static str,
+        picture: &Bytes,
+    ) -> Option<Response> {
         self.effects().find_map(|effect| match effect {
-            Effect::File(file) => Some(responses::of_delivery(*file, media_type)),
+            Effect::File(file) => Some(responses::of_delivery(*file, media_type, picture)),
             _ => None,
         })
     }

@@ -55,10 +55,14 @@ pub(crate) enum FalseStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FalseFile {
     Empty,
+    /// The first half of the file.
+    Half,
     /// An HTML page.
     Page,
     /// A picture of another format, with the announced media type.
     OtherFormat,
+    /// A picture of another size, in the format of the task.
+    OtherSize,
     /// Text, with the announced media type.
     Text,
     /// The response of an expired delivery URL.

@@ -42,9 +42,14 @@ pub(super) fn of_request(response: FalseResponse) -> Response {
 }
 
 /// The response instead of a picture of this media type.
-pub(super) fn of_delivery(file: FalseFile, media_type: &'static str) -> Response {
+pub(super) fn of_delivery(file: FalseFile, media_type: &'static str, picture: &Bytes) -> Response {
     match file {
         FalseFile::Empty => bytes(media_type, Vec::new()),
+        FalseFile::Half => bytes(media_type, picture.slice(..picture.len() / 2).into()),
+        FalseFile::OtherSize => {
+            let format = ImageFormat::from_mime_type(media_type).unwrap_or(ImageFormat::Png);
+            bytes(media_type, black([64, 80], format))
+        }
         FalseFile::Page => page(),
         FalseFile::Text => bytes(media_type, b"This text is a simulated fault.\n".to_vec()),
         FalseFile::OtherFormat => bytes(media_type, other_format(media_type)),
@@ -93,8 +98,12 @@ fn bytes(media_type: &'static str, bytes: Vec<u8>) -> Response {
 
 fn other_format(media_type: &str) -> Vec<u8> {
     let format = if media_type == "image/png" { ImageFormat::Jpeg } else { ImageFormat::Png };
+    black([64, 64], format)
+}
+
+fn black([width, height]: [u32; 2], format: ImageFormat) -> Vec<u8> {
     let mut encoded = Cursor::new(Vec::new());
     // Writing to memory does not fail. If it did, the body would still have the wrong format.
-    let _ = RgbImage::new(64, 64).write_to(&mut encoded, format);
+    let _ = RgbImage::new(width, height).write_to(&mut encoded, format);
     encoded.into_inner()
 }

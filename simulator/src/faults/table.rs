@@ -175,6 +175,13 @@ pub(super) const KNOWN: &[KnownFault] = &[
         read: |value| no_value(value, Effect::CutShort(Cut::Close)),
     },
     KnownFault {
+        name: "damaged",
+        places: &[Delivery],
+        value: "",
+        effect: "half of the file as if it were the whole one; with `:always`, it stays damaged",
+        read: |value| no_value(value, Effect::File(FalseFile::Half)),
+    },
+    KnownFault {
         name: "empty",
         places: &[Delivery],
         value: "",
@@ -198,6 +205,13 @@ pub(super) const KNOWN: &[KnownFault] = &[
             Some("text") => Ok(Effect::File(FalseFile::Text)),
             Some(_) => Err("expected `picture` or `text`"),
         },
+    },
+    KnownFault {
+        name: "wrong-size",
+        places: &[Delivery],
+        value: "",
+        effect: "a picture of 64 x 80 pixels",
+        read: |value| no_value(value, Effect::File(FalseFile::OtherSize)),
     },
     KnownFault {
         name: "early-expiry",

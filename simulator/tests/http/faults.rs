@@ -40,7 +40,7 @@ const POLL: [(&str, &str, Option<&str>); 9] = [
 ];
 
 /// A fault, and the response.
-const DELIVERY: [(&str, &str); 13] = [
+const DELIVERY: [(&str, &str); 15] = [
     ("error-before", "500 application/json"),
     ("error-before=503", "503 application/json"),
     ("html-502", "502 text/html; charset=utf-8"),
@@ -49,10 +49,12 @@ const DELIVERY: [(&str, &str); 13] = [
     ("slow-headers=20", "200 image/jpeg"),
     ("slow-body=20", "200 image/jpeg"),
     ("truncated", "200 image/jpeg, closed"),
+    ("damaged", "200 image/jpeg"),
     ("empty", "200 image/jpeg"),
     ("html", "200 text/html; charset=utf-8"),
     ("wrong-kind", "200 image/jpeg"),
     ("wrong-kind=text", "200 image/jpeg"),
+    ("wrong-size", "200 image/jpeg"),
     ("early-expiry", "403 application/json"),
 ];
 
@@ -219,10 +221,16 @@ async fn a_fault_of_a_delivery_applies_once() {
             assert!(fine.body.starts_with(&[0xff, 0xd8, 0xff]));
             assert_eq!(bench.sim.counts().delivered, delivered + u64::from(slow) + 1);
             match fault {
-                "reset" | "truncated" => assert_eq!(faulty.body, fine.body[..fine.body.len() / 2]),
+                "reset" | "truncated" | "damaged" => {
+                    assert_eq!(faulty.body, fine.body[..fine.body.len() / 2])
+                }
                 "slow-headers=20" | "slow-body=20" => assert_eq!(faulty.body, fine.body),
                 "empty" => assert!(faulty.body.is_empty()),
                 "wrong-kind" => assert!(faulty.body.starts_with(b"\x89PNG")),
+                "wrong-size" => {
+                    let picture = image::load_from_memory(&faulty.body).unwrap();
+                    assert_eq!((picture.width(), picture.height()), (64, 80));
+                }
                 "wrong-kind=text" => {
                     assert!(faulty.body.starts_with(b"This text is a simulated fault"))
                 }

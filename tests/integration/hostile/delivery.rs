@@ -69,24 +69,28 @@ async fn a_picture_without_a_declared_length_is_accepted() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_that_is_not_a_picture_is_an_error() {
+    use ErrorKind::{Damaged, Download};
     type Make = fn() -> Reply;
-    let cases: [(Make, &str); 8] = [
-        (|| Reply::html(200), "not a picture"),
-        (|| Reply::status(200), "not a picture"),
+    let cases: [(Make, ErrorKind, &str); 8] = [
+        (|| Reply::html(200), Damaged, "not a picture"),
+        (|| Reply::status(200), Damaged, "not a picture"),
         (
             || Reply::status(200).header("Content-Type", "image/png").body("not yet"),
+            Damaged,
             "not a picture",
         ),
-        (|| Reply::status(200).body(&PNG[1..]), "not a picture"),
-        (|| Reply::png(&PNG[..20]).until_close(), "is truncated"),
+        (|| Reply::status(200).body(&PNG[1..]), Damaged, "not a picture"),
+        (|| Reply::png(&PNG[..20]).until_close(), Damaged, "is truncated"),
         (
+            // Each time at the same byte.
             || Reply::png(&PNG[..20]).declaring_length(PNG.len()).then_close(),
+            Damaged,
             "the connection broke",
         ),
-        (|| Reply::status(204), "204"),
-        (|| Reply::status(404), "404"),
+        (|| Reply::status(204), Download, "204"),
+        (|| Reply::status(404), Download, "404"),
     ];
-    for (reply, expected) in cases {
+    for (reply, kind, expected) in cases {
         let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
         let picture = picture(&client(&service), &service, &delivery).await;
         delivery.otherwise(move |_| reply());
@@ -96,7 +100,7 @@ async fn a_response_that_is_not_a_picture_is_an_error() {
 
         let error = picture.bytes().await.unwrap_err();
 
-        assert_kind(&error, ErrorKind::Download);
+        assert_kind(&error, kind);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert_eq!(error.task(), Some(picture.task()));
         assert!(!error.may_have_been_billed());

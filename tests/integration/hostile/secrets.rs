@@ -174,7 +174,7 @@ async fn secrets_in_headers_are_redacted() {
     let picture = picture(&client, &service, &delivery).await;
     let declared = format!("text/{DELIVERY_SIGNATURE}");
     delivery.otherwise(move |_| Reply::status(200).header("content-type", &declared).body("x"));
-    samples::assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Download);
+    samples::assert_kind(&picture.bytes().await.unwrap_err(), ErrorKind::Damaged);
 }
 
 /// A secret that occurs in every response does not hide the status of a paid task.

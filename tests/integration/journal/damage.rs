@@ -187,6 +187,7 @@ async fn what_is_longer_than_its_space_replaces_the_file() {
         status: status.into(),
         at: UNIX_EPOCH,
         date: Some(UNIX_EPOCH),
+        details: None,
     };
     journal.advance("1", &polled("Ready")).await.unwrap();
     let [listed] = &list(directory.path())[..] else { panic!("not one record") };

@@ -268,6 +268,41 @@ async fn a_task_is_given_up_if_it_is_not_found_twice_in_ten_minutes() {
 }
 
 #[tokio::test]
+async fn the_record_has_what_the_service_said_about_a_failure() {
+    let long = "x".repeat(5000);
+    for (details, expected) in [
+        (json!({"reason": "no memory", "code": 7}), json!({"reason": "no memory", "code": 7})),
+        (json!([format!("the key {KEY} is fine")]), json!(["the key [redacted] is fine"])),
+        (json!("blocked"), json!("blocked")),
+    ] {
+        let fixture = Fixture::new().await;
+        let client = fixture.client();
+        fixture.submit(&client, "t1").await;
+        let unfinished = client.resume().await.unwrap().pop().unwrap();
+        let Unfinished::Task(task, _) = unfinished else { panic!("{unfinished:?}") };
+        let body = json!({"id": "t1", "status": "Error", "result": null, "details": details});
+        fixture.service.reply(Reply::json(200, &body));
+
+        let error = task.wait().await.unwrap_err();
+
+        samples::assert_kind(&error, ErrorKind::TaskFailed);
+        assert!(error.message().contains("the task ended with status `Error`: {\"details\":"));
+        let listed = Directory::find(fixture.path(), 1).unwrap().unwrap().unwrap();
+        assert_eq!(listed.record.details(), Some(&json!({"details": expected})));
+    }
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
+    fixture.submit(&client, "t1").await;
+    let unfinished = client.resume().await.unwrap().pop().unwrap();
+    let Unfinished::Task(task, _) = unfinished else { panic!("{unfinished:?}") };
+    let body = json!({"id": "t1", "status": "Content Moderated", "why": long});
+    fixture.service.reply(Reply::json(200, &body));
+    task.wait().await.unwrap_err();
+    let listed = Directory::find(fixture.path(), 1).unwrap().unwrap().unwrap();
+    assert!(listed.record.details().unwrap().as_str().unwrap().len() < 2100);
+}
+
+#[tokio::test]
 async fn a_task_that_a_person_found_continues() {
     let fixture = Fixture::new().await;
     let client = fixture.client();

@@ -25,7 +25,7 @@ fn accepted() -> Step {
 fn polled(status: &str, at: Duration) -> Step {
     let status = TaskStatus::from(status);
     // The clock of the machine says nothing.
-    Step::Polled { status, at: BEGIN, date: Some(BEGIN + at) }
+    Step::Polled { status, at: BEGIN, date: Some(BEGIN + at), details: None }
 }
 
 fn refused(given_at: Duration) -> Step {
@@ -34,6 +34,10 @@ fn refused(given_at: Duration) -> Step {
 
 fn saved() -> Step {
     Step::Saved { path: "fox.png".into(), bytes: 7, sha256: None }
+}
+
+fn damaged() -> Step {
+    Step::Damaged { path: "fox.png.damaged".into() }
 }
 
 /// Returns the name of a state in the table.
@@ -98,6 +102,7 @@ fn steps() -> Vec<(&'static str, &'static str, Vec<Step>)> {
             "a poll ten minutes after the first `Ready` gave the URL",
             vec![ready(), refused(DELIVERY_VALIDITY)],
         ),
+        ("damaged", "the delivery is not a whole picture", vec![damaged()]),
         ("saved", "the file is complete and durable", vec![saved()]),
         ("settled", "a person or the program says so", vec![Step::Settled]),
     ]
@@ -173,9 +178,11 @@ fn any_step() -> impl Strategy<Value = Step> {
             status: TaskStatus::from(status),
             at: BEGIN + Duration::from_secs(9_999_999_999),
             date: None,
+            details: Some(json!({ "details": "no memory" })),
         }),
         at().prop_map(refused),
         Just(Step::Refused { given: None, after: DELIVERY_VALIDITY - Duration::from_secs(1) }),
+        Just(damaged()),
         Just(saved()),
         Just(Step::Settled),
     ]

@@ -98,6 +98,13 @@ impl Bucket {
         written.map_err(BucketFailure::into_error)
     }
 
+    pub(super) async fn remove(&self, key: &str) {
+        let Ok(path) = self.path(key) else { return };
+        if let Err(error) = self.store.delete(&path).await {
+            tracing::warn!(%error, "could not delete a damaged file");
+        }
+    }
+
     async fn put(
         &self,
         key: &str,

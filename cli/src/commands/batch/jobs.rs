@@ -43,11 +43,12 @@ pub enum Change {
     /// Queue jobs again that ended without a picture
     #[command(
         after_help = "Sends nothing. A run that is open, or the next one, submits the jobs, which \
-                      may be billed again.",
+                      may be billed again. It downloads `damaged` pictures again and pays nothing \
+                      for them.",
         mut_arg("state", |arg| arg.value_parser(state(Ledger::RETRIABLE)))
     )]
     Retry(Ended),
-    /// Record the outcome of the submission of an `unknown` job
+    /// Decide about an `unknown` or a `damaged` job
     #[command(after_help = "Check your usage with the service first: a job that was billed and \
                             is resolved as not paid is paid for twice.")]
     Resolve {
@@ -119,12 +120,16 @@ pub struct Ended {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct Outcome {
-    /// It was billed: the job becomes `failed`, and its picture is not known
+    /// It was billed: the job becomes `failed`, and its picture is not known or given up
     #[arg(long)]
     paid: bool,
     /// It was not billed: the next run submits the job again
     #[arg(long)]
     not_paid: bool,
+    /// The damaged file is good enough: it gets the name of the picture, and the job becomes
+    /// `saved`
+    #[arg(long)]
+    damaged: bool,
     /// It has this task, which is polled first: the next run saves the picture; also for jobs that
     /// were resolved before
     #[arg(long, value_name = "ID")]
@@ -202,8 +207,12 @@ async fn resolve(
     outcome: Outcome,
 ) -> Result<JobStatus, Failure> {
     let Some(task) = outcome.task else {
-        let paid = if outcome.paid { Resolution::Paid } else { Resolution::NotPaid };
-        return Ok(ledger.resolve(name, paid).await?);
+        let resolution = match outcome {
+            Outcome { damaged: true, .. } => Resolution::Damaged,
+            Outcome { paid: true, .. } => Resolution::Paid,
+            _ => Resolution::NotPaid,
+        };
+        return Ok(ledger.resolve(name, resolution).await?);
     };
     let (client, _simulator) = service::client(context).await?;
     Ok(Batch::open(client, ledger.clone())?.resolve_with_task(name, &task).await?)

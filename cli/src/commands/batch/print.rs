@@ -33,12 +33,18 @@ pub fn directory(process: &Process) -> PathBuf {
 /// to `directory`, if they are below it.
 pub fn job_line(job: &JobStatus, directory: &Path) -> String {
     let mut line = format!("{}: {}", one_line(&job.name), job.state);
+    let shown = |location: &String| {
+        let path = Path::new(location).strip_prefix(directory).unwrap_or(Path::new(location));
+        printable(&path.to_string_lossy())
+    };
     match (&job.reason, &job.location) {
-        (Some(reason), _) => line += &format!(": {}", printable(reason)),
-        (None, Some(location)) => {
-            let path = Path::new(location).strip_prefix(directory).unwrap_or(Path::new(location));
-            line += &format!(" {}", printable(&path.to_string_lossy()));
+        (Some(reason), Some(location))
+            if matches!(job.state, JobState::Damaged | JobState::Saved) =>
+        {
+            line += &format!(" {}: {}", shown(location), printable(reason));
         }
+        (Some(reason), _) => line += &format!(": {}", printable(reason)),
+        (None, Some(location)) => line += &format!(" {}", shown(location)),
         (None, None) => {}
     }
     if let Some(credits) = job.credits.filter(|credits| *credits > 0.0) {

@@ -29,8 +29,13 @@ use crate::{
 use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, Report, SpendingRow};
 
 /// The states in which a person decides what happens next.
-const NEEDS_ATTENTION: [JobState; 4] =
-    [JobState::Failed, JobState::Moderated, JobState::Expired, JobState::Unknown];
+const NEEDS_ATTENTION: [JobState; 5] = [
+    JobState::Damaged,
+    JobState::Failed,
+    JobState::Moderated,
+    JobState::Expired,
+    JobState::Unknown,
+];
 
 /// Show the jobs of a ledger by state, and list those that need attention
 #[derive(Args)]
@@ -82,6 +87,15 @@ fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
              kiln batch resolve NAME --task ID --ledger {ledger}\n  \
              kiln batch resolve NAME --paid --ledger {ledger}\n  \
              kiln batch resolve NAME --not-paid --ledger {ledger}"
+        ));
+    }
+    if with_state(&[JobState::Damaged]) {
+        hints.push(format!(
+            "damaged pictures are paid for: these download one again in the next run, accept what \
+             arrived, or give it up:\n  \
+             kiln batch retry NAME --ledger {ledger}\n  \
+             kiln batch resolve NAME --damaged --ledger {ledger}\n  \
+             kiln batch resolve NAME --paid --ledger {ledger}"
         ));
     }
     if with_state(&[JobState::Failed, JobState::Moderated, JobState::Expired]) {

@@ -19,7 +19,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::{Known, Target},
-    history::Entry,
+    history::{Entry, relative},
     making::{finish, wait},
     output::reference_json,
     process::interrupt::Interrupts,
@@ -46,7 +46,13 @@ enum Action {
     /// Wait and save the picture, to the target of its submission or to --output
     #[command(args(output::args()), args(seeing::args()))]
     #[command(args(options::shared(options::RESUMING)))]
-    Save(Reference),
+    Save {
+        #[command(flatten)]
+        reference: Reference,
+        /// Accept the damaged file that an earlier attempt has kept; sends nothing
+        #[arg(long)]
+        damaged: bool,
+    },
     /// List the unfinished submissions, newest first
     List,
     Dismiss(unfinished::Dismiss),
@@ -79,7 +85,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     match Action::from_arg_matches(matches)? {
         Action::Status(Reference { task }) => status(context, &task).await,
         Action::Wait(Reference { task }) => wait_for(context, &task).await,
-        Action::Save(Reference { task }) => save(context, &task, options).await,
+        Action::Save { reference: Reference { task }, damaged } => {
+            save(context, &task, damaged, options).await
+        }
         Action::List => unfinished::list(context),
         Action::Dismiss(options) => unfinished::dismiss(context, &options).await,
         Action::Resolve(options) => unfinished::resolve(context, options).await,
@@ -118,7 +126,12 @@ async fn wait_for(context: &Context, given: &str) -> Result<(), Failure> {
     )
 }
 
-async fn save(context: &Context, given: &str, matches: &ArgMatches) -> Result<(), Failure> {
+async fn save(
+    context: &Context,
+    given: &str,
+    accepts: bool,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
     let (found, session, task) = Found::open(context, given).await?;
     let entry = found.entry.as_ref();
     let has_output = matches.contains_id(output::OUTPUT);
@@ -139,11 +152,22 @@ async fn save(context: &Context, given: &str, matches: &ArgMatches) -> Result<()
                 failure.before_payment()
             }
         })?;
+    let about = json!({ "task": reference_json(task.reference()) });
+    if accepts {
+        let kept = entry.and_then(|entry| entry.record.damaged()).ok_or_else(|| {
+            Failure::usage("no damaged file is known").advise("`kiln history` lists what is")
+        })?;
+        let here = relative(kept, &context.process().directory);
+        let saved = target.accept(&here, has_output)?;
+        if let Some(history) = &session.history {
+            history.saved(task.reference(), &saved).await;
+        }
+        return seeing.present(context, &saved, &task, about).await;
+    }
     let interrupts = Interrupts::listen(context.process())?;
     let request = entry.and_then(|entry| entry.kept.request.as_ref());
     let saved = finish(context, &session, (&task, request), &target, &interrupts).await;
     let saved = saved.map_err(explain)?;
-    let about = json!({ "task": reference_json(task.reference()) });
     seeing.present(context, &saved, &task, about).await
 }
 

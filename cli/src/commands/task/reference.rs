@@ -104,7 +104,12 @@ impl Found {
 
     /// Adds the command that resumes the task to a failure, if there is such a task.
     pub fn explain(&self, context: &Context, failure: Failure, target: Option<&Target>) -> Failure {
-        let of_picture = [ErrorKind::Deadline, ErrorKind::Download, ErrorKind::AddressRefused];
+        let of_picture = [
+            ErrorKind::Deadline,
+            ErrorKind::Download,
+            ErrorKind::Damaged,
+            ErrorKind::AddressRefused,
+        ];
         let is_found =
             failure.exit == Exit::Other || of_picture.iter().any(|kind| failure.kind == *kind);
         if self.is_certain() || is_found {

@@ -49,6 +49,13 @@ pub fn list(context: &Context) -> Result<(), Failure> {
     if has("unfinished") {
         hints.push("`kiln resume` waits for the unfinished tasks and saves their pictures");
     }
+    if has("damaged") {
+        hints.push(
+            "damaged deliveries are paid for: `kiln resume` downloads them again, and these \
+             accept the file, or give it up:\n  kiln task save @NUMBER --damaged\n  kiln task \
+             dismiss @NUMBER",
+        );
+    }
     if has("unknown") {
         hints.push(
             "unknown submissions may have been charged: check your usage with the service, then \

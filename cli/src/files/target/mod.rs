@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::PersistError;
 use tokio::task::spawn_blocking;
 
 #[cfg(feature = "batch")]
@@ -21,7 +22,9 @@ use crate::{
     process::Stream,
     text::sanitize::one_line,
 };
-use imagekiln::{DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef};
+use imagekiln::{
+    Damaged, DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -43,6 +46,8 @@ pub struct Saved {
     pub sha256: Option<String>,
     /// Why the path differs from the one that the user named.
     pub notes: Vec<String>,
+    /// How the picture differs from what its request asked for.
+    pub difference: Option<String>,
 }
 
 impl Target {
@@ -180,19 +185,25 @@ impl Target {
                 // A link stays, and the file behind it is replaced.
                 let behind = if self.overwrite { fs::canonicalize(path).ok() } else { None };
                 let wanted = behind.as_deref().unwrap_or(path);
-                let file = self.download(picture, directory_of(wanted), path).await?;
+                let name = |_| wanted.to_owned();
+                let file = self.download(picture, directory_of(wanted), path, name).await?;
                 self.save(file, wanted, path).await
             }
             Place::Named(directory) => {
-                let file = self.download(picture, directory, directory).await?;
+                let name = |kind| {
+                    names::of_task(picture.task(), directory, kind).next().unwrap_or_default()
+                };
+                let file = self.download(picture, directory, directory, name).await?;
                 let names = names::of_task(picture.task(), directory, file.kind());
                 let path = take_name(&file, names).await;
                 let path = path.map_err(|error| unsaved(&error, directory, directory))?;
                 Ok(saved(&file, path, Vec::new()))
             }
             Place::Pattern(pattern) => {
-                let file = self.download(picture, &pattern.directory, &pattern.directory).await?;
-                let path = pattern.path(picture.task().id(), file.kind());
+                let name = |kind| pattern.path(picture.task().id(), kind);
+                let directory = &pattern.directory;
+                let file = self.download(picture, directory, directory, name).await?;
+                let path = name(file.kind());
                 let directory = directory_of(&path);
                 fs::create_dir_all(directory)
                     .map_err(|error| unwritable(picture, &path, directory, error))?;
@@ -213,12 +224,13 @@ impl Target {
     }
 
     /// Downloads the picture to the directory of its target, which may have disappeared since the
-    /// check. Errors name the target.
+    /// check. Errors name the target. A damaged delivery is kept beside `name`.
     async fn download(
         &self,
         picture: &Picture,
         directory: &Path,
         target: &Path,
+        name: impl Fn(Option<FileKind>) -> PathBuf,
     ) -> Result<DownloadedPicture, Failure> {
         let directory = here_if_empty(directory);
         let created = self.create(directory);
@@ -226,7 +238,51 @@ impl Target {
         // The record stays open until the file has its own name.
         let options = SaveOptions::default().closes_record(false).sha256(true);
         let downloaded = picture.download_in(directory, options).await;
-        downloaded.map_err(|error| unsaved(&error, target, directory))
+        downloaded.map_err(|error| {
+            let mut failure = unsaved(&error, target, directory);
+            if let Some(damaged) = error.damaged() {
+                match keep(damaged, &name(damaged.kind())) {
+                    Ok(path) => failure.kept = Some(path),
+                    Err(error) => failure.causes.push(format!("its bytes are lost: {error}")),
+                }
+            }
+            failure
+        })
+    }
+
+    /// Gives a damaged file the name of its picture: that of `--output` if `is_given`, or else the
+    /// one beside which it was kept.
+    pub fn accept(&self, kept: &Path, is_given: bool) -> Result<Saved, Failure> {
+        let picture = Damaged::picture_of(kept).unwrap_or_else(|| kept.to_owned());
+        let name = picture.file_name().unwrap_or_default();
+        let wanted = match &self.place {
+            Place::File(path) if is_given => path.clone(),
+            Place::Named(directory) if is_given => directory.join(name),
+            Place::Pattern(Pattern { directory, .. }) if is_given => directory.join(name),
+            _ => picture,
+        };
+        let failed = |error| Failure::file(format!("could not move {}", kept.display()), error);
+        let content = fs::read(kept).map_err(failed)?;
+        let mut file = directory::temporary_file(directory_of(&wanted)).map_err(failed)?;
+        file.write_all(&content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        let mut names = names::numbered(wanted);
+        let path = loop {
+            let path = names.next().unwrap_or_default();
+            let named =
+                if self.overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
+            match named {
+                Ok(_) => break path,
+                Err(PersistError { error, file: other })
+                    if error.kind() == ErrorKind::AlreadyExists =>
+                {
+                    file = other;
+                }
+                Err(error) => return Err(failed(error.error)),
+            }
+        };
+        // The picture is there, so a copy of it that stays does no harm.
+        let _ = fs::remove_file(kept);
+        found(path)
     }
 
     /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
@@ -282,9 +338,22 @@ async fn take_name(
     }
 }
 
+/// Keeps a damaged file beside the path of its picture, whose directory may not exist yet.
+fn keep(damaged: &Damaged, picture: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(directory_of(picture))?;
+    damaged.keep(picture)
+}
+
 fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {
     let sha256 = file.sha256().map(str::to_owned);
-    Saved { path: Some(path), kind: file.kind(), bytes: file.bytes(), sha256, notes }
+    Saved {
+        path: Some(path),
+        kind: file.kind(),
+        bytes: file.bytes(),
+        sha256,
+        notes,
+        difference: None,
+    }
 }
 
 /// Returns the picture that an earlier command has saved.
@@ -297,6 +366,7 @@ pub fn found(path: PathBuf) -> Result<Saved, Failure> {
         bytes: content.len() as u64,
         sha256: None,
         notes: Vec::new(),
+        difference: None,
     })
 }
 
@@ -331,7 +401,7 @@ fn not_written(id: &str, target: &Path) -> String {
 
 /// A picture whose bytes were written to a stream.
 fn passed_on(path: Option<PathBuf>, bytes: u64) -> Saved {
-    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new() }
+    Saved { path, kind: None, bytes, sha256: None, notes: Vec::new(), difference: None }
 }
 
 /// Writes the picture to something that may block, on a separate thread, so that Ctrl-C still

@@ -89,7 +89,7 @@ fn jobs_are_retried_by_name_or_state() {
     assert_eq!(events(&queued).len(), 2);
     assert_eq!(named(&bench, "queued").len(), 3);
     let refused = batch(&bench, &["retry", &named(&bench, "saved")[0]]).fails(2);
-    assert!(refused.stderr.contains("is saved, not failed"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is saved, not damaged"), "{}", refused.stderr);
     batch(&bench, &["retry", "--state", "saved"]).fails(2);
     batch(&bench, &["retry"]).fails(2);
     run(&bench, &prompts, &[]).fails(4);

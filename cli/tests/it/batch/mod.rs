@@ -1,9 +1,9 @@
 //! `kiln batch`. This file has the tests of `run --dry-run`, which reads jobs and prints the plan.
 
-mod ledgers;
+pub mod ledgers;
 #[cfg(unix)]
 mod managing;
-mod runs;
+pub mod runs;
 mod seeds;
 mod spending;
 #[cfg(unix)]

@@ -25,8 +25,15 @@ use crate::{
 const NOT_RUN: [&str; 5] = ["help", "version", "config edit", "open", "setup"];
 
 /// No model has a list or an object with fields.
-const WITHOUT_VALUES: [&str; 4] =
-    ["Details: items", "Details: fields", "Field: min_items", "Field: max_items"];
+const WITHOUT_VALUES: [&str; 6] = [
+    "Details: items",
+    "Details: fields",
+    "Field: min_items",
+    "Field: max_items",
+    // The simulator does not explain failures.
+    "Entry: details",
+    "Recorded: details",
+];
 
 /// Runs commands, and compares what they print with the page.
 struct Check {
@@ -143,6 +150,11 @@ fn pictures(check: &Check) {
     ] {
         check.run(line).ok();
     }
+    check.run("generate a_fox[[wrong-size]] -s 64x64 -o size.png").ok();
+    check.run("generate a_fox[[damaged:always]] -s 64x64 -o damaged.png").fails(6);
+    check.run("show @last").ok();
+    check.run("history").ok();
+    check.run("task save @last --damaged").ok();
     check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);
     let moderated = "[[content-moderated]]";
     check.run(&format!("generate a_fox a_wolf{moderated} -s 64x64 -o {{index}}.png")).fails(5);

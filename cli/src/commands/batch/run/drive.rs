@@ -263,6 +263,10 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
         };
         return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
     }
+    if has(JobState::Damaged) {
+        return Failure::jobs("damaged", Exit::Continues, message)
+            .advise(format!("`{status}` names the damaged files, and what to do with them"));
+    }
     Failure::jobs("jobs_failed", Exit::TaskFailed, message)
         .advise(format!("`{status}` says why; `kiln batch retry` queues jobs again"))
 }

@@ -1,0 +1,105 @@
+//! Pictures that are paid for and whose delivery is damaged, or not what was asked for.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    batch::{
+        ledgers::{batch, named},
+        runs::run,
+    },
+    bench::Bench,
+};
+
+const DAMAGED: &str = "a fox [[damaged:always]]";
+
+fn state(bench: &Bench) -> Value {
+    bench.run(&["history", "--json", "--limit", "1"]).ok().json()["state"].clone()
+}
+
+#[test]
+fn what_arrived_is_kept_and_can_be_accepted() {
+    let bench = Bench::new();
+    let path = |name: &str| bench.place.path(name);
+    let error = bench.run(&["generate", DAMAGED, "-o", "fox.jpg", "--json"]).fails(6).error();
+    assert_eq!((&error["kind"], &error["kept"]), (&"damaged".into(), &"fox.jpg.damaged".into()));
+    let kept = fs::read(path("fox.jpg.damaged")).unwrap();
+    assert!(!path("fox.jpg").exists());
+    assert_eq!(state(&bench), "damaged");
+    let resumed = bench.run(&["resume"]).fails(6);
+    assert!(resumed.stderr.contains("kiln task save @1 --damaged"), "{}", resumed.stderr);
+
+    fs::write(path("fox.jpg"), "another file").unwrap();
+    let accepted = bench.run(&["task", "save", "@1", "--damaged"]).ok();
+    assert_eq!(accepted.text(), "fox-2.jpg\n");
+    assert_eq!(fs::read(path("fox-2.jpg")).unwrap(), kept);
+    assert!(!path("fox.jpg.damaged").exists());
+    assert_eq!((state(&bench), bench.simulator.counts().accepted), ("saved".into(), 1));
+    bench.run(&["task", "save", "@1", "--damaged"]).fails(2);
+}
+
+#[test]
+fn a_damaged_picture_is_downloaded_again_or_given_up() {
+    let bench = Bench::new();
+    bench.simulator.faults().add("truncated:4x").unwrap();
+    bench.run(&["generate", "a fox", "-o", "a/fox.jpg", "--mkdir"]).fails(6);
+    assert!(bench.place.path("a/fox.jpg.damaged").exists());
+    bench.run(&["resume"]).ok();
+    assert_eq!((state(&bench), bench.simulator.counts().accepted), ("saved".into(), 1));
+
+    bench.run(&["generate", DAMAGED]).fails(6);
+    bench.run(&["task", "dismiss", "@2"]).ok();
+    assert_eq!(state(&bench), "dismissed");
+}
+
+#[test]
+fn a_damaged_job_does_not_stop_a_batch() {
+    let bench = Bench::new();
+    let outcome = run(&bench, &["a wolf", DAMAGED, "an owl", "a hare"], &[]).fails(6);
+    assert!(outcome.stderr.contains("1 of 4 jobs is not saved: 1 damaged"), "{}", outcome.stderr);
+    let [fox] = named(&bench, "damaged").try_into().unwrap();
+    let status = batch(&bench, &["status"]).ok().text();
+    for part in [".damaged: could not fetch", "kiln batch resolve NAME --damaged"] {
+        assert!(status.contains(part), "{status}");
+    }
+    let retried = batch(&bench, &["retry", &fox]).ok().text();
+    assert!(retried.starts_with(&format!("{fox}: submitted")), "{retried}");
+    bench.run(&["batch", "run", "--output", "pictures"]).fails(6);
+    assert_eq!(bench.simulator.counts().accepted, 4);
+    let accepted = batch(&bench, &["resolve", &fox, "--damaged", "--json"]).ok().json();
+    assert_eq!(accepted["state"], "saved");
+    assert!(fs::exists(accepted["location"].as_str().unwrap()).unwrap());
+
+    run(&bench, &["another fox [[damaged:always]]"], &[]).fails(6);
+    let [fox] = named(&bench, "damaged").try_into().unwrap();
+    let given_up = batch(&bench, &["resolve", &fox, "--paid", "--json"]).ok().json();
+    assert_eq!(given_up["state"], "failed");
+}
+
+#[test]
+fn a_picture_of_another_size_or_format_is_saved_and_named() {
+    let bench = Bench::new();
+    for (fault, difference) in [
+        ("wrong-size", "64 x 80 pixels instead of 256 x 192"),
+        ("wrong-kind", "PNG instead of jpeg, 64 x 64 pixels instead of 256 x 192"),
+    ] {
+        let prompt = format!("a fox [[{fault}]]");
+        let words = ["generate", &prompt, "--size", "256x192", "--output-format", "jpeg"];
+        let outcome = bench.run(&words).ok();
+        assert!(outcome.stderr.contains(difference), "{}", outcome.stderr);
+        let picture = bench.run(&[&words[..], &["--json"]].concat()).ok().json();
+        assert_eq!(picture["difference"], difference);
+        let fields = ["--width", "256", "--height", "192", "--output-format", "jpeg"];
+        run(&bench, &[&prompt], &fields).ok();
+        let status = batch(&bench, &["status", "--all", "--json"]).ok().json();
+        let jobs = status["listed"].as_array().unwrap();
+        let reason = format!("the picture is {difference}");
+        assert!(jobs.iter().any(|job| job["reason"] == reason.as_str()), "{jobs:?}");
+    }
+    let fine = bench.run(&["generate", "a fox", "--size", "256x192", "--json"]).ok();
+    assert_eq!(
+        (&fine.json()["difference"], fine.stderr.contains("instead of")),
+        (&Value::Null, false)
+    );
+}
