@@ -1,6 +1,6 @@
 //! Answers to polls that others contradict. The client polls again for a while before it believes
-//! one, because a part of a service may not know a task or a key for a moment. Nothing here closes a
-//! record: the journal has its own proof.
+//! one, because a part of a service may not know a task or a key for a moment. Nothing here closes
+//! a record: the journal has its own proof.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

@@ -127,9 +127,10 @@ impl Polling {
                 polling.instrument(self.span.clone()).await
             };
             let known = (self.age.map(|_| sent_at), self.last_status.is_some());
-            let weighed = match self.options.believes {
-                true => polled,
-                false => self.doubt.weigh(&self.task, polled, known),
+            let weighed = if self.options.believes {
+                polled
+            } else {
+                self.doubt.weigh(&self.task, polled, known)
             };
             match weighed {
                 Ok(update) => {

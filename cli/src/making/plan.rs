@@ -134,8 +134,8 @@ pub fn plan(
 }
 
 /// Refuses requests that the contract does not allow, and those that it allows and nobody wants to
-/// pay for: with a blank prompt, with a truncated image, with an unusable mask, or without the image
-/// that the model works on. May block, because it reads image files.
+/// pay for: with a blank prompt, with a truncated image, with an unusable mask, or without the
+/// image that the model works on. May block, because it reads image files.
 fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Failure> {
     let missing = MissingInput::of(request);
     if missing != Some(MissingInput::Prompt) {

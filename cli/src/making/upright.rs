@@ -63,8 +63,8 @@ fn encoded(image: &ImageInput) -> Option<Vec<u8>> {
     written.ok().map(|()| bytes)
 }
 
-/// Warns if a mask fits an image both as it is stored and as viewers show it. Only a person knows on
-/// which of them it was drawn.
+/// Warns if a mask fits an image both as it is stored and as viewers show it. Only a person knows
+/// on which of them it was drawn.
 pub fn warn(output: &Output, request: &Request, field: &str) {
     let Some(FieldKind::Image { mask_of: Some(masked), .. }) =
         request.operation().field(field).map(|field| &field.kind)
