@@ -112,9 +112,7 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::once::Once;
-pub use self::picture::{
-    Asked, Damaged, DownloadedPicture, Picture, PictureStream, SaveOptions, Saved,
-};
+pub use self::picture::{Asked, DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
 pub use self::resume::Unfinished;
 pub use self::retry::{Backoff, RetryPolicy};
 pub use self::settings::{
@@ -129,7 +127,7 @@ pub use self::task::{
 pub use self::transport::{middleware, recording};
 pub use self::values::text;
 pub use self::values::{
-    Address, AspectRatio, DELIVERY_VALIDITY, Extra, FileKind, ImageInput, IntoField, IntoJson,
-    Location, ParseError, REGIONAL_BASE_URL_VARIABLE, Region, Secret, TaskRef, TaskStatus,
-    Violation, WebhookSecret,
+    Address, AspectRatio, DELIVERY_VALIDITY, Damaged, Extra, FileKind, ImageInput, IntoField,
+    IntoJson, Location, ParseError, REGIONAL_BASE_URL_VARIABLE, Region, Secret, TaskRef,
+    TaskStatus, Violation, WebhookSecret,
 };

@@ -55,11 +55,11 @@ pub enum ErrorKind {
     /// minutes or more after the task was first seen as `Ready`. Ask the service for the picture.
     Expired,
     /// The picture could not be downloaded completely, or the delivery host refused the URL. The
-    /// task is still `Ready`: wait for it again, and download
-    /// the picture while the delivery URL is valid (ten minutes).
+    /// task is still `Ready`: wait for it again, and download the picture while the delivery URL is
+    /// valid (ten minutes).
     Download,
-    /// The delivery is truncated, damaged or not a picture, in each attempt: the task is billed, and
-    /// its picture may stay unreadable. Download it again while the delivery URL is valid, or
+    /// The delivery is truncated, damaged or not a picture, in each attempt. The task is billed,
+    /// and its picture may stay unreadable. Download it again while the delivery URL is valid, or
     /// accept what arrived: see [`Error::damaged`](crate::Error::damaged).
     Damaged,
     /// The picture was not fetched, because its delivery URL or a redirect points to a private

@@ -214,8 +214,8 @@ impl Record {
     }
 
     /// Returns what the service said about the failure of the task: the members of the poll
-    /// response besides the id and the status, such as `details`. Long ones are cut off, and become
-    /// text.
+    /// response besides the id and the status, such as `details`. Long ones become text, of which
+    /// only the beginning is kept.
     pub fn details(&self) -> Option<&Value> {
         self.life.details.as_ref()
     }

@@ -8,11 +8,11 @@ use tokio::time::{self, Instant};
 use url::Url;
 
 use super::{
-    Damaged, Picture,
+    Picture,
     decoder::{Decoder, encoding},
 };
 use crate::{
-    DELIVERY_VALIDITY, Error, ErrorKind, FileKind,
+    DELIVERY_VALIDITY, Damaged, Error, ErrorKind, FileKind,
     transport::{
         connections::Connection,
         download::{self, DownloadError, Fetched},

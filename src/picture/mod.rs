@@ -2,7 +2,6 @@
 
 mod asked;
 mod attempts;
-mod damaged;
 mod decoder;
 mod destination;
 mod download;
@@ -23,7 +22,6 @@ use futures_core::Stream;
 
 pub use self::{
     asked::Asked,
-    damaged::Damaged,
     destination::SaveOptions,
     save::{DownloadedPicture, Saved},
 };

@@ -12,14 +12,14 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, task};
 
 use super::{
-    Damaged, Picture,
+    Picture,
     attempts::Opening,
     destination::{Part, SaveOptions, Target},
     download::{Download, DownloadFailure},
     name::file_stems,
 };
 use crate::{
-    Error, ErrorKind, FileKind,
+    Damaged, Error, ErrorKind, FileKind,
     journal::{self, Step},
     telemetry,
 };
@@ -364,7 +364,10 @@ impl Picture {
         match downloaded.and_then(|()| check()) {
             Ok(()) => Ok(Finished { part, kind, bytes, sha256 }),
             Err(DownloadFailure::Unreadable { error, broken_after, .. }) => {
-                let file = (bytes > 0).then(|| Damaged::new(part, kind, bytes));
+                let keep = Box::new(move |path: &Path, names: &mut dyn Iterator<Item = String>| {
+                    part.keep(path, names)
+                });
+                let file = (bytes > 0).then(|| Damaged::new(keep, kind, bytes));
                 Err(DownloadFailure::Unreadable { error, broken_after, file })
             }
             Err(failure) => Err(failure),

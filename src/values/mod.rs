@@ -4,6 +4,7 @@
 pub(crate) mod address;
 mod aspect_ratio;
 pub(crate) mod base64_text;
+mod damaged;
 pub(crate) mod file_kind;
 pub(crate) mod image_file;
 mod image_input;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::address::Address;
 pub use self::aspect_ratio::AspectRatio;
+pub use self::damaged::Damaged;
 pub use self::file_kind::FileKind;
 pub use self::image_input::ImageInput;
 pub(crate) use self::json::Fault;

@@ -45,7 +45,8 @@ impl Ledger {
             let now = database.now();
             // Does not pay again if this runs again, and the job was submitted since.
             let retry = format!(
-                "UPDATE jobs SET state = CASE WHEN state = 'damaged' THEN 'submitted' ELSE 'queued' END,
+                "UPDATE jobs SET
+                 state = CASE WHEN state = 'damaged' THEN 'submitted' ELSE 'queued' END,
                  submission = CASE WHEN state = 'damaged' THEN submission END,
                  ready_at = CASE WHEN state = 'damaged' THEN ready_at END,
                  reason = NULL, location = NULL, worker = NULL, left_after = NULL, changed_at = $1

@@ -43,7 +43,8 @@ async fn only_jobs_that_ended_are_retried(backend: Backend) {
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
     let error = ledger.retry("0").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
-    let expected = "job `0` is saved, not damaged, failed, moderated, expired or cancelled; nothing was changed";
+    let expected = "job `0` is saved, not damaged, failed, moderated, expired or cancelled; \
+                    nothing was changed";
     assert_eq!(error.to_string(), expected);
     let error = ledger.retry("wolf").await.unwrap_err();
     assert_eq!(error.to_string(), "the ledger has no job `wolf`");

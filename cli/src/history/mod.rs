@@ -179,24 +179,15 @@ impl History {
         self.ended(task, Step::Saved { path, bytes, sha256 }).await;
     }
 
-    /// Records where the bytes of a damaged delivery are.
-    pub async fn failed(&self, task: &TaskRef, failure: &Failure) {
-        if let Some(path) = &failure.kept {
-            let path = self.output.process.directory.join(path);
-            self.ended(task, Step::Damaged { path }).await;
-        }
-    }
-
-    async fn ended(&self, task: &TaskRef, step: Step) {
+    /// Records how a task ended for this command.
+    pub async fn ended(&self, task: &TaskRef, step: Step) {
         let Some(submission) = task.submission() else { return };
         // The command that submitted the task may have failed to record it.
         let accepted = Step::Accepted(task.clone());
         for step in [accepted, step] {
             if let Err(error) = self.directory.advance(submission, &step).await {
-                let directory = self.path().display();
-                self.output
-                    .warning(&format!("could not write the history in {directory}: {error}"));
-                return;
+                let text = format!("could not write the history in {}", self.path().display());
+                return self.output.warning(&format!("{text}: {error}"));
             }
         }
     }

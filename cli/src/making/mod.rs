@@ -34,7 +34,9 @@ use crate::{
     service::Session,
     text::sanitize::one_line,
 };
-use imagekiln::{Asked, Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd};
+use imagekiln::{
+    Asked, Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd, journal::Step,
+};
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
@@ -240,7 +242,12 @@ pub async fn finish(
     if let Some(history) = &session.history {
         match &received {
             Ok(saved) => history.saved(task.reference(), saved).await,
-            Err(failure) => history.failed(task.reference(), failure).await,
+            Err(failure) => {
+                if let Some(path) = &failure.kept {
+                    let path = context.process().directory.join(path);
+                    history.ended(task.reference(), Step::Damaged { path }).await;
+                }
+            }
         }
     }
     let mut saved = received?;

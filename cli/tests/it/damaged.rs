@@ -80,21 +80,24 @@ fn a_damaged_job_does_not_stop_a_batch() {
 #[test]
 fn a_picture_of_another_size_or_format_is_saved_and_named() {
     let bench = Bench::new();
-    for (fault, difference) in [
-        ("wrong-size", "64 x 80 pixels instead of 256 x 192"),
-        ("wrong-kind", "PNG instead of jpeg, 64 x 64 pixels instead of 256 x 192"),
+    for (fault, single, of_batch) in [
+        ("wrong-size", "64 x 80 pixels instead of 256 x 192", "64 x 80 pixels instead of 64 x 64"),
+        (
+            "wrong-kind",
+            "PNG instead of jpeg, 64 x 64 pixels instead of 256 x 192",
+            "PNG instead of jpeg",
+        ),
     ] {
         let prompt = format!("a fox [[{fault}]]");
         let words = ["generate", &prompt, "--size", "256x192", "--output-format", "jpeg"];
         let outcome = bench.run(&words).ok();
-        assert!(outcome.stderr.contains(difference), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(single), "{}", outcome.stderr);
         let picture = bench.run(&[&words[..], &["--json"]].concat()).ok().json();
-        assert_eq!(picture["difference"], difference);
-        let fields = ["--width", "256", "--height", "192", "--output-format", "jpeg"];
-        run(&bench, &[&prompt], &fields).ok();
+        assert_eq!(picture["difference"], single);
+        run(&bench, &[&prompt], &["--output-format", "jpeg"]).ok();
         let status = batch(&bench, &["status", "--all", "--json"]).ok().json();
         let jobs = status["listed"].as_array().unwrap();
-        let reason = format!("the picture is {difference}");
+        let reason = format!("the picture is {of_batch}");
         assert!(jobs.iter().any(|job| job["reason"] == reason.as_str()), "{jobs:?}");
     }
     let fine = bench.run(&["generate", "a fox", "--size", "256x192", "--json"]).ok();

@@ -1,5 +1,6 @@
 //! The target of the picture. It is checked before anything is paid.
 
+mod damaged;
 mod names;
 mod place;
 
@@ -10,7 +11,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::PersistError;
 use tokio::task::spawn_blocking;
 
 #[cfg(feature = "batch")]
@@ -22,9 +22,7 @@ use crate::{
     process::Stream,
     text::sanitize::one_line,
 };
-use imagekiln::{
-    Damaged, DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef,
-};
+use imagekiln::{DownloadedPicture, Error, FileKind, OutputFormat, Picture, SaveOptions, TaskRef};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -241,48 +239,13 @@ impl Target {
         downloaded.map_err(|error| {
             let mut failure = unsaved(&error, target, directory);
             if let Some(damaged) = error.damaged() {
-                match keep(damaged, &name(damaged.kind())) {
+                match damaged::keep(damaged, &name(damaged.kind())) {
                     Ok(path) => failure.kept = Some(path),
                     Err(error) => failure.causes.push(format!("its bytes are lost: {error}")),
                 }
             }
             failure
         })
-    }
-
-    /// Gives a damaged file the name of its picture: that of `--output` if `is_given`, or else the
-    /// one beside which it was kept.
-    pub fn accept(&self, kept: &Path, is_given: bool) -> Result<Saved, Failure> {
-        let picture = Damaged::picture_of(kept).unwrap_or_else(|| kept.to_owned());
-        let name = picture.file_name().unwrap_or_default();
-        let wanted = match &self.place {
-            Place::File(path) if is_given => path.clone(),
-            Place::Named(directory) if is_given => directory.join(name),
-            Place::Pattern(Pattern { directory, .. }) if is_given => directory.join(name),
-            _ => picture,
-        };
-        let failed = |error| Failure::file(format!("could not move {}", kept.display()), error);
-        let content = fs::read(kept).map_err(failed)?;
-        let mut file = directory::temporary_file(directory_of(&wanted)).map_err(failed)?;
-        file.write_all(&content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-        let mut names = names::numbered(wanted);
-        let path = loop {
-            let path = names.next().unwrap_or_default();
-            let named =
-                if self.overwrite { file.persist(&path) } else { file.persist_noclobber(&path) };
-            match named {
-                Ok(_) => break path,
-                Err(PersistError { error, file: other })
-                    if error.kind() == ErrorKind::AlreadyExists =>
-                {
-                    file = other;
-                }
-                Err(error) => return Err(failed(error.error)),
-            }
-        };
-        // The picture is there, so a copy of it that stays does no harm.
-        let _ = fs::remove_file(kept);
-        found(path)
     }
 
     /// Gives the picture the wanted name, or the next one that fits and is free. `given` is the
@@ -336,12 +299,6 @@ async fn take_name(
             _ => return Err(error),
         };
     }
-}
-
-/// Keeps a damaged file beside the path of its picture, whose directory may not exist yet.
-fn keep(damaged: &Damaged, picture: &Path) -> io::Result<PathBuf> {
-    fs::create_dir_all(directory_of(picture))?;
-    damaged.keep(picture)
 }
 
 fn saved(file: &DownloadedPicture, path: PathBuf, notes: Vec<String>) -> Saved {

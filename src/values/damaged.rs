@@ -6,8 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::destination::Part;
-use crate::FileKind;
+use super::FileKind;
 
 /// The ending of the names of damaged files.
 const ENDING: &str = "damaged";
@@ -24,16 +23,19 @@ pub struct Damaged {
     bytes: u64,
 }
 
+/// Gives a temporary file the first of these names that no other file has, next to a path.
+type Keep = Box<dyn FnOnce(&Path, &mut dyn Iterator<Item = String>) -> io::Result<PathBuf> + Send>;
+
 enum Kept {
     /// A temporary file, which is deleted with the last clone.
-    Part(Part),
+    Part(Keep),
     At(PathBuf),
     Lost,
 }
 
 impl Damaged {
-    pub(super) fn new(part: Part, kind: Option<FileKind>, bytes: u64) -> Self {
-        Self { file: Arc::new(Mutex::new(Kept::Part(part))), kind, bytes }
+    pub(crate) fn new(keep: Keep, kind: Option<FileKind>, bytes: u64) -> Self {
+        Self { file: Arc::new(Mutex::new(Kept::Part(keep))), kind, bytes }
     }
 
     /// Returns the file format, detected from the first bytes. `None` if they are not those of a
@@ -65,13 +67,13 @@ impl Damaged {
     pub fn keep(&self, picture: impl AsRef<Path>) -> io::Result<PathBuf> {
         let picture = picture.as_ref();
         let name = picture.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let names = (1..=MAX_NAMES).map(|number| match number {
+        let mut names = (1..=MAX_NAMES).map(|number| match number {
             1 => format!("{name}.{ENDING}"),
             _ => format!("{name}.{number}.{ENDING}"),
         });
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let path = match std::mem::replace(&mut *file, Kept::Lost) {
-            Kept::Part(part) => part.keep(picture, names)?,
+            Kept::Part(keep) => keep(picture, &mut names)?,
             Kept::At(path) => path,
             Kept::Lost => return Err(io::Error::other("the bytes are lost")),
         };
