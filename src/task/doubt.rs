@@ -6,8 +6,8 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{Shared, Task, Update, wait::failure};
-use crate::{Error, TaskStatus, WaitEnd};
+use super::{Shared, Task, Update};
+use crate::{Error, ErrorKind, TaskStatus, WaitEnd};
 
 /// The number of such answers in a row that the client believes, even in a short time.
 const MOST_POLLS: u32 = 5;
@@ -51,13 +51,11 @@ impl Doubt {
         if self.polls >= MOST_POLLS || since.elapsed() >= longest {
             return polled;
         }
-        let error = match polled {
-            Ok(update) => {
-                failure(update.status().clone(), &task.reference, update.details.as_ref())
-            }
-            Err(error) => error,
-        };
-        Err(error.without_end())
+        Err(match polled {
+            Ok(_) => Error::new(ErrorKind::TaskNotFound, "the service does not find the task yet")
+                .with_task(&task.reference),
+            Err(error) => error.without_end(),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::UNIX_EPOCH,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use serde_json::json;
@@ -21,7 +21,7 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, Region, SaveOptions, Submit as _, TaskRef, Unfinished,
+    Client, ErrorKind, Region, RetryPolicy, SaveOptions, Submit as _, TaskRef, Unfinished,
     journal::{Directory, Origin, State},
     types::Gen2Pro,
 };
@@ -248,8 +248,9 @@ async fn a_task_is_given_up_if_it_is_not_found_twice_in_ten_minutes() {
     let jumping = Arc::clone(&year);
     let wall = move || UNIX_EPOCH + samples::seconds(31_536_000 * jumping.load(Ordering::Relaxed));
     let journal = Directory::open(fixture.path()).unwrap();
-    let client =
-        samples::builder(&fixture.service).journal(journal).wall_clock(wall).build().unwrap();
+    let believes = RetryPolicy::default().longest_doubt(Duration::ZERO);
+    let client = samples::builder(&fixture.service).journal(journal).wall_clock(wall);
+    let client = client.retry(believes).build().unwrap();
     fixture.service.reply(samples::accepted(&fixture.service, "t1"));
     let task = client.submit(fox()).await.unwrap();
     let dates = ["", "10:00:00", "", "10:09:59", "09:00:00", "10:00:00"];
@@ -343,7 +344,8 @@ async fn a_submission_to_another_service_is_left_to_its_client() {
     assert!(other.received().is_empty());
 
     drop(elsewhere);
-    let rotated = samples::builder(&fixture.service).api_key("a new key");
+    let believes = RetryPolicy::default().longest_doubt(Duration::ZERO);
+    let rotated = samples::builder(&fixture.service).api_key("a new key").retry(believes);
     let journal = Directory::open(fixture.path()).unwrap();
     let rotated = rotated.journal(journal).build().unwrap();
     let unfinished = rotated.resume().await.unwrap();

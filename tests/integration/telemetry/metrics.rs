@@ -57,7 +57,7 @@ async fn metrics_count_what_happened() {
             (&format!(r#"polls_total{{{operation},outcome="ready"}}"#), "1"),
             (r#"retries_total{purpose="submission",reason="rate_limited"}"#, "1"),
             (r#"retries_total{purpose="poll",reason="service"}"#, "1"),
-            (r#"retries_total{purpose="download",reason="download"}"#, "1"),
+            (r#"retries_total{purpose="download",reason="damaged"}"#, "1"),
             (&format!("pictures_saved_total{{{operation}}}"), "1"),
             (r#"request_duration_seconds_count{purpose="submission",status="4xx"}"#, "2"),
             (r#"request_duration_seconds_count{purpose="submission",status="none"}"#, "1"),
