@@ -12,7 +12,7 @@ use tracing::{Instrument, Span};
 
 use super::{
     Shared, Task,
-    deadline::{Deadline, SubmitOptions},
+    deadline::{Deadline, NO_LIMIT, SubmitOptions},
     exchange::{Submission, SubmitFailure, unknown},
     slots::Slot,
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
@@ -270,6 +270,8 @@ impl Submission {
             }
             let pause = if has_retry { backoff.pause() } else { LONGEST_RETRY };
             let wait = retry_after.map_or_else(|| random.spread(pause), |wait| random.after(wait));
+            // A service may ask for more than an `Instant` can hold.
+            let wait = wait.min(NO_LIMIT);
             if Instant::now() + wait >= self.deadline.until {
                 return Err(error);
             }

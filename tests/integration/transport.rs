@@ -135,6 +135,19 @@ async fn the_retry_policy_limits_retry_after() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_patience_is_longer_than_time() {
+    let service = ScriptedServer::start().await;
+    let policy = RetryPolicy::default().longest_retry_after(Duration::MAX);
+    let client = builder(&service).retry(policy).build().unwrap();
+    let forever = u64::MAX.to_string();
+    service.reply(refused().header("retry-after", &forever));
+    assert_kind(&client.submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+    service.reply(refused().header("retry-after", &forever));
+    let error = samples::task(&client, &service).wait().await.unwrap_err();
+    assert_kind(&error, ErrorKind::Deadline);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_retry_policy_limits_download_attempts() {
     let (service, delivery) = (ScriptedServer::start().await, ScriptedServer::start().await);
     let client = builder(&service).retry(RetryPolicy::default().attempts(1)).build().unwrap();

@@ -1,15 +1,9 @@
 //! Continues one job from its state to its end.
 
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::{Arc, Weak};
 
 use imagekiln::{Client, Picture, Slot, Task};
-use tokio::{
-    sync::{RwLock, watch},
-    time,
-};
+use tokio::sync::{RwLock, watch};
 
 use super::{OnChange, Settings, unrecorded::Unrecorded};
 use crate::{
@@ -17,15 +11,6 @@ use crate::{
     ledger::{Change, Claim, LimitReached, Marking},
     output::Output,
 };
-
-/// The pauses before a task is polled again that the service did not find. A part of the service
-/// may not know it yet.
-const NOT_FOUND_PAUSES: [Duration; 4] = [
-    Duration::from_secs(2),
-    Duration::from_secs(4),
-    Duration::from_secs(8),
-    Duration::from_secs(16),
-];
 
 pub(super) struct Worker {
     pub(super) client: Client,
@@ -118,26 +103,18 @@ impl Worker {
     /// Waits for the picture of an accepted job.
     pub(super) async fn wait(&self, job: &mut Claim, task: &Task) -> Result<Picture, End> {
         use imagekiln::ErrorKind as Kind;
-        let mut pauses = NOT_FOUND_PAUSES.iter();
-        loop {
-            let error = match task.wait().await {
-                Ok(picture) => return Ok(picture),
-                Err(error) => error,
-            };
-            if self.has_ended(job, &error).await? {
-                return Err(End::Finished);
-            }
-            match (error.kind(), pauses.next()) {
-                (Kind::TaskNotFound, Some(pause)) if !self.is_stopping() => {
-                    time::sleep(*pause).await;
-                }
-                // The other tasks may be faster, and the next run continues this one.
-                (Kind::Deadline | Kind::TaskNotFound | Kind::TaskFailed | Kind::Moderated, _) => {
-                    return Err(End::Left);
-                }
-                _ => return Err(stop(job, "could not poll the task", error)),
-            }
+        let error = match task.wait().await {
+            Ok(picture) => return Ok(picture),
+            Err(error) => error,
+        };
+        if self.has_ended(job, &error).await? {
+            return Err(End::Finished);
         }
+        Err(match error.kind() {
+            // The other tasks may be faster, and the next run continues this one.
+            Kind::Deadline | Kind::TaskNotFound | Kind::TaskFailed | Kind::Moderated => End::Left,
+            _ => stop(job, "could not poll the task", error),
+        })
     }
 
     /// Records why a job has no picture yet. Returns `true` if its record shows that it never will.
