@@ -105,7 +105,7 @@ fn json_output_describes_the_picture() {
     let bytes = bench.place.read("fox.png").len();
     let picture = json!({
         "task": task, "seed": bench.last_request()["seed"], "path": "fox.png", "kind": "png",
-        "width": 64, "height": 64, "bytes": bytes,
+        "width": 64, "height": 64, "bytes": bytes, "difference": null,
     });
     assert_eq!(result, picture);
     assert!(result["seed"].is_u64());

@@ -55,7 +55,7 @@ fn the_history_says_what_became_of_each_submission() {
             "number": 1, "submitted_at": shown[shown.len() - 1]["submitted_at"],
             "model": "gen-2-pro", "state": "saved", "id": id, "cost": 3.0, "path": path,
             "output": path, "prompt": "a red fox", "seed": seed,
-            "key": null, "attempt": null,
+            "key": null, "attempt": null, "details": null, "damaged": null,
             "fields": {
                 "prompt": "a red fox", "width": 64, "height": 64, "output_format": "png",
                 "seed": seed,
