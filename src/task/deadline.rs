@@ -153,7 +153,7 @@ impl WaitOptions {
     }
 
     /// For a caller that has doubts of its own.
-    #[cfg(feature = "webhook")]
+    #[cfg(feature = "axum")]
     pub(crate) fn believing(self) -> Self {
         Self { believes: true, ..self }
     }

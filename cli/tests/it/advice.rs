@@ -238,9 +238,12 @@ fn finish(place: &Place, server: &Server, words: &str) {
     kind_of(&place.read("fox.png"));
 }
 
+/// How often a command polls for an answer that contradicts the submission before it believes it.
+const DOUBTED: usize = 5;
+
 #[test]
 fn a_revoked_key_loses_no_picture() {
-    let (place, server, said, code) = scripted(1, 403, &json!({ "detail": "revoked" }));
+    let (place, server, said, code) = scripted(DOUBTED, 403, &json!({ "detail": "revoked" }));
     assert_eq!(code, 6, "{said}");
     assert!(said.contains("check the key"), "{said}");
     finish(&place, &server, resume_command(&said));
@@ -249,7 +252,7 @@ fn a_revoked_key_loses_no_picture() {
 #[test]
 fn a_task_that_is_not_found_once_is_polled_again_or_given_up() {
     let not_found = json!({ "id": "a1", "status": "Task not found" });
-    let (place, server, said, code) = scripted(2, 200, &not_found);
+    let (place, server, said, code) = scripted(2 * DOUBTED, 200, &not_found);
     assert_eq!(code, 4, "{said}");
     assert!(said.contains("`kiln task dismiss @1` gives it up"), "{said}");
     finish(&place, &server, resume_command(&said));
