@@ -1,5 +1,7 @@
 //! What a client does with the submissions in its journal.
 
+use std::sync::Arc;
+
 use url::Url;
 
 use crate::{
@@ -209,7 +211,9 @@ impl Client {
 
     async fn open_records(&self) -> Result<Vec<Result<Record, Unreadable>>, Error> {
         let Some(journal) = &self.shared.settings.journal else { return Ok(Vec::new()) };
-        let records = journal::call(|| journal.open_records()).await;
+        let client = self.clone();
+        let continues = Arc::new(move |record: &Record| client.can_continue(record));
+        let records = journal::call(|| journal.open_records_for(continues)).await;
         records.map_err(|error| error.into_error("could not read the journal"))
     }
 

@@ -14,8 +14,8 @@ use fastrand::Rng;
 use imagekiln::{
     TaskRef,
     journal::{
-        Directory, Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step,
-        Unreadable,
+        Continues, Directory, Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record,
+        Step, Unreadable,
     },
     middleware::{Exchange, HeaderMap, Middleware, Outcome, Purpose, Retry},
 };
@@ -286,5 +286,12 @@ impl Journal for Hooked {
 
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         self.call(self.directory.open_records())
+    }
+
+    fn open_records_for(
+        &self,
+        continues: Continues,
+    ) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
+        self.call(self.directory.open_records_for(continues))
     }
 }

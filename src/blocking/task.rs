@@ -5,7 +5,7 @@ use std::{path::Path, time::SystemTime};
 use bytes::Bytes;
 
 use super::Blocking;
-use crate::{Error, FileKind, SaveOptions, Saved, WaitOptions};
+use crate::{Error, FileKind, SaveOptions, Saved, TaskRef, WaitOptions};
 
 /// A task that the service has accepted and billed, as [`crate::Task`].
 pub type Task = Blocking<crate::Task>;
@@ -75,6 +75,16 @@ impl Update {
     /// Returns the picture, if the status is [`Ready`](crate::TaskStatus::Ready).
     pub fn picture(&self) -> Option<Picture> {
         self.inner.picture().map(|picture| self.with(picture.clone()))
+    }
+
+    /// Returns the picture of a final update of this task, as [`crate::Update::into_picture`].
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`crate::Update::into_picture`].
+    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
+        let picture = self.inner.clone().into_picture(task)?;
+        Ok(self.with(picture))
     }
 }
 

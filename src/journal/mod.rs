@@ -213,7 +213,21 @@ pub trait Journal: Send + Sync {
     /// Returns the records that are not closed, oldest first, without those that another process
     /// works on.
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>>;
+
+    /// Returns the same records as [`open_records`](Self::open_records), for a client that only
+    /// continues those of its own service. A journal of several processes does not take the others
+    /// over, so that a client of their service can. The default takes all.
+    fn open_records_for(
+        &self,
+        continues: Continues,
+    ) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
+        let _ = continues;
+        self.open_records()
+    }
 }
+
+/// Whether a client continues a record.
+pub type Continues = Arc<dyn Fn(&Record) -> bool + Send + Sync>;
 
 const NO_KEYS: &str = "this journal does not implement idempotency keys";
 
@@ -248,6 +262,13 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         (**self).open_records()
+    }
+
+    fn open_records_for(
+        &self,
+        continues: Continues,
+    ) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
+        (**self).open_records_for(continues)
     }
 }
 

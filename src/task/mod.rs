@@ -34,11 +34,11 @@ pub use self::deadline::{SubmitOptions, WaitOptions};
 pub use self::poll::Update;
 pub use self::schedules::Durations;
 pub use self::slots::Slot;
+#[cfg(feature = "axum")]
+pub(crate) use self::submissions::Recent;
 pub use self::wait::Updates;
 pub(crate) use self::wait::failure;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
-#[cfg(feature = "axum")]
-pub(crate) use self::{submissions::Recent, wait::outcome};
 use crate::{
     Address, Secret, TaskRef,
     contract::{Drift, WebhookDefaults},

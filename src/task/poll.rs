@@ -310,7 +310,7 @@ fn timed_out() -> Error {
 /// The result of a successful poll.
 #[derive(Debug, Clone)]
 pub struct Update {
-    status: TaskStatus,
+    pub(super) status: TaskStatus,
     response: PollResult,
     pub(super) picture: Option<Picture>,
     /// What the service says about a failure.

@@ -35,8 +35,10 @@ impl Task {
     /// repeated.
     ///
     /// The client retries polls that fail temporarily until the deadline: 5xx, timeouts, connection
-    /// resets, unreadable responses and 429. A webhook that this client has verified ends the pause
-    /// before the next poll, unless the service asked for the pause.
+    /// resets, unreadable responses and 429. It also polls again after a response that others
+    /// contradict; see [`RetryPolicy::longest_doubt`](crate::RetryPolicy::longest_doubt). A webhook
+    /// that this client has verified ends the pause before the next poll, unless the service asked
+    /// for the pause.
     ///
     /// # Errors
     ///
@@ -57,7 +59,7 @@ impl Task {
             loop {
                 let update = polling.next().await?;
                 if update.status().is_final() {
-                    return outcome(update, &polling.task.reference);
+                    return update.into_picture(&polling.task.reference);
                 }
             }
         }
@@ -106,11 +108,18 @@ impl Source for Shared {
     }
 }
 
-/// Returns the picture of a final update, or the error that describes why there is none.
-pub(crate) fn outcome(update: Update, task: &TaskRef) -> Result<Picture, Error> {
-    let status = update.status().clone();
-    let details = update.details;
-    update.picture.ok_or_else(|| failure(status, task, details.as_ref()))
+impl Update {
+    /// Returns the picture of a [final](TaskStatus::is_final) update of this task, or the error
+    /// that [`Task::wait`] returns for it.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
+    /// [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
+    pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
+        let Self { status, picture, details, .. } = self;
+        picture.ok_or_else(|| failure(status, task, details.as_ref()))
+    }
 }
 
 /// The error for a task that ended with a status.

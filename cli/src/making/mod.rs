@@ -320,17 +320,16 @@ async fn follow(context: &Context, task: &Task) -> Result<Picture, Error> {
     let id: String = one_line(task.id()).chars().take(SHOWN).collect();
     let spinner = context.output.spin(format!("task {id}"));
     let mut updates = task.updates(context.wait_options());
-    while let Some(update) = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await {
-        let update = update?;
-        if let Some(picture) = update.picture() {
-            return Ok(picture.clone());
+    loop {
+        let next = poll_fn(|cx| Pin::new(&mut updates).poll_next(cx)).await;
+        let Some(update) = next.transpose()? else {
+            // It ends with a final update or an error.
+            return task.wait_with(context.wait_options()).await;
+        };
+        if update.status().is_final() {
+            return update.into_picture(task.reference());
         }
         let status = one_line(update.status().as_str());
         spinner.show(format!("task {id}: {status}"));
-        if update.status().is_failure() {
-            break;
-        }
     }
-    // The updates do not turn a failure status into an error; `wait_with` does, with its advice.
-    task.wait_with(context.wait_options()).await
 }

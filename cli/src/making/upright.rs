@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use image::{
-    DynamicImage, ImageDecoder, ImageEncoder as _, ImageFormat, ImageReader,
+    DynamicImage, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, ImageResult,
     codecs::{jpeg::JpegEncoder, png::PngEncoder, webp::WebPEncoder},
     metadata::Orientation,
 };
@@ -45,22 +45,26 @@ fn encoded(image: &ImageInput) -> Option<Vec<u8>> {
     let mut upright = DynamicImage::from_decoder(decoder).ok()?;
     upright.apply_orientation(Orientation::from_exif(image.orientation())?);
     let mut bytes = Vec::new();
-    macro_rules! write {
-        ($encoder:expr) => {{
-            let mut encoder = $encoder;
-            if let Some(profile) = profile {
-                // An encoder that refuses profiles writes none.
-                let _ = encoder.set_icc_profile(profile);
-            }
-            upright.write_with_encoder(encoder)
-        }};
-    }
     let written = match format {
-        ImageFormat::Jpeg => write!(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)),
-        ImageFormat::WebP => write!(WebPEncoder::new_lossless(&mut bytes)),
-        _ => write!(PngEncoder::new(&mut bytes)),
+        ImageFormat::Jpeg => {
+            write(&upright, JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY), profile)
+        }
+        ImageFormat::WebP => write(&upright, WebPEncoder::new_lossless(&mut bytes), profile),
+        _ => write(&upright, PngEncoder::new(&mut bytes), profile),
     };
     written.ok().map(|()| bytes)
+}
+
+fn write(
+    image: &DynamicImage,
+    mut encoder: impl ImageEncoder,
+    profile: Option<Vec<u8>>,
+) -> ImageResult<()> {
+    if let Some(profile) = profile {
+        // An encoder that refuses profiles writes none.
+        let _ = encoder.set_icc_profile(profile);
+    }
+    image.write_with_encoder(encoder)
 }
 
 /// Warns if a mask fits an image both as it is stored and as viewers show it. Only a person knows

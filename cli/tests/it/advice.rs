@@ -252,7 +252,7 @@ fn a_revoked_key_loses_no_picture() {
 #[test]
 fn a_task_that_is_not_found_once_is_polled_again_or_given_up() {
     let not_found = json!({ "id": "a1", "status": "Task not found" });
-    let (place, server, said, code) = scripted(2 * DOUBTED, 200, &not_found);
+    let (place, server, said, code) = scripted(DOUBTED, 200, &not_found);
     assert_eq!(code, 4, "{said}");
     assert!(said.contains("`kiln task dismiss @1` gives it up"), "{said}");
     finish(&place, &server, resume_command(&said));

@@ -15,8 +15,8 @@ use std::{
 use super::{
     disk::{Disk, create_durable, if_present, is_at},
     list::{
-        CLOSED, Found, List, Listed, Loaded, OPEN, PROCESSES, Places, Read, SHARD, closed_path,
-        highest, holder, load, names, numbers, open_path, shards,
+        CLOSED, Found, List, OPEN, PROCESSES, Places, Read, SHARD, closed_path, highest, holder,
+        names, open_path, shards,
     },
     process::{self, Process},
     text,
@@ -30,7 +30,7 @@ use crate::{
 const DAMAGED: &str = "damaged";
 
 /// The beginning of the names of files that are being written.
-const NEW: &str = "new-";
+pub(super) const NEW: &str = "new-";
 
 /// The file that a process locks while it records a task that a person found.
 const ADOPTING: &str = "adopting.lock";
@@ -39,7 +39,7 @@ const ADOPTING: &str = "adopting.lock";
 pub(super) struct Files {
     folder: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
-    process: Process,
+    pub(super) process: Process,
     /// The highest number that is known to be taken.
     last: AtomicU64,
     /// The numbers of open records by the ids of their submissions.
@@ -47,9 +47,9 @@ pub(super) struct Files {
 }
 
 /// A record whose file this process has locked.
-struct Locked {
-    file: File,
-    places: Places,
+pub(super) struct Locked {
+    pub(super) file: File,
+    pub(super) places: Places,
 }
 
 impl Files {
@@ -202,7 +202,7 @@ impl Files {
     }
 
     /// Writes a record to where it belongs: in place, if it is open and its file has the space.
-    fn write(&self, number: u64, locked: &Locked, record: &Record) -> io::Result<()> {
+    pub(super) fn write(&self, number: u64, locked: &Locked, record: &Record) -> io::Result<()> {
         let (open, closed) = (open_path(&self.folder, number), closed_path(&self.folder, number));
         let Locked { file, places } = locked;
         if record.state().is_closed() {
@@ -235,13 +235,23 @@ impl Files {
         Ok(())
     }
 
-    fn write_at(&self, file: &File, path: &Path, (at, line): (u64, Vec<u8>)) -> io::Result<()> {
+    pub(super) fn write_at(
+        &self,
+        file: &File,
+        path: &Path,
+        (at, line): (u64, Vec<u8>),
+    ) -> io::Result<()> {
         self.disk.write(file, path, at, &line)?;
         self.disk.sync(file, path)
     }
 
     /// Writes a whole file, and replaces the one that is there.
-    fn replace(&self, path: &Path, there: Option<&Read>, record: &Record) -> io::Result<()> {
+    pub(super) fn replace(
+        &self,
+        path: &Path,
+        there: Option<&Read>,
+        record: &Record,
+    ) -> io::Result<()> {
         let folder = path.parent().unwrap_or(path);
         create_durable(&*self.disk, folder)?;
         let text = text::write(record, self.owner())?;
@@ -270,7 +280,7 @@ impl Files {
     }
 
     /// Locks the file of a record. `None` if it is gone.
-    fn lock(&self, number: u64) -> io::Result<Option<Locked>> {
+    pub(super) fn lock(&self, number: u64) -> io::Result<Option<Locked>> {
         let paths = [open_path(&self.folder, number), closed_path(&self.folder, number)];
         loop {
             let read = || Places::read(&*self.disk, &self.folder, number);
@@ -288,72 +298,8 @@ impl Files {
         }
     }
 
-    /// Returns the open records of this process, oldest first, and of those that have ended, which
-    /// this process continues.
-    pub(super) fn take_over(&self) -> io::Result<Vec<Found>> {
-        // Before the records are read: a process that ends later may own one that was read before.
-        let mut ended = self.process.ended()?;
-        let mut found = Vec::new();
-        for number in numbers(&self.folder.join(OPEN))? {
-            match load(&self.folder, &*self.disk, number)? {
-                Some(Ok(loaded)) if loaded.record.state().is_closed() => {
-                    // The disk was full, or a process was killed before it could remove the file.
-                    self.finish(number);
-                }
-                Some(Ok(loaded)) => {
-                    loaded.owner.as_ref().map(|owner| ended.remove(owner));
-                    if self.is_ours(number, &loaded) {
-                        let id = loaded.record.intent().id().to_owned();
-                        self.numbers().insert(id, number);
-                        let Loaded { record, .. } = loaded;
-                        found.push(Ok(Listed { number, record, is_in_use: true }));
-                    }
-                }
-                Some(Err(unreadable)) => found.push(Err(unreadable)),
-                None => {}
-            }
-        }
-        if let Err(error) = self.sweep(ended.into_values()) {
-            tracing::debug!(%error, "could not remove files of processes that have ended");
-        }
-        Ok(found)
-    }
-
-    /// Works on an open record, unless a process does that runs. Returns whether it is ours.
-    pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
-        let Some(Ok(loaded)) = load(&self.folder, &*self.disk, number)? else { return Ok(false) };
-        self.numbers().insert(loaded.record.intent().id().to_owned(), number);
-        Ok(!loaded.record.state().is_closed() && self.is_ours(number, &loaded))
-    }
-
-    /// Moves a closed record to where it belongs.
-    fn finish(&self, number: u64) {
-        let finished = self.lock(number).and_then(|locked| match locked {
-            Some(locked) => match locked.places.record() {
-                Some(record) if record.state().is_closed() => self.write(number, &locked, &record),
-                _ => Ok(()),
-            },
-            None => Ok(()),
-        });
-        if let Err(error) = finished {
-            tracing::debug!(%error, number, "could not move a closed record of the journal");
-        }
-    }
-
-    /// Whether this process works on a record. It takes one whose process has ended.
-    fn is_ours(&self, number: u64, loaded: &Loaded) -> bool {
-        match &loaded.owner {
-            Some(owner) if owner == self.process.name() => true,
-            Some(owner) if self.process.is_running(owner) => false,
-            owner => self.become_owner(number, owner.as_deref()).unwrap_or_else(|error| {
-                tracing::warn!(%error, number, "could not claim a record of the journal");
-                true
-            }),
-        }
-    }
-
     /// The name of this process, if others can see that it runs.
-    fn owner(&self) -> Option<&str> {
+    pub(super) fn owner(&self) -> Option<&str> {
         match self.process.show() {
             Ok(()) => Some(self.process.name()),
             Err(error) => {
@@ -361,39 +307,6 @@ impl Files {
                 None
             }
         }
-    }
-
-    /// Makes this process the owner of a record. Returns `false` if another one was faster.
-    fn become_owner(&self, number: u64, before: Option<&str>) -> io::Result<bool> {
-        // The disk may be full. Then others may continue the same tasks, which costs nothing.
-        let Some(owner) = self.owner() else { return Ok(true) };
-        let Some(locked) = self.lock(number)? else { return Ok(false) };
-        let Some(Ok(content)) = &locked.places.open else { return Ok(false) };
-        let record = locked.places.record().filter(|record| !record.state().is_closed());
-        let Some(record) = record.filter(|_| content.owner.as_deref() == before) else {
-            return Ok(false);
-        };
-        let path = open_path(&self.folder, number);
-        match content.claim(owner)? {
-            Some(claim) => self.write_at(&locked.file, &path, claim)?,
-            None => self.replace(&path, locked.places.open.as_ref(), &record)?,
-        }
-        Ok(true)
-    }
-
-    /// Removes what processes have left that have ended, and own no open record.
-    fn sweep(&self, locks: impl Iterator<Item = PathBuf>) -> io::Result<()> {
-        let folder = self.folder.join(OPEN);
-        for name in names(&folder)? {
-            let writer = name.strip_prefix(NEW).and_then(|rest| rest.rsplit_once('-'));
-            if writer.is_some_and(|(writer, _)| !self.process.is_running(writer)) {
-                if_present(self.disk.remove(&folder.join(name)))?;
-            }
-        }
-        for lock in locks {
-            if_present(self.disk.remove(&lock))?;
-        }
-        Ok(())
     }
 
     /// Removes directories of closed records that are older than the newest `keep` records.
@@ -409,7 +322,7 @@ impl Files {
         Ok(())
     }
 
-    fn numbers(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+    pub(super) fn numbers(&self) -> MutexGuard<'_, HashMap<String, u64>> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

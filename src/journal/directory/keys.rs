@@ -14,7 +14,7 @@ use super::{
     process, text,
 };
 use crate::{
-    journal::{Intent, Key, Keyed, Step},
+    journal::{Intent, Key, Keyed, Record, State, Step},
     values::task_ref::short_hash,
 };
 
@@ -106,6 +106,15 @@ impl Files {
                 Err(io::Error::new(io::ErrorKind::InvalidData, message))
             }
         }
+    }
+
+    /// Whether another submission has the key of this one, which was then never sent: its process
+    /// ended before it could remove the record, or the system crashed before that was durable.
+    pub(super) fn has_lost_key(&self, record: &Record) -> bool {
+        let intent = record.intent();
+        let (State::Unknown, Some(key)) = (record.state(), intent.key()) else { return false };
+        let known = self.of_key(key).ok().flatten().filter(Keyed::may_be_billed);
+        known.is_some_and(|known| known.record.intent().id() != intent.id())
     }
 
     /// Returns the open record of a key whose file is gone.

@@ -5,6 +5,7 @@ mod files;
 mod keys;
 mod list;
 mod process;
+mod take_over;
 mod text;
 
 use std::{fmt, io, path::Path, sync::Arc};
@@ -17,7 +18,7 @@ pub use self::{
     list::{List, Listed},
 };
 use self::{disk::System, files::Files, list::Found};
-use super::{Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
+use super::{Continues, Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
 use crate::{Error, ErrorKind, TaskRef};
 
 /// A [`Journal`] in a directory with a small file of JSON for each submission.
@@ -111,7 +112,8 @@ impl Directory {
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
     pub async fn take_over(&self) -> Result<Vec<Result<Listed, Unreadable>>, Error> {
-        self.run(Files::take_over).await.map_err(|error| unusable(self.path(), error))
+        let taken = self.run(|files| files.take_over(&|_| true)).await;
+        taken.map_err(|error| unusable(self.path(), error))
     }
 
     /// Makes this process the one that works on the open record with a number, so that no other
@@ -191,9 +193,16 @@ impl Journal for Directory {
     }
 
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
+        self.open_records_for(Arc::new(|_| true))
+    }
+
+    fn open_records_for(
+        &self,
+        continues: Continues,
+    ) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         let record = |found: Found| found.map(|listed| listed.record);
         Box::pin(async move {
-            let found = self.run(Files::take_over).await?;
+            let found = self.run(move |files| files.take_over(&*continues)).await?;
             Ok(found.into_iter().map(record).collect())
         })
     }

@@ -18,10 +18,8 @@ use tokio::{
 
 use super::Shared;
 use crate::{
-    Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions,
-    retry::Backoff,
-    task::{Recent, outcome},
-    webhook::scheme::Fingerprint,
+    Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions, retry::Backoff,
+    task::Recent, webhook::scheme::Fingerprint,
 };
 
 /// The maximum number of polls of a task that the service reports as unknown after sending an event
@@ -88,7 +86,7 @@ async fn follow_one(
     }
     let key = (task.region(), task_id.to_owned());
     let Some(in_progress) = shared.tasks.begin(key) else { return true };
-    match tokio::spawn((shared.handler)(outcome(update, &task))).await {
+    match tokio::spawn((shared.handler)(update.into_picture(&task))).await {
         Ok(()) => in_progress.done(),
         Err(error) => {
             tracing::error!(task_id, %error, "the webhook handler panicked");

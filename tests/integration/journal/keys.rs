@@ -17,8 +17,8 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    Billing, Client, Error, ErrorKind, ImageInput, Once, Task,
-    journal::{Directory, Disk, Key, Memory, State},
+    Billing, Client, Error, ErrorKind, ImageInput, Once, Task, Unfinished,
+    journal::{Directory, Disk, Journal as _, Key, Memory, State},
     types::Gen2Pro,
 };
 
@@ -284,4 +284,31 @@ async fn damage_to_a_key_pays_nothing() {
     fs::remove_file(&key).unwrap();
     assert_eq!(task(submit(&client(&service, path)).await.unwrap()).id(), "t1");
     assert_eq!(service.posts().len(), 1);
+}
+
+/// Its process ended before it could remove the record, or the system crashed soon afterwards.
+#[tokio::test]
+async fn a_submission_that_lost_its_key_to_another_one_was_never_sent() {
+    let service = ScriptedServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    service.reply(samples::accepted(&service, "t1"));
+    let first = client(&service, folder.path());
+    let _ = submit(&first).await.unwrap();
+    let known = Directory::find(folder.path(), 1).unwrap().unwrap().unwrap().record;
+    let journal = Directory::open(folder.path()).unwrap();
+    for (id, name) in [("1".repeat(32), COVER), ("2".repeat(32), "back")] {
+        let mut intent = serde_json::to_value(known.intent()).unwrap();
+        intent["id"] = id.into();
+        intent["key"]["name"] = name.into();
+        journal.intend(&serde_json::from_value(intent).unwrap()).await.unwrap();
+    }
+    drop((first, journal));
+    let unfinished = client(&service, folder.path()).resume().await.unwrap();
+    let [Unfinished::Task(task, _), Unfinished::Unknown(record)] = &unfinished[..] else {
+        panic!("{unfinished:?}");
+    };
+    // The other key belongs to nobody else.
+    assert_eq!((task.id(), record.intent().key().unwrap().name()), ("t1", "back"));
+    let rival = Directory::find(folder.path(), 2).unwrap().unwrap().unwrap().record;
+    assert_eq!(rival.state(), &State::NotBilled);
 }

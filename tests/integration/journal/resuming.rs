@@ -343,7 +343,7 @@ async fn a_submission_to_another_service_is_left_to_its_client() {
     assert_eq!(elsewhere.adopt(record, "t2").await.unwrap_err().kind(), ErrorKind::Usage);
     assert!(other.received().is_empty());
 
-    drop(elsewhere);
+    // It leaves the submission to others while it runs.
     let believes = RetryPolicy::default().longest_doubt(Duration::ZERO);
     let rotated = samples::builder(&fixture.service).api_key("a new key").retry(believes);
     let journal = Directory::open(fixture.path()).unwrap();
@@ -359,6 +359,8 @@ async fn a_submission_to_another_service_is_left_to_its_client() {
         assert_eq!(task.wait().await.unwrap_err().kind(), ErrorKind::TaskNotFound);
     }
     assert_eq!(rotated.resume().await.unwrap().len(), 1);
+    // Now somebody works on it.
+    assert!(elsewhere.resume().await.unwrap().is_empty());
 }
 
 /// A reference that was made from an id does not name the submission.
