@@ -133,6 +133,7 @@ export interface Report extends Counts { event: "report" }
 export interface LedgerStatus extends Counts {
   event: "status"
   ledger: string
+  outage: Outage | null
   listed: Job[] // those that need attention, or those of `--state` or `--all`
 }
 export interface Plan {
@@ -161,7 +162,13 @@ export interface Limit {
   active: int | null
 }
 export interface ChangedLimit extends Limit { event: "limit" }
-export interface Limits { event: "limits"; limits: Limit[] }
+export interface Limits { event: "limits"; limits: Limit[]; outage: Outage | null }
+export interface Outage { // why nothing is submitted, although no limit forbids it
+  since: string; next_at: string // RFC 3339
+  pauses: int
+  kind: string // of the refusal, or "outage" if the service does not say whether it accepts
+  reason: string
+}
 export interface Spending {
   event: "spending"; rows: SpendingRow[]
   submissions: int; without_cost: int; credits: number; estimated: number // sums

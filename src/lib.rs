@@ -122,7 +122,7 @@ pub use self::settings::{
 #[doc(hidden)]
 pub use self::task::Slot;
 pub use self::task::{
-    Durations, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
+    Durations, Outcomes, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
 };
 pub use self::transport::{middleware, recording};
 pub use self::values::text;

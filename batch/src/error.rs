@@ -44,6 +44,10 @@ pub enum ErrorKind {
     Hold,
     /// A person or a program [paused](crate::Ledger::pause) the submissions. Nothing was sent.
     Paused,
+    /// The service accepts no submissions, or does not say whether it does: see
+    /// [`Ledger::outage`](crate::Ledger::outage). Nothing was sent. If it refused a submission,
+    /// [`Error::client_error`] says why.
+    Outage,
     /// A scope has as many active tasks as it [may have](crate::Ledger::set_max_active). Nothing
     /// was sent.
     ActiveTasks,
@@ -131,7 +135,8 @@ impl Error {
         self.limited.as_ref()
     }
 
-    /// Returns the error of the client, for the kind [`Client`](ErrorKind::Client).
+    /// Returns the error of the client, for the kinds [`Client`](ErrorKind::Client) and
+    /// [`Outage`](ErrorKind::Outage).
     pub fn client_error(&self) -> Option<&imagekiln::Error> {
         self.source.as_ref()?.downcast_ref()
     }

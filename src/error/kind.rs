@@ -27,6 +27,10 @@ pub enum ErrorKind {
     /// Too many requests or too many active tasks (429), even after retries. Nothing was billed.
     /// Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     RateLimited,
+    /// The client has stopped submitting, because the service did not say whether it accepted the
+    /// last submissions: see [`Outcomes`](crate::Outcomes). Nothing was sent. Safe to repeat after
+    /// [`Error::retry_after`](crate::Error::retry_after).
+    Outage,
     /// The service could not be reached, or the connection broke. For a submission, see
     /// [`Error::billing`](crate::Error::billing).
     Network,
@@ -102,6 +106,7 @@ impl ErrorKind {
             Self::Auth => "auth",
             Self::Payment => "payment",
             Self::RateLimited => "rate_limited",
+            Self::Outage => "outage",
             Self::Network => "network",
             Self::Service => "service",
             Self::Response => "response",

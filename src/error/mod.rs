@@ -309,6 +309,7 @@ impl Error {
             | ErrorKind::Response
             | ErrorKind::Network
             | ErrorKind::RateLimited
+            | ErrorKind::Outage
             | ErrorKind::Deadline
             | ErrorKind::Download => !self.details.is_permanent,
             _ => false,

@@ -185,6 +185,24 @@ pub trait Journal: Send + Sync {
         Ok(())
     }
 
+    /// Whether the journal decides when submissions stop because of an outage of the service, and
+    /// [refuses](JournalError::Refused) them then, instead of the client: see
+    /// [`Outcomes`](crate::Outcomes). The default is `false`.
+    fn handles_outages(&self) -> bool {
+        false
+    }
+
+    /// Tells the journal how a submission ended, after [`advance`](Self::advance). `failure` is
+    /// `None` if the service has accepted it. The default does nothing.
+    fn ended<'a>(
+        &'a self,
+        submission: &'a Intent,
+        failure: Option<&'a crate::Error>,
+    ) -> JournalFuture<'a, ()> {
+        let _ = (submission, failure);
+        Box::pin(async { Ok(()) })
+    }
+
     /// Applies a step to the record of a submission, and writes it. `submission` is the
     /// [id](Intent::id) of its intent.
     ///
@@ -250,6 +268,18 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 
     fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
         (**self).permit(intent)
+    }
+
+    fn handles_outages(&self) -> bool {
+        (**self).handles_outages()
+    }
+
+    fn ended<'a>(
+        &'a self,
+        submission: &'a Intent,
+        failure: Option<&'a crate::Error>,
+    ) -> JournalFuture<'a, ()> {
+        (**self).ended(submission, failure)
     }
 
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {

@@ -111,6 +111,14 @@ impl Limit {
         }
     }
 
+    /// The service has not said whether it accepted the last submissions. The next ones start as
+    /// carefully as the first.
+    pub(super) fn lost(&mut self) {
+        if self.phase != Phase::Set {
+            (self.most, self.phase, self.progress) = (self.most.min(START), Phase::Growing, 0);
+        }
+    }
+
     /// A task has ended.
     pub(super) fn ended(&mut self) {
         self.quiet_since = Instant::now();

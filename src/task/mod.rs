@@ -5,6 +5,7 @@ mod deadline;
 mod doubt;
 mod exchange;
 mod limit;
+mod outage;
 mod poll;
 mod polling;
 mod schedule;
@@ -31,6 +32,7 @@ pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::deadline::{SubmitOptions, WaitOptions};
+pub use self::outage::Outcomes;
 pub use self::poll::Update;
 pub use self::schedules::Durations;
 pub use self::slots::Slot;
@@ -223,12 +225,13 @@ impl Shared {
         downloads: Downloads,
     ) -> Self {
         let schedules = Schedules::default();
+        let handles_outages = settings.journal.as_ref().is_some_and(|it| it.handles_outages());
         schedules.add(&service.base_url, std::mem::take(&mut settings.durations));
         Self {
             service,
             downloads,
             polls: Semaphore::new(settings.max_concurrent_polls.min(Semaphore::MAX_PERMITS)),
-            slots: Arc::new(Slots::new(settings.max_active)),
+            slots: Arc::new(Slots::new(settings.max_active, handles_outages)),
             submission_retries: RetryBudget::new(),
             poll_retries: RetryBudget::new(),
             waits: Arc::new(Waits::new(schedules)),

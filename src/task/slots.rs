@@ -14,7 +14,12 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Shared, Task, limit::Limit};
+use super::{
+    Shared, Task,
+    deadline::Deadline,
+    limit::Limit,
+    outage::{Outage, Outcome},
+};
 use crate::{Error, ErrorKind, TaskRef, retry::Backoff};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
@@ -40,6 +45,7 @@ pub(crate) struct Slots {
 
 struct State {
     limit: Limit,
+    outage: Outage,
     /// The number of slots without a task yet.
     sending: usize,
     /// The tasks that hold a slot, with the hashes of their ids. A faulty service may return the
@@ -51,19 +57,33 @@ struct State {
 
 impl State {
     fn has_free(&self) -> bool {
-        self.sending + self.held.len() < self.limit.most()
+        self.sending + self.held.len() < self.limit.most() && self.outage.wait().is_none()
     }
 
-    /// Removes the next submission that still waits, if a slot is free.
-    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+    /// Removes the next submission that still waits, if a slot is free. Also returns whether it is
+    /// the probe of an outage.
+    fn next(&mut self) -> Option<(oneshot::Sender<Slot>, bool)> {
         while self.has_free() {
             let waiting = self.waiting.pop_front()?;
             if !waiting.is_closed() {
-                self.sending += 1;
-                return Some(waiting);
+                return Some((waiting, self.start()));
             }
         }
         None
+    }
+
+    /// Counts a submission that starts. Returns whether it is the probe of an outage.
+    fn start(&mut self) -> bool {
+        self.sending += 1;
+        self.outage.start()
+    }
+
+    /// Counts a submission that has ended.
+    fn ended(&mut self, outcome: Outcome, is_probe: bool) {
+        self.sending -= 1;
+        if self.outage.ended(outcome, is_probe) {
+            self.limit.lost();
+        }
     }
 }
 
@@ -71,32 +91,33 @@ impl State {
 #[must_use = "other submissions wait for it"]
 pub struct Slot {
     slots: Arc<Slots>,
-    has_task: bool,
+    is_probe: bool,
+    outcome: Outcome,
 }
 
 impl Slot {
     /// Assigns the slot to the task of the submission.
     pub(super) fn hold(mut self, task: Arc<TaskRef>) {
+        self.outcome = Outcome::Accepted;
         let mut state = self.slots.lock();
-        state.sending -= 1;
         state.held.push_back((self.slots.hash(&task), task));
         if !state.limit.is_set() && state.held.len() > REMEMBERED {
             state.held.pop_front();
         }
         let active = state.held.len();
         state.limit.accepted(active);
-        drop(state);
-        self.has_task = true;
-        self.slots.grant();
+    }
+
+    /// Frees the slot of a submission that the service may have accepted.
+    pub(super) fn lose(mut self) {
+        self.outcome = Outcome::Unknown;
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if !self.has_task {
-            self.slots.lock().sending -= 1;
-            self.slots.grant();
-        }
+        self.slots.lock().ended(self.outcome, self.is_probe);
+        self.slots.grant();
     }
 }
 
@@ -107,12 +128,13 @@ impl fmt::Debug for Slot {
 }
 
 impl Slots {
-    /// Limits the active tasks to this number, or to what the service turns out to allow.
-    pub(crate) fn new(max_active: Option<usize>) -> Self {
-        let limit = Limit::new(max_active);
+    /// Limits the active tasks to this number, or to what the service turns out to allow. The
+    /// journal may handle outages.
+    pub(crate) fn new(max_active: Option<usize>, handles_outages: bool) -> Self {
+        let (limit, outage) = (Limit::new(max_active), Outage::new(handles_outages));
         let (held, waiting) = (VecDeque::new(), VecDeque::new());
         Self {
-            state: Mutex::new(State { limit, sending: 0, held, waiting }),
+            state: Mutex::new(State { limit, outage, sending: 0, held, waiting }),
             hasher: RandomState::new(),
             polling: sync::Mutex::default(),
         }
@@ -135,6 +157,9 @@ impl Slots {
     /// decides, so there always is one.
     pub(super) fn try_slot(self: &Arc<Self>) -> Result<Slot, Error> {
         let mut state = self.lock();
+        if let Some(wait) = state.outage.wait() {
+            return Err(outage(wait));
+        }
         if state.limit.is_set() && !state.has_free() {
             let limit = state.limit.most();
             let message = format!("all slots for active tasks are in use (limit: {limit})");
@@ -142,9 +167,14 @@ impl Slots {
                 .with_advice("nothing was sent; submit when a task has finished")
                 .with_function("Client::submit"));
         }
-        state.sending += 1;
+        let is_probe = state.start();
         drop(state);
-        Ok(self.slot())
+        Ok(self.slot(is_probe))
+    }
+
+    /// Returns why no slot became free in time.
+    pub(super) fn late(&self) -> Error {
+        self.lock().outage.wait().map_or_else(Deadline::no_slot, outage)
     }
 
     /// Notes that the service has refused a submission because of too many requests.
@@ -183,14 +213,14 @@ impl Slots {
     /// Gives the free slots to the submissions that wait for them.
     fn grant(self: &Arc<Self>) {
         loop {
-            let Some(waiting) = self.lock().next() else { return };
+            let Some((waiting, is_probe)) = self.lock().next() else { return };
             // Without the lock, because a slot that nobody receives is dropped.
-            drop(waiting.send(self.slot()));
+            drop(waiting.send(self.slot(is_probe)));
         }
     }
 
-    fn slot(self: &Arc<Self>) -> Slot {
-        Slot { slots: Arc::clone(self), has_task: false }
+    fn slot(self: &Arc<Self>, is_probe: bool) -> Slot {
+        Slot { slots: Arc::clone(self), is_probe, outcome: Outcome::Other }
     }
 
     fn hash(&self, task: &TaskRef) -> u64 {
@@ -212,7 +242,7 @@ impl Shared {
         let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
         let is_set = slots.lock().limit.is_set();
         loop {
-            let pause = backoff.pause();
+            let (pause, outage) = (backoff.pause(), slots.lock().outage.wait());
             let polling = async {
                 time::sleep(pause).await;
                 self.poll_held().await
@@ -223,6 +253,7 @@ impl Shared {
                 // waiting.
                 slot = &mut free => return slot.or_else(|_| slots.try_slot()),
                 polled = polling => polled?,
+                () = time::sleep(outage.unwrap_or_default()), if outage.is_some() => slots.grant(),
                 () = self.submissions.retries_stopped(), if !is_set => return Err(stopped()),
             }
             if is_set && !has_warned && started.elapsed() >= LONG_WAIT {
@@ -267,6 +298,14 @@ impl Shared {
             _ => Ok(()),
         }
     }
+}
+
+fn outage(wait: Duration) -> Error {
+    let message = "the service does not say whether it accepted the last submissions";
+    Error::new(ErrorKind::Outage, message)
+        .with_retry_after(Some(wait))
+        .with_advice("nothing was sent; the client submits again after a pause")
+        .with_function("Error::retry_after")
 }
 
 fn stopped() -> Error {

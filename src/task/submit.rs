@@ -76,7 +76,7 @@ impl Shared {
             Some(slot) => slot,
             None if waits_for_slot => {
                 let slot = time::timeout_at(deadline.until, self.slot(false)).await;
-                slot.unwrap_or_else(|_| Err(Deadline::no_slot()))?
+                slot.unwrap_or_else(|_| Err(self.slots.late()))?
             }
             None => self.slots.try_slot()?,
         };
@@ -172,7 +172,11 @@ impl Submission {
             }
             in_flight.accepted(task);
         }
-        drop(slot);
+        let is_unknown = outcome.as_ref().is_err_and(|error| error.billing() == Billing::Unknown);
+        match slot {
+            Some(slot) if is_unknown => slot.lose(),
+            slot => drop(slot),
+        }
         // Drop it before reporting an error. If it is the last one, this closes the journal, which
         // the caller may then open again.
         drop(shared);
@@ -207,6 +211,11 @@ impl Submission {
             Err(_) => Step::Lost,
         };
         let written = journal::call(|| journal.advance(intent.id(), &step)).await;
+        if journal.handles_outages()
+            && let Err(error) = journal::call(|| journal.ended(intent, sent.as_ref().err())).await
+        {
+            tracing::warn!(%error, "the journal could not note how a submission ended");
+        }
         match (sent, written) {
             (Ok(task), Ok(())) => {
                 let reference = Arc::unwrap_or_clone(task.reference).of_submission(intent.id());

@@ -15,6 +15,7 @@ mod limits;
 mod loopback;
 mod middleware;
 mod operations;
+mod outages;
 mod pictures;
 mod polling;
 mod recordings;

@@ -1,5 +1,5 @@
--- Rates of submissions, which worker submitted a job, idempotency keys, and smaller indices of jobs
--- to claim.
+-- Rates of submissions, which worker submitted a job, idempotency keys, outages of the service, and
+-- smaller indices of jobs to claim.
 
 -- Submissions per minute.
 ALTER TABLE limits ADD COLUMN rate INTEGER;
@@ -19,3 +19,17 @@ DROP INDEX jobs_by_claim;
 CREATE INDEX jobs_to_claim ON jobs (state, priority DESC, id) WHERE worker IS NULL;
 CREATE INDEX jobs_of_workers ON jobs (worker, claim)
     WHERE state IN ('queued', 'submitting', 'submitted', 'ready');
+
+-- The last outage of the service, or its refusal of all submissions.
+CREATE TABLE outage (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    since INTEGER NOT NULL,
+    -- When the next submission may start. NULL if the outage has ended.
+    until INTEGER,
+    ended_at INTEGER,
+    pauses INTEGER NOT NULL,
+    -- The intent of the submission that finds out whether the outage has ended.
+    probe TEXT,
+    kind TEXT NOT NULL,
+    reason TEXT NOT NULL
+);

@@ -2,8 +2,10 @@
 
 mod dispatch;
 mod fleet;
-mod pause;
+#[cfg(test)]
+mod outages;
 mod resolve;
+mod room;
 mod run;
 mod save;
 mod submit;

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    pause::{Pause, Room, Turn},
+    room::{Room, Turn},
     worker::{End, Worker},
 };
 use crate::{
@@ -33,6 +33,9 @@ const MOST_DAMAGED: u32 = 5;
 
 /// How often a worker looks for jobs that other processes added or gave back.
 const LOOKS: Duration = Duration::from_secs(1);
+
+/// How long a run waits for a service that accepts no submission.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(3 * 3600);
 
 /// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
@@ -59,7 +62,10 @@ pub(super) struct Run {
     ended: u64,
     /// The number of damaged deliveries since the last saved picture.
     damaged: u32,
-    pause: Pause,
+    /// The last refusal that affects all jobs.
+    refusal: Option<imagekiln::Error>,
+    /// Whether the service has accepted a submission of this run.
+    has_accepted: bool,
     room: Room,
     turn: Turn,
     /// The slot of the next submission.
@@ -94,7 +100,8 @@ impl Run {
             blocked: HashSet::new(),
             ended: 0,
             damaged: 0,
-            pause: Pause::none(),
+            refusal: None,
+            has_accepted: false,
             turn: Turn::default(),
             slot: None,
             stopped_by: None,
@@ -146,10 +153,9 @@ impl Run {
         tokio::select! {
             slot = self.turn.slot(&self.worker.client), if needs_slot => match slot {
                 Ok(slot) => self.slot = Some(slot),
-                Err(error) => self.refused(error),
+                Err(error) => self.stop_by(no_slot(error)),
             },
             Some(joined) = self.active.join_next() => self.take(joined).await?,
-            () = self.pause.over() => self.look(),
             () = self.room.grown() => {}
             _ = looks.tick() => self.look(),
             Ok(()) = self.changes.changed() => self.look(),
@@ -182,7 +188,7 @@ impl Run {
 
     /// Whether jobs may be submitted now.
     fn may_submit(&self) -> bool {
-        self.worker.settings.submits && !self.is_ending() && !self.pause.is_on()
+        self.worker.settings.submits && !self.is_ending()
     }
 
     /// Renews the lease, and takes over the jobs of workers whose leases expired.
@@ -276,11 +282,36 @@ impl Run {
         let submits = self.worker.settings.submits;
         let waits = self.worker.settings.waits_for_jobs && submits;
         // In this order: a webhook turns an unknown job into one that can be claimed.
-        Ok(!self.pause.is_on()
-            && self.waiting().is_none()
+        let is_done = self.waiting().is_none()
             && !waits
             && !self.worker.expects_callbacks().await?
-            && !self.worker.ledger.has_more_jobs(self.number, submits).await?)
+            && !self.worker.ledger.has_more_jobs(self.number, submits).await?;
+        if !is_done
+            && submits
+            && !waits
+            && let Some(error) = self.gives_up().await?
+        {
+            self.stop_by(error);
+            return Ok(true);
+        }
+        Ok(is_done)
+    }
+
+    /// Returns why the run no longer waits for a service that accepts no submission.
+    async fn gives_up(&mut self) -> Result<Option<Error>, Error> {
+        let Some(outage) = self.worker.ledger.outage().await? else { return Ok(None) };
+        // A key that was wrong from the beginning does not become right.
+        let is_permanent = self.refusal.as_ref().is_some_and(|error| !error.is_transient());
+        let is_hopeless = is_permanent && !self.has_accepted;
+        if !is_hopeless && outage.lasted < LONGEST_OUTAGE {
+            return Ok(None);
+        }
+        let message = format!("the service accepts no submissions: {}", outage.reason);
+        let error = Error::new(ErrorKind::Outage, message);
+        Ok(Some(match self.refusal.take() {
+            Some(refusal) => error.with_source(refusal),
+            None => error,
+        }))
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
@@ -291,6 +322,10 @@ impl Run {
         if job.status.state == JobState::Saved {
             self.damaged = 0;
         }
+        if job.status.task_id.is_some() {
+            self.has_accepted = true;
+            self.room.ended();
+        }
         match end {
             End::Finished | End::Left | End::Damaged(_) => {
                 if matches!(end, End::Left) {
@@ -299,7 +334,6 @@ impl Run {
                 self.ended += 1;
                 self.may_have_queued |= self.is_limited;
                 self.unblock();
-                self.pause.job_ended();
                 if let End::Damaged(error) = end {
                     self.damaged += 1;
                     if self.damaged == MOST_DAMAGED {
@@ -313,8 +347,10 @@ impl Run {
                 self.queue.push_front(job);
             }
             End::Refused(error) => {
-                self.queue.push_front(job);
-                self.refused(error);
+                self.worker.ledger.release(&job).await?;
+                self.refusal = Some(error);
+                self.room.outage();
+                self.look();
             }
             End::Stop(error) if error.kind() == ErrorKind::Lease => return Err(error),
             End::Stop(error) => {
@@ -325,15 +361,6 @@ impl Run {
         Ok(())
     }
 
-    /// Pauses the submissions, or stops them if the service has refused them for long.
-    fn refused(&mut self, error: imagekiln::Error) {
-        self.pause.after_refusal(&error);
-        if self.pause.is_too_long() {
-            let refused = "the service refuses submissions";
-            self.stop_by(Error::new(ErrorKind::Client, refused).with_source(error));
-        }
-    }
-
     /// Decides when a job is tried again that a limit does not allow.
     async fn after_limit(
         &mut self,
@@ -341,7 +368,8 @@ impl Run {
         reached: LimitReached,
         started_after: u64,
     ) -> Result<(), Error> {
-        match (reached.limit, &reached.scope) {
+        match (&reached.limit, &reached.scope) {
+            (Limit::Outage { .. }, _) => self.room.outage(),
             (Limit::ActiveTasks { .. }, Scope::Ledger) => {
                 self.room.refused(self.active.len());
                 self.queue.push_front(job);
@@ -351,7 +379,7 @@ impl Run {
             (Limit::Paused | Limit::ActiveTasks { .. } | Limit::Rate { .. }, _) => {}
             (Limit::Budget { is_spent: true, credits, .. }, Scope::Group(group)) => {
                 self.worker.ledger.release(&job).await?;
-                self.worker.ledger.leave_group(group, credits, reached.to_string()).await?;
+                self.worker.ledger.leave_group(group, *credits, reached.to_string()).await?;
                 self.look();
                 return Ok(());
             }
@@ -382,6 +410,10 @@ impl Run {
 fn scopes(job: &Claim) -> Vec<Scope> {
     let group = job.status.group.clone().map(Scope::Group);
     [Scope::Operation(job.status.operation.clone())].into_iter().chain(group).collect()
+}
+
+fn no_slot(error: imagekiln::Error) -> Error {
+    Error::new(ErrorKind::Client, "no job can be submitted").with_source(error)
 }
 
 async fn has_stopped(mut stopped: watch::Receiver<bool>) {

@@ -8,7 +8,7 @@ use tokio::sync::RwLockWriteGuard;
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, JobStatus, Template, TemplateFields,
-    ledger::{Admission, Claim, LimitReached, Ticket},
+    ledger::{Admission, Claim, LimitReached, Ticket, refuses_all},
     random,
 };
 
@@ -144,7 +144,7 @@ impl Worker {
             self.set_state(job, JobState::Failed, Some(&error.to_string())).await?;
             return Err(End::Finished);
         }
-        if error.is_transient() {
+        if refuses_all(&error) {
             Err(End::Refused(error))
         } else {
             Err(stop(job, "could not submit the request", error))

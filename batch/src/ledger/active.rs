@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     database::{Database, Value},
     limits::{Limits, StoredLimit, Subject},
+    outage,
 };
 use crate::{Error, Scope};
 
@@ -52,6 +53,8 @@ pub(super) struct Gate {
     /// How many submissions the rates allow now.
     turns: HashMap<Scope, i64>,
     closed: HashSet<Scope>,
+    /// Whether only one job may be submitted, which finds out whether an outage has ended.
+    is_probing: bool,
 }
 
 impl Gate {
@@ -69,7 +72,11 @@ impl Gate {
             |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
         let turns = limits.0.iter().filter_map(turns_of).collect();
         let closed = blocked.iter().cloned().collect();
-        let mut gate = Self { limits, active, turns, closed };
+        let outage = outage::wait(database).await?;
+        let mut gate = Self { limits, active, turns, closed, is_probing: outage == Some(0) };
+        if outage.is_some_and(|wait| wait > 0) {
+            gate.closed.insert(Scope::Ledger);
+        }
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
         Ok(gate)
@@ -106,6 +113,9 @@ impl Gate {
             *self.active.entry(scope.clone()).or_default() += 1;
             self.turns.entry(scope.clone()).and_modify(|turns| *turns -= 1);
             self.close_if_full(scope);
+        }
+        if self.is_probing {
+            self.closed.insert(Scope::Ledger);
         }
         true
     }

@@ -108,12 +108,16 @@ impl Ledger {
     }
 
     /// Resumes the submissions of a scope after [`pause`](Self::pause). Workers of other processes
-    /// notice it within a second.
+    /// notice it within a second. For the [whole ledger](Scope::Ledger), one submission also finds
+    /// out now whether an [outage](Self::outage) has ended.
     ///
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
     pub async fn resume(&self, scope: Scope) -> Result<(), Error> {
+        if scope == Scope::Ledger {
+            self.end_pause().await?;
+        }
         self.set_limit(scope, "paused_at", Value::Integer(None)).await
     }
 

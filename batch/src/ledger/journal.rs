@@ -18,6 +18,7 @@ use super::{
     database::Database,
     keys,
     limits::{LimitReached, RunLimits, Subject},
+    outage::{self, Entry},
     records::{SubmissionRow, not_queued},
     resolve::has_task,
     ticket::Ticket,
@@ -71,6 +72,18 @@ impl Journal for Ledger {
             Some(local) if self.now_of_leases() < local.leased_until => Ok(()),
             _ => Err(JournalError::Refused(lease_lost().into())),
         }
+    }
+
+    fn handles_outages(&self) -> bool {
+        true
+    }
+
+    fn ended<'a>(
+        &'a self,
+        intent: &'a Intent,
+        failure: Option<&'a imagekiln::Error>,
+    ) -> JournalFuture<'a, ()> {
+        Box::pin(async move { Ok(self.note_end(intent, failure).await?) })
     }
 
     /// This needs no lease: a step only adds what is known about a submission.
@@ -214,10 +227,13 @@ impl Ledger {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
         let intend = async move |database: &mut Database| intend(database, &written, limits).await;
-        let row = self.exclusive(intend).await?.map_err(|limit| match &worker {
+        let (row, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
             Some(_) => JournalError::Refused(limit.into()),
             None => JournalError::Refused(Error::from(limit).into()),
         })?;
+        if is_probe {
+            self.probes(intent);
+        }
         let Some(worker) = worker else { return Ok(()) };
         let id = row.id;
         self.know(row);
@@ -229,8 +245,8 @@ impl Ledger {
     }
 }
 
-/// A submission, or the limit that does not allow it.
-type Intended = Result<SubmissionRow, LimitReached>;
+/// A submission, and whether it is the probe of an outage, or the limit that does not allow it.
+type Intended = Result<(SubmissionRow, bool), LimitReached>;
 
 /// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
 /// its state in the same transaction.
@@ -246,21 +262,25 @@ async fn intend(
         && let Some(row) =
             SubmissionRow::insert_at_once(database, intent, ticket, max_active).await?
     {
-        return Ok(Ok(row));
+        return Ok(Ok((row, false)));
     }
     let facts = Facts::read(database, subject, intent.id(), ticket.as_ref()).await?;
     if facts.known.is_some()
         && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known).await?
     {
-        return Ok(Ok(row));
+        return Ok(Ok((row, false)));
     }
     if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
+    let is_probe = match outage::enter(database, intent.id()).await? {
+        Entry::Refused(limit) => return Ok(Err(limit)),
+        entry => matches!(entry, Entry::Probe),
+    };
     facts.stored.count_for_rates(database).await?;
     keys::check(database, intent, ticket.as_ref()).await?;
     let Some(ticket) = ticket else {
-        return Ok(Ok(SubmissionRow::insert(database, intent, None, None).await?));
+        return Ok(Ok((SubmissionRow::insert(database, intent, None, None).await?, is_probe)));
     };
     // It may have been removed.
     if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
@@ -273,7 +293,7 @@ async fn intend(
     let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
     match database.execute(submit, values).await? {
-        1 => Ok(Ok(submission)),
+        1 => Ok(Ok((submission, is_probe))),
         _ => Err(why_not(database, worker).await?),
     }
 }

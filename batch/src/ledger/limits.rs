@@ -42,9 +42,14 @@ pub(crate) struct LimitReached {
     pub(crate) limit: Limit,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Limit {
     Paused,
+    /// The service accepts no submissions. `wait` is in milliseconds.
+    Outage {
+        wait: u64,
+        reason: String,
+    },
     ActiveTasks {
         most: u64,
     },
@@ -67,6 +72,7 @@ impl LimitReached {
     fn kind(&self) -> ErrorKind {
         match self.limit {
             Limit::Paused => ErrorKind::Paused,
+            Limit::Outage { .. } => ErrorKind::Outage,
             Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
             Limit::Rate { .. } => ErrorKind::Rate,
             Limit::Budget { .. } => ErrorKind::Budget,
@@ -77,8 +83,12 @@ impl LimitReached {
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scope = &self.scope;
-        match self.limit {
+        match &self.limit {
             Limit::Paused => write!(f, "{scope} is paused; resume it to submit"),
+            Limit::Outage { wait, reason } => {
+                let seconds = wait.div_ceil(1000);
+                write!(f, "submissions pause, and one tries again in {seconds} s: {reason}")
+            }
             Limit::ActiveTasks { most } => {
                 write!(f, "{scope} may have {most} active tasks, and has as many")
             }

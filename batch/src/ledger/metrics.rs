@@ -23,6 +23,7 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn metrics(&self) -> Result<String, Error> {
         let (report, limits) = (self.report().await?, self.limits().await?);
+        let has_outage = self.outage().await?.is_some();
         let (spending, active) = self
             .transaction(async |database| {
                 let active = count_active(database, COUNTED).await?;
@@ -31,11 +32,13 @@ impl Ledger {
                 Ok((spending, active))
             })
             .await?;
-        Ok(metrics(&report, &spending, &limits, active.unsigned_abs()))
+        let mut text = metrics(&report, &spending, &limits, active.unsigned_abs());
+        add_outage(&mut text, has_outage);
+        Ok(text.0)
     }
 }
 
-fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], active: u64) -> String {
+fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], active: u64) -> Text {
     let mut text = Text::default();
     text.family("jobs", "gauge", "Jobs by state and operation.");
     for row in report.rows() {
@@ -79,7 +82,12 @@ fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], activ
     for limit in limits.iter().filter(|limit| limit.scope != Scope::Ledger) {
         text.sample("paused", labels(&limit.scope), u8::from(limit.is_paused));
     }
-    text.0
+    text
+}
+
+fn add_outage(text: &mut Text, has_outage: bool) {
+    text.family("outage", "gauge", "Whether the service accepts no submissions.");
+    text.sample("outage", labels(&Scope::Ledger), u8::from(has_outage));
 }
 
 fn labels(scope: &Scope) -> [(&'static str, &str); 2] {
@@ -149,7 +157,7 @@ mod tests {
             active: 2,
             ..limit.clone()
         };
-        let text = metrics(&report, &spending, &[limit, group], 5);
+        let text = metrics(&report, &spending, &[limit, group], 5).0;
         let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(
             samples,
@@ -176,7 +184,9 @@ mod tests {
     fn the_alerts_of_the_book_name_metrics() {
         let page = imagekiln_testbed::page("docs/night.md");
         let guide = imagekiln_testbed::page("src/guide/observe.md");
-        let text = metrics(&Report::new(Vec::new()), &[], &[], 0);
+        let mut text = metrics(&Report::new(Vec::new()), &[], &[], 0);
+        add_outage(&mut text, false);
+        let text = text.0;
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         let words = page.split(|letter| !is_part(letter));
         let names: Vec<_> = words.filter_map(|word| word.strip_prefix("imagekiln_")).collect();

@@ -22,6 +22,7 @@ mod limits;
 mod manage;
 mod metrics;
 mod migrations;
+mod outage;
 mod records;
 mod resolve;
 mod steps;
@@ -52,6 +53,8 @@ pub use self::control::LimitStatus;
 pub(crate) use self::identity::Marking;
 pub use self::jobs::KnownJob;
 pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
+pub use self::outage::Outage;
+pub(crate) use self::outage::refuses_all;
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;
@@ -101,6 +104,8 @@ struct Inner {
     held_polls: Mutex<HashMap<String, Option<Step>>>,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
+    /// What this process knows about outages of the service.
+    outages: Mutex<outage::Known>,
     acceptances: OnceLock<Directory>,
     /// Dropped after the connection.
     source: Source,
@@ -287,6 +292,7 @@ impl Ledger {
             known: Mutex::default(),
             held_polls: Mutex::default(),
             changes: watch::Sender::new(()),
+            outages: Mutex::default(),
             acceptances: OnceLock::new(),
             source,
         })))

@@ -15,6 +15,7 @@ mod killed;
 mod ledger;
 mod manage;
 mod model;
+mod outages;
 mod outputs;
 mod reading;
 mod runs;
@@ -43,6 +44,7 @@ fn main() {
         ledger::tests(),
         manage::tests(),
         model::tests(),
+        outages::tests(),
         outputs::tests(),
         reading::tests(),
         runs::tests(),

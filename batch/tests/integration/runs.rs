@@ -189,7 +189,7 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     let batch = Batch::open(client, ledger.clone()).unwrap();
     let mut batch = batch.save_to(fixture.output()).jobs(jobs).max_active(2);
     let error = batch.run().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Client);
+    assert_eq!(error.kind(), ErrorKind::Outage);
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     let text = chain(&error);
     assert!(!text.contains("wrong"), "{text}");

@@ -84,6 +84,7 @@ impl Failure {
             ErrorKind::Elsewhere => (Kind("elsewhere"), Exit::Usage),
             ErrorKind::Hold => (Kind("hold"), Exit::Other),
             ErrorKind::File => (Kind("file"), Exit::Other),
+            ErrorKind::Outage => (Kind::from(imagekiln::ErrorKind::Outage), Exit::Network),
             ErrorKind::Client => (Kind::default(), Exit::Other),
             _ => (Kind("ledger"), Exit::Other),
         };

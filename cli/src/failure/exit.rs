@@ -85,13 +85,14 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 39] = [
+pub const KINDS: [(&str, &str); 40] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
     ("auth", "the key is missing, unknown, or has no access"),
     ("payment", "no credits are left, or the spending limit is reached"),
     ("rate_limited", "too many requests or active tasks, even after retries"),
+    ("outage", "the service did not say whether it accepted the last submissions"),
     ("network", "the service could not be reached, or the connection broke"),
     ("service", "the service responded with an unexpected status code"),
     ("response", "the response identifies no task"),

@@ -25,7 +25,8 @@ use crate::support::open;
 const REVERSALS: [(i64, &str); 4] = [
     (
         9,
-        "ALTER TABLE limits DROP COLUMN rate, DROP COLUMN next_at;
+        "DROP TABLE outage;
+         ALTER TABLE limits DROP COLUMN rate, DROP COLUMN next_at;
          ALTER TABLE submissions DROP COLUMN worker, DROP COLUMN key_name;
          DROP INDEX jobs_to_claim, jobs_of_workers;
          CREATE INDEX jobs_to_claim ON jobs (worker, state, priority DESC, id);

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::jobs::model;
+use super::{jobs::model, print::outage_line};
 use crate::{
     context::Context,
     failure::Failure,
@@ -169,17 +169,19 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
 }
 
 pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let limits = ledger.limits().await?;
+    let (limits, outage) = (ledger.limits().await?, ledger.outage().await?);
     let people = || {
-        if limits.is_empty() {
-            return "the ledger has no limits".to_owned();
+        let mut lines: Vec<_> = limits.iter().map(for_people).collect();
+        if lines.is_empty() {
+            lines.push("the ledger has no limits".to_owned());
         }
-        let lines = limits.iter().map(for_people).collect::<Vec<_>>().join("\n");
-        wrapped(&lines, (context.process().stdout.columns)())
+        lines.extend(outage.as_ref().map(outage_line));
+        wrapped(&lines.join("\n"), (context.process().stdout.columns)())
     };
     let programs = || {
         let limit = |limit: &LimitStatus| for_programs(&limit.scope, Some(limit));
-        json!({ "event": "limits", "limits": limits.iter().map(limit).collect::<Vec<_>>() })
+        let limits: Vec<_> = limits.iter().map(limit).collect();
+        json!({ "event": "limits", "limits": limits, "outage": outage })
     };
     context.output.result(people, programs)
 }

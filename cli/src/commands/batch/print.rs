@@ -17,7 +17,7 @@ use crate::{
         table::Table,
     },
 };
-use imagekiln_batch::{JobState, JobStatus, Report, ReportRow};
+use imagekiln_batch::{JobState, JobStatus, Outage, Report, ReportRow};
 
 /// Prints a job that has changed.
 pub fn print_job(output: &Output, job: &JobStatus) -> Result<(), Failure> {
@@ -67,6 +67,13 @@ pub fn job_event(job: &JobStatus) -> Value {
         "credits": job.credits,
         "location": job.location,
     })
+}
+
+/// Why no jobs are submitted, and when one will be.
+pub fn outage_line(outage: &Outage) -> String {
+    let wait = outage.next_at.duration_since(outage.since).unwrap_or_default();
+    let seconds = wait.saturating_sub(outage.lasted).as_secs_f64().ceil();
+    format!("submissions pause, and one tries again in {seconds} s: {}", printable(&outage.reason))
 }
 
 /// The jobs by state and model.

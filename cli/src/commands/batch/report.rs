@@ -12,7 +12,7 @@ use time::UtcDateTime;
 use super::{
     jobs::state,
     place::Place,
-    print::{directory, job_event, job_line, report_event, report_table},
+    print::{directory, job_event, job_line, outage_line, report_event, report_table},
 };
 use crate::{
     context::Context,
@@ -26,7 +26,7 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, Report, SpendingRow};
+use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, Outage, Report, SpendingRow};
 
 /// The states in which a person decides what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
@@ -60,20 +60,22 @@ pub async fn status(
         states => states,
     };
     let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await?;
-    let report = ledger.report().await?;
+    let (report, outage) = (ledger.report().await?, ledger.outage().await?);
     let people = || {
         let width = (context.process().stdout.columns)();
         let directory = directory(context.process());
         let lines: Vec<_> = jobs.iter().map(|job| job_line(job, &directory)).collect();
         let lines = wrapped(&lines.join("\n"), width);
         let table = report_table(&report).text(width);
-        let parts = [vec![table, lines], hints(place, &jobs)].concat();
+        let outage = outage.as_ref().map(outage_line).unwrap_or_default();
+        let outage = wrapped(&outage, width);
+        let parts = [vec![table, outage, lines], hints(place, &jobs)].concat();
         if report.rows().is_empty() {
             return "the ledger contains no jobs".to_owned();
         }
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     };
-    context.output.result(people, || status_event(place, &report, &jobs))
+    context.output.result(people, || status_event(place, &report, outage.as_ref(), &jobs))
 }
 
 /// The advice for the listed jobs.
@@ -107,10 +109,20 @@ fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
     hints
 }
 
-fn status_event(place: &Place, report: &Report, jobs: &[JobStatus]) -> Value {
+fn status_event(
+    place: &Place,
+    report: &Report,
+    outage: Option<&Outage>,
+    jobs: &[JobStatus],
+) -> Value {
     let listed = jobs.iter().map(job_event).collect();
     let ledger = place.to_string().into();
-    let members = [("event", "status".into()), ("ledger", ledger), ("listed", listed)];
+    let members = [
+        ("event", "status".into()),
+        ("ledger", ledger),
+        ("outage", json!(outage)),
+        ("listed", listed),
+    ];
     json::with(report_event(report), members)
 }
 

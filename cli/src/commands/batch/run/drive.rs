@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    super::{place::Place, progress::Progress},
+    super::{place::Place, print::outage_line, progress::Progress},
     arguments::{RunOptions, is_given},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     text::sanitize::{one_line, printable, quoted},
 };
 use imagekiln::{TaskRef, text::counted};
-use imagekiln_batch::{Batch, Error, ErrorKind, Filter, JobState, Ledger, Report, Scope};
+use imagekiln_batch::{Batch, Error, ErrorKind, Filter, JobState, Ledger, Outage, Report, Scope};
 
 /// The time for which a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
@@ -63,7 +63,7 @@ pub async fn drive(
     let mut batch = batch.on_change(move |job| drop(sender.send(job.clone())));
     let mut progress = Progress::new(&context.output, &ledger.report().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
-    let mut paused = BTreeSet::new();
+    let (mut paused, mut pauses) = (BTreeSet::new(), None);
     let mut is_stopping = false;
     let outcome = {
         let mut run = pin!(batch.resume());
@@ -80,6 +80,8 @@ pub async fn drive(
                     if let Some(report) = look.report {
                         progress.update(&report);
                     }
+                    note_outage(resume, pauses, look.outage.as_ref());
+                    pauses = look.outage.map(|outage| outage.pauses);
                     note_pauses(resume, &paused, &look.paused);
                     paused = look.paused;
                 }
@@ -137,6 +139,7 @@ async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef>
 struct Look {
     report: Option<Report>,
     paused: BTreeSet<Scope>,
+    outage: Option<Outage>,
 }
 
 /// Reads the ledger until the receiver is dropped. A task of its own reads it: between two polls,
@@ -148,10 +151,10 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
             let start = Instant::now();
             let report = if counts { ledger.report().await.ok() } else { None };
             // Errors are those of the run, too, which reports them.
-            if let Ok(limits) = ledger.limits().await {
+            if let (Ok(limits), Ok(outage)) = (ledger.limits().await, ledger.outage().await) {
                 let paused = limits.into_iter().filter(|limit| limit.is_paused);
                 let paused = paused.map(|limit| limit.scope).collect();
-                let _ = sender.send(Look { report, paused }).await;
+                let _ = sender.send(Look { report, paused, outage }).await;
             }
             let pause = LOOKS.max(start.elapsed() * SHARE);
             tokio::select! {
@@ -161,6 +164,16 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
         }
     });
     receiver
+}
+
+/// Says once for each pause why nothing is submitted.
+fn note_outage(resume: &Resume<'_>, before: Option<u64>, now: Option<&Outage>) {
+    let output = &resume.context.output;
+    match now {
+        Some(outage) if before != Some(outage.pauses) => output.note(&outage_line(outage)),
+        None if before.is_some() => output.note("the service accepts submissions again"),
+        _ => {}
+    }
 }
 
 /// A paused run should not look as if it had stopped working.

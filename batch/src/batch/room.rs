@@ -1,69 +1,15 @@
-//! Pauses of the submissions, the room for them, and their turn at the service.
+//! The room of a worker for submissions, and their turn at the service.
 
 use std::{future, pin::Pin, time::Duration};
 
-use imagekiln::{Backoff, Client, Slot};
+use imagekiln::{Client, Slot};
 use tokio::time::{self, Instant};
 
-/// The number of pauses without a finished job after which a run gives up.
-const MAX_REFUSALS: u32 = 8;
-
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(256);
+/// The number of active jobs after an outage of the service.
+const AFTER_OUTAGE: usize = 8;
 
 /// The time in which another worker may free slots.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
-
-/// A pause of the submissions, if there is one.
-#[derive(Debug)]
-pub(super) struct Pause {
-    until: Option<Instant>,
-    refusals: u32,
-    backoff: Backoff,
-}
-
-impl Pause {
-    /// Returns no pause.
-    pub(super) fn none() -> Self {
-        let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        Self { until: None, refusals: 0, backoff }
-    }
-
-    pub(super) fn is_on(&self) -> bool {
-        self.until.is_some()
-    }
-
-    pub(super) fn is_too_long(&self) -> bool {
-        self.refusals > MAX_REFUSALS
-    }
-
-    /// Waits until the pause is over.
-    pub(super) async fn over(&mut self) {
-        match self.until {
-            Some(until) => time::sleep_until(until).await,
-            None => future::pending().await,
-        }
-        self.until = None;
-    }
-
-    /// Pauses after a refusal that may be temporary. Jobs that were refused together cause one
-    /// pause.
-    pub(super) fn after_refusal(&mut self, error: &imagekiln::Error) {
-        if self.is_on() {
-            return;
-        }
-        self.refusals += 1;
-        let pause = self.backoff.pause();
-        let pause = error.retry_after().map_or(pause, |wait| wait.max(pause));
-        tracing::info!(kind = ?error.kind(), seconds = pause.as_secs(), "submissions pause");
-        self.until = Some(Instant::now() + pause);
-    }
-
-    pub(super) fn job_ended(&mut self) {
-        self.refusals = 0;
-        self.backoff.reset();
-    }
-}
 
 /// The number of jobs that a worker may have active. Other workers share the cap, so it shrinks if
 /// the ledger refuses a job, and grows faster and faster while it does not.
@@ -89,6 +35,20 @@ impl Room {
         self.jobs = active.min(self.cap);
         self.growth = 1;
         self.grows_at = Some(Instant::now() + SLOT_PAUSE);
+    }
+
+    /// The service does not accept submissions. Afterwards, each job that it accepts and that ends
+    /// makes room for another one.
+    pub(super) fn outage(&mut self) {
+        self.jobs = self.jobs.min(AFTER_OUTAGE);
+        self.grows_at = None;
+    }
+
+    /// A job has ended whose submission was accepted.
+    pub(super) fn ended(&mut self) {
+        if self.grows_at.is_none() {
+            self.jobs = (self.jobs + 1).min(self.cap);
+        }
     }
 
     /// Waits until there is more room.
@@ -145,5 +105,17 @@ mod tests {
         }
         assert_eq!(jobs, [3, 4, 6, 6, 8, 12]);
         assert!(room.grows_at.is_none());
+    }
+
+    #[test]
+    fn after_an_outage_each_picture_makes_room() {
+        let mut room = Room::new(10);
+        room.outage();
+        let mut jobs = vec![room.jobs()];
+        for _ in 0..3 {
+            room.ended();
+            jobs.push(room.jobs());
+        }
+        assert_eq!(jobs, [8, 9, 10, 10]);
     }
 }

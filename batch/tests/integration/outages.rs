@@ -1,0 +1,62 @@
+//! What one process knows about an outage of the service holds for all processes of its ledger.
+
+use imagekiln::types::Gen2Pro;
+use imagekiln_batch::{Advanced, Batch, Error, ErrorKind, JobState, Scope};
+use imagekiln_testbed::Trial;
+
+use crate::support::{Backend, Fixture, both, jobs};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(a_refusal_in_one_process_pauses_the_others),
+        both(lost_responses_in_one_process_pause_the_others),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let other = fixture.another(&ledger).await;
+    let wrong = Batch::open(fixture.client().api_key("wrong"), ledger.clone()).unwrap();
+    let mut wrong = wrong.save_to(fixture.output()).jobs(jobs(9));
+    assert_eq!(wrong.run().await.unwrap_err().kind(), ErrorKind::Outage);
+
+    // A minute without a probe.
+    fixture.execute("UPDATE imagekiln.outage SET until = until + 60000").await;
+    let outage = other.outage().await.unwrap().unwrap();
+    assert_eq!((outage.kind.as_str(), outage.pauses), ("auth", 1));
+    let client = fixture.client().journal(other.clone()).build().unwrap();
+    let refused = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
+    let refusal = refused.refusal().unwrap().downcast_ref::<Error>().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Outage, "{refusal}");
+    assert!(refusal.to_string().contains("403"), "{refusal}");
+    let dispatcher = fixture.batch(&other).dispatcher().await.unwrap();
+    let Advanced::Later(_) = dispatcher.advance("0").await.unwrap() else { panic!() };
+    dispatcher.finish().await.unwrap();
+    assert_eq!(fixture.accepted(), 0);
+
+    other.resume(Scope::Ledger).await.unwrap();
+    let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
+    assert_eq!(ledger.outage().await.unwrap(), None);
+    assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(JobState::Saved), 9);
+}
+
+async fn lost_responses_in_one_process_pause_the_others(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let other = fixture.another(&ledger).await;
+    fixture.simulator.faults().add("error-after@submission:3x").unwrap();
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    for _ in 0..3 {
+        let error = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
+        assert!(error.may_have_been_billed(), "{error}");
+    }
+    let outage = other.outage().await.unwrap().unwrap();
+    assert_eq!((outage.kind.as_str(), outage.pauses), ("outage", 1));
+
+    // The first job of another process is the probe.
+    let report = fixture.batch(&other).jobs(jobs(12)).run().await.unwrap();
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (12, 12 + 3));
+    assert_eq!(ledger.outage().await.unwrap(), None);
+}
