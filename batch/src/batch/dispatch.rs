@@ -19,14 +19,14 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
-    ledger::{Marking, Named},
+    ledger::{Limit, Marking, Named},
 };
 
 /// When a job is looked at again that another worker continues, or that a limit holds back.
 const SOON: Duration = Duration::from_secs(1);
 
-/// When a job is looked at again whose task was not final after ten minutes, or that the service
-/// did not find or refused.
+/// When a job is looked at again whose task was not final after ten minutes, that the service did
+/// not find or refused, or that a budget does not allow.
 const LATER: Duration = Duration::from_secs(30);
 
 /// The number of renewals within the duration of a lease.
@@ -149,6 +149,7 @@ impl Dispatcher {
         let end = self.worker.advance(&mut job, None).await;
         let (result, after) = match end {
             End::Finished | End::Damaged(_) => (Ok(()), SOON),
+            End::Limit(reached) if matches!(reached.limit, Limit::Budget { .. }) => (Ok(()), LATER),
             End::Limit(_) | End::NotNow => (Ok(()), SOON),
             End::Left => (Ok(()), LATER),
             End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),

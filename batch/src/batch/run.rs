@@ -1,7 +1,8 @@
 //! The loop of a worker: claims jobs, decides which one continues next, and renews the lease.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    cmp::Reverse,
+    collections::{HashMap, HashSet, VecDeque},
     panic,
     sync::Arc,
     time::Duration,
@@ -58,6 +59,9 @@ pub(super) struct Run {
     has_looked_alone: bool,
     /// The operations and groups whose jobs a budget does not allow until another job ends.
     blocked: HashSet<Scope>,
+    /// Why the budget does not allow the jobs of these operations and groups, as far as this run
+    /// knows.
+    held: HashMap<Scope, String>,
     /// The number of jobs that ended.
     ended: u64,
     /// The number of damaged deliveries since the last saved picture.
@@ -98,6 +102,7 @@ impl Run {
             is_limited: false,
             has_looked_alone: false,
             blocked: HashSet::new(),
+            held: HashMap::new(),
             ended: 0,
             damaged: 0,
             refusal: None,
@@ -126,6 +131,10 @@ impl Run {
                 }
                 Err(error) => self.stop_by(error),
             }
+        }
+        // The budget of the run is not in the ledger.
+        for (scope, reason) in self.held {
+            self.worker.ledger.explain_held(scope, reason).await?;
         }
         self.stopped_by.map_or(Ok(()), Err)
     }
@@ -344,7 +353,7 @@ impl Run {
             End::Limit(limit) => self.after_limit(job, limit, started_after).await?,
             End::NotNow => {
                 self.room.refused(self.active.len());
-                self.queue.push_front(job);
+                self.put_back(job);
             }
             End::Refused(error) => {
                 self.worker.ledger.release(&job).await?;
@@ -361,6 +370,13 @@ impl Run {
         Ok(())
     }
 
+    /// Returns a job to its place: those that are refused together come back in any order.
+    fn put_back(&mut self, job: Claim) {
+        let turn = |job: &Claim| (Reverse(job.status.priority), job.id);
+        let place = self.queue.iter().position(|other| turn(other) > turn(&job));
+        self.queue.insert(place.unwrap_or(self.queue.len()), job);
+    }
+
     /// Decides when a job is tried again that a limit does not allow.
     async fn after_limit(
         &mut self,
@@ -372,7 +388,7 @@ impl Run {
             (Limit::Outage { .. }, _) => self.room.outage(),
             (Limit::ActiveTasks { .. }, Scope::Ledger) => {
                 self.room.refused(self.active.len());
-                self.queue.push_front(job);
+                self.put_back(job);
                 return Ok(());
             }
             // The next claim leaves out the jobs of its scope, until it may have more again.
@@ -388,7 +404,9 @@ impl Run {
                 if started_after == self.ended {
                     let operation = Scope::Operation(job.status.operation.clone());
                     let is_of_group = matches!(scope, Scope::Group(_));
-                    self.blocked.insert(if is_of_group { scope.clone() } else { operation });
+                    let blocked = if is_of_group { scope.clone() } else { operation };
+                    self.held.insert(blocked.clone(), reached.to_string());
+                    self.blocked.insert(blocked);
                 }
             }
         }

@@ -1,13 +1,17 @@
 //! The decision whether the limits allow a submission.
 
+use std::collections::HashMap;
+
 use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
     database::{Database, FromRow, Row},
+    jobs::FoundJob,
     limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
+    outage,
     ticket::Ticket,
 };
-use crate::{Error, Scope, report::sum};
+use crate::{Error, JobState, Scope, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;
@@ -68,6 +72,46 @@ impl Ledger {
             Admission::Allowed | Admission::Alone => None,
         })
     }
+}
+
+/// Adds to queued jobs without a reason which limit of the ledger holds them back now. Those that no
+/// worker has looked at have one, too.
+pub(super) async fn explain(database: &mut Database, jobs: &mut [FoundJob]) -> Result<(), Error> {
+    let outage = outage::refusal(database).await?;
+    let limits = "SELECT 1 FROM limits LIMIT 1";
+    if outage.is_none() && !database.finds(limits, []).await? {
+        return Ok(());
+    }
+    let mut reasons: HashMap<_, Option<String>> = HashMap::new();
+    for FoundJob { status, .. } in jobs {
+        if status.state != JobState::Queued || status.reason.is_some() {
+            continue;
+        }
+        let subject = (status.operation.clone(), status.group.clone());
+        if !reasons.contains_key(&subject) {
+            let refused = match &outage {
+                Some(outage) => Some(outage.clone()),
+                None => refusal(database, &subject.0, subject.1.as_deref()).await?,
+            };
+            reasons.insert(subject.clone(), refused.map(|limit| limit.to_string()));
+        }
+        status.reason = reasons.get(&subject).cloned().flatten();
+    }
+    Ok(())
+}
+
+/// Returns the limit of the ledger that does not allow a submission now.
+async fn refusal(
+    database: &mut Database,
+    operation: &str,
+    group: Option<&str>,
+) -> Result<Option<LimitReached>, Error> {
+    let subject = Subject { operation, group };
+    let facts = Facts::read(database, subject, "", None).await?;
+    Ok(match admission(database, subject, &facts, None).await? {
+        Admission::Refused(limit) => Some(limit),
+        Admission::Allowed | Admission::Alone => None,
+    })
 }
 
 /// What a decision needs.

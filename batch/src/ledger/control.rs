@@ -242,6 +242,21 @@ impl Ledger {
         .await
     }
 
+    /// Sets the reason of the queued jobs of an operation or a group that have none.
+    pub(crate) async fn explain_held(&self, scope: Scope, reason: String) -> Result<(), Error> {
+        let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
+        self.transaction(async move |database| {
+            let explain = format!(
+                "UPDATE jobs SET reason = $1 WHERE state = 'queued' AND worker IS NULL
+                    AND reason IS NULL AND {column} = $2"
+            );
+            let values = [(&reason).into(), scope.columns().1.into()];
+            database.execute(&explain, values).await?;
+            Ok(())
+        })
+        .await
+    }
+
     /// Leaves the queued jobs of a group to later workers, because this budget is used up, unless
     /// the group has another budget in the meantime.
     pub(crate) async fn leave_group(

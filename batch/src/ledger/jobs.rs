@@ -10,6 +10,7 @@ use imagekiln::Request;
 
 use super::{
     Ledger,
+    admission::explain,
     database::{Database, FromRow, Row, Value},
     manage::prices,
 };
@@ -34,8 +35,9 @@ impl Ledger {
     pub async fn job(&self, name: &str) -> Result<Option<JobStatus>, Error> {
         let name = name.to_owned();
         self.transaction(async move |database| {
-            let found = find_jobs(database, "j.name = $1", [(&name).into()]).await?.pop();
-            Ok(found.map(|job| job.status))
+            let mut found = find_jobs(database, "j.name = $1", [(&name).into()]).await?;
+            explain(database, &mut found).await?;
+            Ok(found.pop().map(|job| job.status))
         })
         .await
     }
@@ -81,7 +83,8 @@ impl Ledger {
     ) -> Result<Vec<JobStatus>, Error> {
         let (listed, values) = page(filter, after, limit);
         self.transaction(async move |database| {
-            let found = find_jobs(database, &listed, values.clone()).await?;
+            let mut found = find_jobs(database, &listed, values.clone()).await?;
+            explain(database, &mut found).await?;
             Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await

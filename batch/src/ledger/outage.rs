@@ -110,6 +110,16 @@ pub(super) async fn wait(database: &mut Database) -> Result<Option<i64>, Error> 
     Ok(Stored::read(database).await?.and_then(|stored| stored.wait(now)))
 }
 
+/// Returns why no submission may start now.
+pub(super) async fn refusal(database: &mut Database) -> Result<Option<LimitReached>, Error> {
+    let now = database.now();
+    let stored = Stored::read(database).await?;
+    Ok(stored.and_then(|stored| Some((stored.wait(now)?, stored))).map(|(wait, stored)| {
+        let limit = Limit::Outage { wait: wait.unsigned_abs(), reason: stored.reason };
+        LimitReached { scope: Scope::Ledger, limit }
+    }))
+}
+
 /// Decides whether a submission may start.
 pub(super) async fn enter(database: &mut Database, intent: &str) -> Result<Entry, Error> {
     let now = database.now();
@@ -162,11 +172,22 @@ impl Ledger {
 
     /// Lets one submission find out now whether the outage has ended. The next pauses are short.
     pub(super) async fn end_pause(&self) -> Result<(), Error> {
-        self.exclusive(async |database| {
-            let end = "UPDATE outage SET until = $1, pauses = 0, probe = NULL
-                WHERE until IS NOT NULL";
+        self.end_pause_if("TRUE").await
+    }
+
+    /// Does the same after a refusal, because a new run may have another key.
+    pub(crate) async fn end_pause_of_refusal(&self) -> Result<(), Error> {
+        self.end_pause_if("kind <> 'outage'").await
+    }
+
+    async fn end_pause_if(&self, condition: &'static str) -> Result<(), Error> {
+        self.exclusive(async move |database| {
+            let end = format!(
+                "UPDATE outage SET until = $1, pauses = 0, probe = NULL
+                 WHERE until IS NOT NULL AND {condition}"
+            );
             let now = database.now();
-            database.execute(end, [now.into()]).await?;
+            database.execute(&end, [now.into()]).await?;
             Ok(())
         })
         .await
@@ -196,11 +217,13 @@ impl Ledger {
         };
         match failure {
             Some(error) if is_outage || is_lost && is_probe => {
-                let reason = format!("{error}; the service may have accepted the last submissions");
+                let message = error.message();
+                let reason =
+                    format!("{message}; the service may have accepted the last submissions");
                 self.hold(intent, LOST, reason, error.retry_after()).await
             }
             Some(error) if refuses_all(error) => {
-                self.hold(intent, error.kind(), error.to_string(), error.retry_after()).await
+                self.hold(intent, error.kind(), error.message(), error.retry_after()).await
             }
             _ if is_probe => self.end_probe(intent, is_accepted).await,
             _ => Ok(()),

@@ -262,6 +262,11 @@ fn batches(check: &Check) {
     }
     check.run("batch run jobs.jsonl --output pictures --ledger other.db").fails(1);
     check.run("batch adopt --output pictures --ledger other.db").ok();
+    let words = ["--json", "batch", "run", "lost.jsonl", "--output", "refused"];
+    let refused = check.bench.kiln(&words).env("IMAGEKILN_API_KEY", "wrong").output().unwrap();
+    check.read("batch run", &Outcome::of(refused).fails(3));
+    check.run("batch status --ledger refused").ok();
+    check.run("batch limits --ledger refused").ok();
 }
 
 fn webhooks(check: &Check) {
