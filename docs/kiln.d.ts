@@ -84,6 +84,13 @@ export interface Finished {
   expires_at: int // until then, `kiln task save` can save the picture
 }
 export interface Resolved { number: int; id: string; status: string }
+export interface Dismissed {
+  event: "dismissed"
+  dry_run: boolean // whether they only would be
+  submissions: int; numbers: int[]
+  cost: number | null // the known and expected costs; null if none is known
+  without_price: int // those without one
+}
 export interface Entry {
   number: int // without the `@`
   submitted_at: int; model: string
@@ -91,6 +98,7 @@ export interface Entry {
   details: unknown // what the service said about a failure
   damaged: string | null // what arrived of a damaged delivery
   id: string | null; cost: number | null
+  expected_cost: number | null // of an unknown one: the highest known cost of its model
   path: string | null // the saved picture
   output: string | null // its target
   prompt: string | null; seed: int | null
@@ -119,7 +127,25 @@ export interface Job {
   state: string // batch/README.md lists them
   reason: string | null // why the job has no picture, or how it differs from the request
   task_id: string | null; credits: number | null
+  sent_at: int | null // its last submission
   location: string | null // the path or the URL of the picture
+}
+export interface ListedJob extends Job {
+  prompt: string | null
+  expected_credits: number | null // the highest known cost of the model; null if none is known
+}
+export interface ResolvedJobs {
+  event: "resolved"
+  dry_run: boolean // whether they only would be
+  decision: "paid" | "not_paid" | "damaged"
+  jobs: int; credits: number | null // resolved ones, their known and expected cost
+  without_price: int // those without one
+  left_out: int; names: ResolvedNames
+}
+export interface ResolvedNames {
+  resolved: string[]
+  held: string[] // left out: their requests may still be sent
+  changed: string[] // left out: they are in another state
 }
 export interface Counts {
   jobs: int; credits: number // all jobs of the ledger, and their known cost
@@ -134,7 +160,7 @@ export interface LedgerStatus extends Counts {
   event: "status"
   ledger: string
   outage: Outage | null
-  listed: Job[] // those that need attention, or those of `--state` or `--all`
+  listed: ListedJob[] // those that need attention, or those of `--state` or `--all`
 }
 export interface Plan {
   jobs: int; submitted_before: int // to be submitted, and others that were

@@ -1,5 +1,7 @@
 //! Which jobs of a ledger are meant.
 
+use std::time::SystemTime;
+
 use crate::JobState;
 
 /// Selects jobs of a ledger. Without conditions, it selects all of them.
@@ -15,6 +17,10 @@ pub struct Filter {
     /// `None`: all of them.
     pub(crate) states: Option<Vec<JobState>>,
     pub(crate) name: Option<String>,
+    /// Names, and ids of tasks. `None`: all of them.
+    pub(crate) named: Option<Vec<String>>,
+    pub(crate) sent_after: Option<SystemTime>,
+    pub(crate) sent_before: Option<SystemTime>,
     pub(crate) operation: Option<String>,
     pub(crate) group: Option<String>,
 }
@@ -39,6 +45,26 @@ impl Filter {
     /// Selects the job with this name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
+        self
+    }
+
+    /// Selects the jobs that have one of these texts as their name, or as the id of the task of
+    /// their current submission. There is no limit on their number.
+    pub fn named(mut self, named: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.named = Some(named.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Selects the jobs whose current submission was sent at this time or later; see
+    /// [`JobStatus::sent_at`](crate::JobStatus::sent_at).
+    pub fn sent_after(mut self, time: SystemTime) -> Self {
+        self.sent_after = Some(time);
+        self
+    }
+
+    /// Selects the jobs whose current submission was sent before this time.
+    pub fn sent_before(mut self, time: SystemTime) -> Self {
+        self.sent_before = Some(time);
         self
     }
 

@@ -57,7 +57,7 @@ pub use self::filter::Filter;
 #[cfg(feature = "ledger")]
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
-pub use self::ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Watch};
+pub use self::ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch};
 pub use self::provenance::{DescribedPicture, DescribedTimes, Description, describe_request};
 #[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow, SpendingRow};

@@ -29,9 +29,10 @@ impl Worker {
         let ticket = Ticket { job: job.id, worker: job.worker, token };
         let origin = ticket.origin(&job.status.name, job.status.group.as_deref());
         let options = SubmitOptions::default().origin(origin);
+        let sent_at = self.ledger.local_time();
         match self.client.submit_in(slot, request, options).await {
             Ok(task) => {
-                self.ledger.note_submitted(job, task.reference());
+                self.ledger.note_submitted(job, task.reference(), sent_at);
                 (self.on_change)(&job.status);
                 Ok(task)
             }

@@ -6,12 +6,11 @@ use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
     database::{Database, FromRow, Row},
-    jobs::FoundJob,
     limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
     outage,
     ticket::Ticket,
 };
-use crate::{Error, JobState, Scope, report::sum};
+use crate::{Error, JobState, JobStatus, Scope, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;
@@ -76,14 +75,17 @@ impl Ledger {
 
 /// Adds to queued jobs without a reason which limit of the ledger holds them back now. Those that no
 /// worker has looked at have one, too.
-pub(super) async fn explain(database: &mut Database, jobs: &mut [FoundJob]) -> Result<(), Error> {
+pub(super) async fn explain(
+    database: &mut Database,
+    jobs: impl Iterator<Item = &mut JobStatus>,
+) -> Result<(), Error> {
     let outage = outage::refusal(database).await?;
     let limits = "SELECT 1 FROM limits LIMIT 1";
     if outage.is_none() && !database.finds(limits, []).await? {
         return Ok(());
     }
     let mut reasons: HashMap<_, Option<String>> = HashMap::new();
-    for FoundJob { status, .. } in jobs {
+    for status in jobs {
         if status.state != JobState::Queued || status.reason.is_some() {
             continue;
         }

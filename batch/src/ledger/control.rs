@@ -235,7 +235,7 @@ impl Ledger {
                 None => database.now(),
             };
             let mut values = vec![first.into()];
-            let condition = matching(&filter, "jobs", &mut values);
+            let condition = matching(database, &filter, "jobs", &mut values);
             let change = format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");
             database.execute(&change, values).await
         })

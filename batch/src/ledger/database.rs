@@ -96,6 +96,7 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4)
     (A 0, B 1, C 2, D 3, E 4, F 5)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 }
 
 impl FromRow for () {
@@ -246,6 +247,17 @@ impl Database {
             Self::Sqlite(..) => String::new(),
             #[cfg(feature = "postgres")]
             Self::Postgres(..) => format!(" FOR UPDATE OF {rows}"),
+        }
+    }
+
+    /// Returns a query of the texts in the JSON array that is the value of this parameter.
+    pub(super) fn elements(&self, parameter: usize) -> String {
+        match self {
+            Self::Sqlite(..) => format!("SELECT value FROM json_each(${parameter})"),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => {
+                format!("SELECT json_array_elements_text(CAST(${parameter} AS json))")
+            }
         }
     }
 

@@ -36,7 +36,7 @@ impl Ledger {
         let name = name.to_owned();
         self.transaction(async move |database| {
             let mut found = find_jobs(database, "j.name = $1", [(&name).into()]).await?;
-            explain(database, &mut found).await?;
+            explain(database, found.iter_mut().map(|job| &mut job.status)).await?;
             Ok(found.pop().map(|job| job.status))
         })
         .await
@@ -81,10 +81,11 @@ impl Ledger {
         after: u64,
         limit: usize,
     ) -> Result<Vec<JobStatus>, Error> {
-        let (listed, values) = page(filter, after, limit);
+        let filter = filter.clone();
         self.transaction(async move |database| {
-            let mut found = find_jobs(database, &listed, values.clone()).await?;
-            explain(database, &mut found).await?;
+            let (listed, values) = page(database, &filter, after, limit);
+            let mut found = find_jobs(database, &listed, values).await?;
+            explain(database, found.iter_mut().map(|job| &mut job.status)).await?;
             Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await
@@ -102,15 +103,18 @@ impl Ledger {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(JobStatus, Request)>, Error> {
-        let (listed, values) = page(filter, after, limit);
+        let filter = filter.clone();
         let found = self
             .transaction(async move |database| {
-                let jobs = find_jobs(database, &listed, values.clone()).await?;
-                let requests = format!("SELECT j.request FROM jobs j WHERE {listed}");
-                Ok((jobs, database.rows::<(String,)>(&requests, values.clone()).await?))
+                let (listed, values) = page(database, &filter, after, limit);
+                // In one query: a job may change or leave the ledger between two.
+                let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
+                let mut found = database.rows::<FoundRequest>(&find, values).await?;
+                explain(database, found.iter_mut().map(|found| &mut found.0.status)).await?;
+                Ok(found)
             })
             .await?;
-        let pairs = found.0.into_iter().zip(found.1).map(|(job, (request,))| {
+        let pairs = found.into_iter().map(|FoundRequest(job, request)| {
             let request = read_request(&job.status.name, &request)?;
             Ok((job.status, request))
         });
@@ -210,16 +214,26 @@ fn estimate(prices: &BTreeMap<String, f64>, operation: &str, without_cost: u64) 
 }
 
 /// Returns the condition for a page of jobs `j`, with its values.
-fn page(filter: &Filter, after: u64, limit: usize) -> (String, Vec<Value>) {
+pub(super) fn page(
+    database: &Database,
+    filter: &Filter,
+    after: u64,
+    limit: usize,
+) -> (String, Vec<Value>) {
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut values = vec![after.into(), limit.into()];
-    let condition = matching(filter, "j", &mut values);
+    let condition = matching(database, filter, "j", &mut values);
     (format!("j.number > $1 AND {condition} ORDER BY j.number LIMIT $2"), values)
 }
 
 /// Returns the condition that a row of `table` matches a filter, and adds its values.
-pub(super) fn matching(filter: &Filter, table: &str, values: &mut Vec<Value>) -> String {
+pub(super) fn matching(
+    database: &Database,
+    filter: &Filter,
+    table: &str,
+    values: &mut Vec<Value>,
+) -> String {
     let mut conditions = vec!["TRUE".to_owned()];
     let columns =
         [("name", &filter.name), ("operation", &filter.operation), ("group_name", &filter.group)];
@@ -229,12 +243,41 @@ pub(super) fn matching(filter: &Filter, table: &str, values: &mut Vec<Value>) ->
             conditions.push(format!("{table}.{column} = ${}", values.len()));
         }
     }
+    conditions.extend(submission_matching(database, filter, table, values));
     if let Some(states) = &filter.states {
         let is_in = states.iter().map(|state| format!("{table}.state = '{state}'"));
         let is_in: Vec<_> = iter::once("FALSE".to_owned()).chain(is_in).collect();
         conditions.push(format!("({})", is_in.join(" OR ")));
     }
     conditions.join(" AND ")
+}
+
+/// Returns the conditions of a filter that need the current submission of a row of `table`.
+fn submission_matching(
+    database: &Database,
+    filter: &Filter,
+    table: &str,
+    values: &mut Vec<Value>,
+) -> Vec<String> {
+    let of_submission = |condition: String| {
+        format!(
+            "EXISTS (SELECT 1 FROM submissions n WHERE n.id = {table}.submission AND {condition})"
+        )
+    };
+    let mut conditions = Vec::new();
+    for (comparison, time) in [(">=", filter.sent_after), ("<", filter.sent_before)] {
+        if let Some(time) = time {
+            values.push(milliseconds(time).into());
+            conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
+        }
+    }
+    if let Some(named) = &filter.named {
+        values.push(serde_json::Value::from(&named[..]).to_string().as_str().into());
+        let texts = database.elements(values.len());
+        let task = of_submission(format!("n.task_id IN ({texts})"));
+        conditions.push(format!("({table}.name IN ({texts}) OR {task})"));
+    }
+    conditions
 }
 
 /// Reads the request of the job with this name.
@@ -265,7 +308,7 @@ pub(super) async fn find_jobs(
 /// What a [`FoundJob`] is read from.
 pub(super) const COLUMNS: &str = "j.id, j.name, j.number, j.operation, j.target, j.group_name,
     j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
-    s.task_id, s.cost, s.accepted_at";
+    s.task_id, s.cost, s.sent_at, s.accepted_at";
 pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl FromRow for FoundJob {
@@ -285,11 +328,27 @@ impl FromRow for FoundJob {
             credits: row.named("cost")?,
             location: row.named("location")?,
             added_at: time_of(row.named("added_at")?),
+            sent_at: row.named::<Option<i64>>("sent_at")?.map(time_of),
             submitted_at: row.named::<Option<i64>>("accepted_at")?.map(time_of),
             ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
             changed_at: time_of(changed_at),
         };
         Ok(Self { id: row.named("id")?, changed_at, status })
+    }
+}
+
+/// Returns the time in milliseconds since the Unix epoch.
+fn milliseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A job with its request.
+struct FoundRequest(FoundJob, String);
+
+impl FromRow for FoundRequest {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
     }
 }
 

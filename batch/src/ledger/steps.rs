@@ -1,6 +1,6 @@
 //! The steps of a job by its worker.
 
-use std::cell::Cell;
+use std::{cell::Cell, time::SystemTime};
 
 use imagekiln::{
     Request, TaskRef,
@@ -89,22 +89,29 @@ impl Ledger {
         let write = async move |database: &mut Database| {
             change.write(database, id, worker, from, known.take()).await
         };
-        let (state, reason, location, ready_at, changed_at, accepted_at, request) =
+        let (state, reason, location, ready_at, changed_at, sent_at, accepted_at, request) =
             self.transaction(write).await?;
         let status = &mut job.status;
         (status.state, status.reason, status.location) = (state_named(state)?, reason, location);
         (status.ready_at, status.changed_at) = (ready_at.map(time_of), time_of(changed_at));
-        (status.submitted_at, job.request) = (accepted_at.map(time_of), request);
+        (status.sent_at, status.submitted_at) = (sent_at.map(time_of), accepted_at.map(time_of));
+        job.request = request;
         Ok(())
     }
 
-    /// Notes in a claim that the journal has recorded this task. The time is that of this process:
-    /// [`change`](Self::change) replaces it by that of the ledger.
-    pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef) {
-        let (status, now) = (&mut job.status, time_of(self.0.clocks.milliseconds()));
+    /// Notes in a claim that the journal has recorded this task. The times are those of this
+    /// process: [`change`](Self::change) replaces them by those of the ledger.
+    pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef, sent_at: SystemTime) {
+        let (status, now) = (&mut job.status, self.local_time());
         (status.state, status.reason) = (JobState::Submitted, None);
         (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
-        (status.submitted_at, status.changed_at) = (Some(now), now);
+        (status.sent_at, status.submitted_at) = (Some(sent_at), Some(now));
+        status.changed_at = now;
+    }
+
+    /// Returns the time of this process, which need not be that of the ledger.
+    pub(crate) fn local_time(&self) -> SystemTime {
+        time_of(self.0.clocks.milliseconds())
     }
 
     /// Announces that the picture will be saved at `location`, where nothing exists. Returns
@@ -149,9 +156,18 @@ pub(crate) enum Change {
 }
 
 /// The state of a job, its reason and its location, when it became ready and last changed, when its
-/// task was recorded, and the request of a job that became ready, if it is small.
-pub(super) type Changed =
-    (String, Option<String>, Option<String>, Option<i64>, i64, Option<i64>, Option<String>);
+/// submission was sent and its task recorded, and the request of a job that became ready, if it is
+/// small.
+pub(super) type Changed = (
+    String,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+);
 
 impl Change {
     /// If the connection broke after the commit, the job is in its new state already. `known` is
@@ -191,6 +207,7 @@ impl Change {
         ];
         let returning = format!(
             "state, reason, location, ready_at, changed_at,
+             (SELECT sent_at FROM submissions s WHERE s.id = jobs.submission),
              (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
              CASE WHEN state = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
         );

@@ -28,6 +28,7 @@ fn text_of(request: Request) -> String {
         credits: Some(3.0),
         location: None,
         added_at: UNIX_EPOCH,
+        sent_at: Some(UNIX_EPOCH + Duration::from_secs(8)),
         submitted_at: Some(UNIX_EPOCH + Duration::from_secs(9)),
         ready_at: None,
         changed_at: UNIX_EPOCH,

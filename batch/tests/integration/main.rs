@@ -6,6 +6,7 @@ mod budget;
 mod commits;
 mod control;
 mod damaged;
+mod decisions;
 mod dispatch;
 mod examples;
 mod identity;
@@ -35,6 +36,7 @@ fn main() {
         commits::tests(),
         control::tests(),
         damaged::tests(),
+        decisions::tests(),
         dispatch::tests(),
         examples::tests(),
         identity::tests(),

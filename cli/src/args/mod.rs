@@ -6,3 +6,4 @@ pub mod model;
 pub mod options;
 pub mod output;
 pub mod request;
+pub mod selection;

@@ -6,8 +6,7 @@ use time::UtcDateTime;
 use crate::{
     context::Context,
     failure::Failure,
-    history::{self, Entry, list},
-    models,
+    history::{self, Entry, find, list},
     text::parse,
 };
 
@@ -32,8 +31,8 @@ pub struct Options {
     /// Only submissions to this model
     #[arg(long, short, value_name = "MODEL")]
     model: Option<String>,
-    /// Only submissions since then: so long ago, such as 2h or 7d, or since a day in UTC, such as
-    /// 2026-11-20
+    /// Only submissions since then: so long ago, such as 2h or 7d, since a day in UTC, such as
+    /// 2026-11-20, or since a time, such as 2026-11-20T08:15:09Z
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<UtcDateTime>,
     /// How many submissions to list [default: 20]
@@ -57,14 +56,9 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
 
 impl Options {
     fn fits(&self, entry: &Entry) -> bool {
-        let operation = entry.record.intent().operation();
         let prompt = entry.prompt().unwrap_or_default().to_lowercase();
-        let is_of = |model: &String| {
-            let named = models::find(model).map_or(model.as_str(), |model| model.name);
-            operation == named || entry.model() == *model
-        };
         self.words.iter().all(|word| prompt.contains(&word.to_lowercase()))
-            && self.model.as_ref().is_none_or(is_of)
+            && self.model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
             && self.since.is_none_or(|since| UtcDateTime::from(entry.record.intent().at()) >= since)
     }
 }

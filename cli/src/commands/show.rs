@@ -13,6 +13,7 @@ use crate::{
         Entry,
         find::{self, Made},
         list::{relative_to, seconds, time_of},
+        prices::Prices,
         request,
     },
     process::Process,
@@ -37,7 +38,7 @@ pub fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let made = Made::find(context.process(), &options.picture)?;
     let fields = made.request().map(request::fields);
     let facts = match &made {
-        Made::Recorded(entry) => of_entry(entry),
+        Made::Recorded(entry) => of_entry(entry, context.process()),
         Made::Described(path, description) => of_description(path, description),
     };
     let Process { stdout, directory, .. } = &**context.process();
@@ -67,7 +68,7 @@ pub async fn open(context: &Context, options: Options) -> Result<(), Failure> {
         .map_err(|why| Failure::usage(format!("could not open {}: {why}", path.display())))
 }
 
-fn of_entry(entry: &Entry) -> Value {
+fn of_entry(entry: &Entry, process: &Process) -> Value {
     let record = &entry.record;
     let task = record.task();
     let (bytes, sha256) = match record.state() {
@@ -87,6 +88,7 @@ fn of_entry(entry: &Entry) -> Value {
         "model": entry.model(),
         "seed": entry.seed(),
         "cost": task.and_then(TaskRef::cost),
+        "expected_cost": Prices::for_unknown(process, [entry]).expected(entry),
         "submitted_at": seconds(record.intent().at()),
         "accepted_at": at(task.and_then(TaskRef::submitted_at)),
         "ready_at": at(record.ready_at()),

@@ -96,6 +96,12 @@ pub fn recorded(process: &Process, text: &str) -> Result<Option<Entry>, Failure>
     }
 }
 
+/// Whether this is the model of a submission, by any of its names.
+pub fn is_of_model(entry: &Entry, model: &str) -> bool {
+    let named = models::find(model).map_or(model, |model| model.name);
+    entry.record.intent().operation() == named || entry.model() == model
+}
+
 fn id_of(entry: &Entry) -> &str {
     entry.record.task().map_or("", TaskRef::id)
 }

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use time::UtcDateTime;
 
-use super::{Entry, Found, relative, request};
+use super::{Entry, Found, prices::Prices, relative, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
@@ -30,10 +30,11 @@ const OPTIONAL: [usize; 4] = [4, 1, 2, 5];
 
 /// Prints submissions. For people, the table is followed by `hint`.
 pub fn print(output: &Output, found: &[Found], hint: &str) -> Result<(), Failure> {
+    let prices = Prices::for_unknown(&output.process, found.iter().flatten());
     if output.json {
         for found in found {
             let line = json_line(&match found {
-                Ok(entry) => for_programs(entry),
+                Ok(entry) => for_programs(entry, &prices),
                 Err(file) => json!({
                     "number": file.number, "state": UNREADABLE, "path": file.path.to_string_lossy(),
                 }),
@@ -45,14 +46,14 @@ pub fn print(output: &Output, found: &[Found], hint: &str) -> Result<(), Failure
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
     let people = || {
         let Process { stdout, directory, .. } = &*output.process;
-        stdout.table(&table(found, directory)) + &wrapped(&hint, (stdout.columns)())
+        stdout.table(&table(found, &prices, directory)) + &wrapped(&hint, (stdout.columns)())
     };
     output.result(people, || Value::Null)
 }
 
-fn table(found: &[Found], here: &Path) -> Table<7> {
+fn table(found: &[Found], prices: &Prices, here: &Path) -> Table<7> {
     let rows = found.iter().map(|found| match found {
-        Ok(entry) => row(entry, here),
+        Ok(entry) => row(entry, prices, here),
         Err(file) => {
             let [number, path] = [format!("@{}", file.number), relative_to(&file.path, here)];
             let [time, model, credits, prompt] = [(); 4].map(|()| String::new());
@@ -62,21 +63,30 @@ fn table(found: &[Found], here: &Path) -> Table<7> {
     Table::with_heading(HEADING, rows).long(&[5, 6]).paths(&[5]).optional(&OPTIONAL)
 }
 
-fn row(entry: &Entry, here: &Path) -> [String; 7] {
-    let cost = entry.record.task().and_then(TaskRef::cost);
+fn row(entry: &Entry, prices: &Prices, here: &Path) -> [String; 7] {
+    let cost = match entry.record.task().and_then(TaskRef::cost) {
+        Some(cost) => cost.to_string(),
+        None if entry.is_unknown() => {
+            prices.expected(entry).map_or("unknown".to_owned(), |cost| format!("expected {cost}"))
+        }
+        None => String::new(),
+    };
+    // A person compares it with the usage that the service reports, and passes it to --sent-after.
+    let precise = || rfc3339(entry.record.intent().at());
+    let time = if entry.is_unknown() { precise() } else { time(entry) };
     let path = entry.saved_path().map(Path::to_owned).or_else(|| entry.kept.destination.output());
     [
         format!("@{}", entry.number),
-        time(entry),
+        time,
         printable(&entry.model()),
         entry.state().to_owned(),
-        cost.map(|cost| cost.to_string()).unwrap_or_default(),
+        cost,
         path.map(|path| relative_to(&path, here)).unwrap_or_default(),
         printable(entry.prompt().unwrap_or_default()),
     ]
 }
 
-fn for_programs(entry: &Entry) -> Value {
+fn for_programs(entry: &Entry, prices: &Prices) -> Value {
     let Entry { number, record, kept, .. } = entry;
     let fields = kept.request.as_ref().map(request::fields);
     json!({
@@ -88,6 +98,7 @@ fn for_programs(entry: &Entry) -> Value {
         "damaged": record.damaged().map(Path::to_string_lossy),
         "id": record.task().map(TaskRef::id),
         "cost": record.task().and_then(TaskRef::cost),
+        "expected_cost": prices.expected(entry),
         "path": entry.saved_path().map(Path::to_string_lossy),
         "output": kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
         "prompt": entry.prompt(),

@@ -5,6 +5,7 @@
 pub mod durations;
 pub mod find;
 pub mod list;
+pub mod prices;
 pub mod request;
 
 use std::{
@@ -105,8 +106,7 @@ impl History {
     /// submit.
     pub fn open(output: &Output, kept: Vec<Kept>) -> Result<Self, Failure> {
         let path = directory(&output.process)?;
-        let directory = (output.process.journal)(&path);
-        let directory = directory.map_err(|error| unusable(&path, &error))?;
+        let directory = (output.process.journal)(&path).map_err(|error| unusable(&path, &error))?;
         let newest = Directory::list(&path).map_err(|error| unusable(&path, &error))?.next();
         let before = newest.map_or(0, |found| match found {
             Ok(listed) => listed.number,

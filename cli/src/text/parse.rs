@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use time::{Date, Month, Time, UtcDateTime};
+use time::{Date, Month, Time, UtcDateTime, format_description::well_known::Rfc3339};
 
 pub const MOST_SEEDS: usize = 1_000_000;
 
@@ -25,7 +25,8 @@ pub fn deadline(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time: so long ago, such as `2h`, or the start of a day in UTC, such as `2026-11-20`.
+/// A time: so long ago, such as `2h`, the start of a day in UTC, such as `2026-11-20`, or a time in
+/// RFC 3339, such as `2026-11-20T08:15:09Z`.
 pub fn since(text: &str) -> Result<UtcDateTime, String> {
     let day = || {
         let mut parts = text.splitn(3, '-');
@@ -34,10 +35,13 @@ pub fn since(text: &str) -> Result<UtcDateTime, String> {
         let day = Date::from_calendar_date(year, month, parts.next()?.parse().ok()?).ok()?;
         Some(UtcDateTime::new(day, Time::MIDNIGHT))
     };
+    let moment = || UtcDateTime::parse(text, &Rfc3339).ok();
     let ago = || UtcDateTime::now().checked_sub(duration(text).ok()?.try_into().ok()?);
-    day()
-        .or_else(ago)
-        .ok_or_else(|| "give a duration such as 2h or 7d, or a day such as 2026-11-20".to_owned())
+    day().or_else(moment).or_else(ago).ok_or_else(|| {
+        "give a duration such as 2h or 7d, a day such as 2026-11-20, or a time such as \
+         2026-11-20T08:15:09Z"
+            .to_owned()
+    })
 }
 
 /// A number of credits, such as `4` or `0.5`.
@@ -103,6 +107,22 @@ mod tests {
         }
         for text in ["-1", "inf", "NaN", "soon", "", "1e30", "m", "2 m", "2min", "-2m", "1e300h"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_may_have_an_offset() {
+        for (text, seconds) in [
+            ("2026-11-20", 1_795_132_800),
+            ("2026-11-20T08:15:09Z", 1_795_162_509),
+            ("2026-11-20T09:15:09+01:00", 1_795_162_509),
+            ("2026-11-20T08:15:09.000Z", 1_795_162_509),
+        ] {
+            assert_eq!(since(text).map(UtcDateTime::unix_timestamp), Ok(seconds), "{text}");
+        }
+        assert!(since("2h").is_ok());
+        for text in ["2026-11-20T08:15:09", "2026-11-20T25:00:00Z", "2026-13-01", "now", ""] {
+            assert!(since(text).is_err(), "{text}");
         }
     }
 

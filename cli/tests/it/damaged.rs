@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     batch::{
@@ -68,13 +68,16 @@ fn a_damaged_job_does_not_stop_a_batch() {
     bench.run(&["batch", "run", "--output", "pictures"]).fails(6);
     assert_eq!(bench.simulator.counts().accepted, 4);
     let accepted = batch(&bench, &["resolve", &fox, "--damaged", "--json"]).ok().json();
-    assert_eq!(accepted["state"], "saved");
-    assert!(fs::exists(accepted["location"].as_str().unwrap()).unwrap());
+    assert_eq!(accepted["names"]["resolved"], json!([fox]));
+    let saved = batch(&bench, &["status", "--state", "saved", "--json"]).ok().json();
+    let is_fox = |job: &&Value| job["name"] == fox.as_str();
+    let saved = saved["listed"].as_array().unwrap().iter().find(is_fox).unwrap();
+    assert!(fs::exists(saved["location"].as_str().unwrap()).unwrap());
 
     run(&bench, &["another fox [[damaged:always]]"], &[]).fails(6);
     let [fox] = named(&bench, "damaged").try_into().unwrap();
-    let given_up = batch(&bench, &["resolve", &fox, "--paid", "--json"]).ok().json();
-    assert_eq!(given_up["state"], "failed");
+    batch(&bench, &["resolve", &fox, "--paid"]).ok();
+    assert_eq!(named(&bench, "failed"), [fox]);
 }
 
 #[test]

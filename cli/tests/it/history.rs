@@ -53,8 +53,9 @@ fn the_history_says_what_became_of_each_submission() {
         shown[shown.len() - 1],
         json!({
             "number": 1, "submitted_at": shown[shown.len() - 1]["submitted_at"],
-            "model": "gen-2-pro", "state": "saved", "id": id, "cost": 3.0, "path": path,
-            "output": path, "prompt": "a red fox", "seed": seed,
+            "model": "gen-2-pro", "state": "saved", "id": id, "cost": 3.0,
+            "expected_cost": null, "path": path, "output": path,
+            "prompt": "a red fox", "seed": seed,
             "key": null, "attempt": null, "details": null, "damaged": null,
             "fields": {
                 "prompt": "a red fox", "width": 64, "height": 64, "output_format": "png",

@@ -137,3 +137,85 @@ fn a_found_task_that_failed_is_finished() {
     assert_eq!(history(&bench)[0]["state"], "failed");
     assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
 }
+
+/// The numbers of the submissions in a state, newest first.
+fn numbers(bench: &Bench, state: &str) -> Vec<u64> {
+    let listed = history(bench);
+    let listed = listed.iter().filter(|line| line["state"] == state);
+    listed.map(|line| line["number"].as_u64().unwrap()).collect()
+}
+
+/// An accepted submission, and four whose responses were lost: those to gen-2-pro cost 4 credits.
+fn with_unknown(bench: &Bench) {
+    submit(bench);
+    for model in ["gen-2-pro", "gen-2-flex", "gen-2-pro", "gen-2-pro"] {
+        lost(bench, &["run", model, "--prompt", "a fox", "-o", "fox.png"]);
+    }
+}
+
+#[test]
+fn unknown_submissions_are_listed_with_an_expected_price() {
+    let bench = Bench::new();
+    with_unknown(&bench);
+    let listed = bench.run(&["task", "list"]).ok().text();
+    let line = |number: &str| listed.lines().find(|line| line.starts_with(number)).unwrap();
+    for (number, model, price) in
+        [("@2", "gen-2-pro", "expected 4"), ("@3", "gen-2-flex", "unknown")]
+    {
+        let words: Vec<_> = line(number).split("  ").map(str::trim).collect();
+        let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let [_, time, its_model, state, credits, _, prompt] = words[..] else {
+            panic!("{words:?}")
+        };
+        assert_eq!((its_model, state, credits, prompt), (model, "unknown", price, "a fox"));
+        assert_eq!(time.len(), "2026-11-20T08:15:09Z".len(), "{time}");
+    }
+    let listed = history(&bench);
+    let costs: Vec<_> = listed.iter().map(|line| line["expected_cost"].clone()).collect();
+    let [known, none] = [json!(4.0), json!(null)];
+    assert_eq!(costs, [known.clone(), known.clone(), none.clone(), known, none]);
+}
+
+#[test]
+fn unknown_submissions_are_dismissed_together() {
+    let bench = Bench::new();
+    with_unknown(&bench);
+    let counted = bench.run(&["task", "dismiss", "--all", "--dry-run"]).ok().text();
+    let expected = "4 submissions would be dismissed; expected price: 12.00 credits, and 1 \
+                    submission of unknown price\n";
+    assert_eq!(counted, expected);
+    for (words, expected) in [
+        (&["--sent-before", "1h"][..], json!([])),
+        (&["--sent-after", "1h", "--model", "gen_2_flex"], json!([3])),
+        (&["@2", "@3", "@2", "--model", "gen-2-pro"], json!([2])),
+        (&["@1"], json!([1])),
+    ] {
+        let words = [&["task", "dismiss", "--dry-run", "--json"], words].concat();
+        assert_eq!(bench.run(&words).ok().json()["numbers"], expected, "{words:?}");
+    }
+    assert_eq!(numbers(&bench, "unknown"), [5, 4, 3, 2], "a dry run changes nothing");
+    for words in [
+        &["task", "dismiss"][..],
+        &["task", "dismiss", "--dry-run"],
+        &["task", "dismiss", "--all", "@2"],
+        &["task", "dismiss", "--all", "--sent-after", "1h"],
+        &["task", "dismiss", "@2", "@9"],
+    ] {
+        bench.run(words).fails(2);
+    }
+    let words = ["task", "dismiss", "--from", "-", "@5"];
+    bench.run_with_stdin(&words, b"@2\n\n @2 \n@9\n").fails(2);
+    assert_eq!(numbers(&bench, "dismissed"), [0; 0], "all of them or none");
+    let done = bench.run_with_stdin(&words, b"@2\n\n @2 \n").ok().text();
+    assert_eq!(done, "2 submissions dismissed; expected price: 8.00 credits\n");
+    assert_eq!(numbers(&bench, "dismissed"), [5, 2]);
+    let done = bench.run(&["task", "dismiss", "--all", "--json"]).ok().json();
+    let expected = json!({
+        "event": "dismissed", "dry_run": false, "submissions": 2, "cost": 4.0, "without_price": 1,
+        "numbers": [4, 3],
+    });
+    assert_eq!(done, expected);
+    assert_eq!((numbers(&bench, "unknown"), numbers(&bench, "unfinished")), (vec![], vec![1]));
+    let none = bench.run(&["task", "dismiss", "--all"]).ok().text();
+    assert_eq!(none, "0 submissions dismissed; expected price: 0.00 credits\n");
+}

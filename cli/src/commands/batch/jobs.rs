@@ -3,22 +3,21 @@
 
 use std::time::Duration;
 
-use clap::{
-    Args, Subcommand, ValueHint,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args, Subcommand, ValueHint};
 use serde_json::json;
 
-use super::{place, print::print_job};
+use super::{
+    place::{self, model, state},
+    print::print_job,
+    resolve,
+};
 use crate::{
-    args::model::model_names,
     context::Context,
     failure::Failure,
-    models, service,
     text::{parse::duration, sanitize::one_line},
 };
 use imagekiln::text::counted;
-use imagekiln_batch::{Batch, Error, Filter, JobState, JobStatus, Ledger, Resolution};
+use imagekiln_batch::{Error, Filter, JobState, Ledger};
 
 /// A change of jobs.
 #[derive(Subcommand)]
@@ -48,15 +47,7 @@ pub enum Change {
         mut_arg("state", |arg| arg.value_parser(state(Ledger::RETRIABLE)))
     )]
     Retry(Ended),
-    /// Decide about an `unknown` or a `damaged` job
-    #[command(after_help = "Check your usage with the service first: a job that was billed and \
-                            is resolved as not paid is paid for twice.")]
-    Resolve {
-        /// The name of the job
-        name: String,
-        #[command(flatten)]
-        outcome: Outcome,
-    },
+    Resolve(resolve::Options),
     /// Accept the pictures of another ledger, or a ledger that was moved
     #[command(after_help = "Jobs become `saved` if the file next to a picture has their name and \
                             their request. The next run pays for the others. Sends nothing.")]
@@ -117,40 +108,6 @@ pub struct Ended {
     state: Vec<JobState>,
 }
 
-#[derive(Args)]
-#[group(required = true, multiple = false)]
-pub struct Outcome {
-    /// It was billed: the job becomes `failed`, and its picture is not known or given up
-    #[arg(long)]
-    paid: bool,
-    /// It was not billed: the next run submits the job again
-    #[arg(long)]
-    not_paid: bool,
-    /// The damaged file is good enough: it gets the name of the picture, and the job becomes
-    /// `saved`
-    #[arg(long)]
-    damaged: bool,
-    /// It has this task, which is polled first: the next run saves the picture; also for jobs that
-    /// were resolved before
-    #[arg(long, value_name = "ID")]
-    task: Option<String>,
-}
-
-/// Reads one of these states.
-pub fn state(of: &'static [JobState]) -> impl TypedValueParser<Value = JobState> {
-    let names = PossibleValuesParser::new(of.iter().map(|state| state.as_str()));
-    names.try_map(|name| {
-        let found = JobState::ALL.into_iter().find(|state| state.as_str() == name);
-        found.ok_or("it is not a state")
-    })
-}
-
-/// Reads a model. The value is the name that the ledger has for it.
-pub fn model() -> impl TypedValueParser<Value = String> {
-    model_names(models::models())
-        .map(|name| models::find(&name).map_or(name, |model| model.name.to_owned()))
-}
-
 pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
     let output = &context.output;
     let changed = match change {
@@ -176,6 +133,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
                 || json!({ "event": "archived", "jobs": jobs }),
             );
         }
+        Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
         Change::Forget(jobs) => return forget(context, ledger, jobs).await,
         Change::Retry(jobs) => {
             for name in jobs.names(ledger).await? {
@@ -183,7 +141,6 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             }
             return Ok(());
         }
-        Change::Resolve { name, outcome } => vec![resolve(context, ledger, &name, outcome).await?],
         Change::Adopt { output, .. } => ledger.adopt_output(&output).await?,
     };
     changed.iter().try_for_each(|job| print_job(output, job))
@@ -198,24 +155,6 @@ async fn forget(context: &Context, ledger: &Ledger, jobs: Ended) -> Result<(), F
         )?;
     }
     Ok(())
-}
-
-async fn resolve(
-    context: &Context,
-    ledger: &Ledger,
-    name: &str,
-    outcome: Outcome,
-) -> Result<JobStatus, Failure> {
-    let Some(task) = outcome.task else {
-        let resolution = match outcome {
-            Outcome { damaged: true, .. } => Resolution::Damaged,
-            Outcome { paid: true, .. } => Resolution::Paid,
-            _ => Resolution::NotPaid,
-        };
-        return Ok(ledger.resolve(name, resolution).await?);
-    };
-    let (client, _simulator) = service::client(context).await?;
-    Ok(Batch::open(client, ledger.clone())?.resolve_with_task(name, &task).await?)
 }
 
 impl Ended {

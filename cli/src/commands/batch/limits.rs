@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{jobs::model, print::outage_line};
+use super::{place::model, print::outage_line};
 use crate::{
     context::Context,
     failure::Failure,

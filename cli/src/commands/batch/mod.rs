@@ -6,6 +6,7 @@ mod place;
 mod print;
 mod progress;
 mod report;
+mod resolve;
 mod run;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};

@@ -1,17 +1,23 @@
-//! `--ledger`: the place of the ledger of a batch.
+//! `--ledger`: the place of the ledger of a batch. The states and the models of its jobs, as values
+//! of options.
 
 use std::{
     fmt,
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, Command, ValueHint};
+use clap::{
+    Arg, Command, ValueHint,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use reqwest::Url;
 
-use crate::{failure::Failure, files::directory, process::Process};
+use crate::{
+    args::model::model_names, failure::Failure, files::directory, models, process::Process,
+};
 #[cfg(feature = "postgres")]
 use imagekiln_batch::ErrorKind;
-use imagekiln_batch::Ledger;
+use imagekiln_batch::{JobState, Ledger};
 
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
@@ -182,6 +188,21 @@ async fn connect(_: &Process, _: &str, _: Access) -> Result<Option<Ledger>, Fail
     Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
         "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger",
     ))
+}
+
+/// Reads one of these states.
+pub fn state(of: &'static [JobState]) -> impl TypedValueParser<Value = JobState> {
+    let names = PossibleValuesParser::new(of.iter().map(|state| state.as_str()));
+    names.try_map(|name| {
+        let found = JobState::ALL.into_iter().find(|state| state.as_str() == name);
+        found.ok_or("it is not a state")
+    })
+}
+
+/// Reads a model. The value is the name that the ledger has for it.
+pub fn model() -> impl TypedValueParser<Value = String> {
+    model_names(models::models())
+        .map(|name| models::find(&name).map_or(name, |model| model.name.to_owned()))
 }
 
 #[cfg(test)]

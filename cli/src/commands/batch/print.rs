@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::Failure,
+    history::list::{rfc3339, seconds},
     output::Output,
     process::Process,
     text::{
+        json,
         sanitize::{one_line, printable},
         table::Table,
     },
@@ -65,6 +67,7 @@ pub fn job_event(job: &JobStatus) -> Value {
         "reason": job.reason,
         "task_id": job.task_id,
         "credits": job.credits,
+        "sent_at": job.sent_at.map(seconds),
         "location": job.location,
     })
 }
@@ -74,6 +77,38 @@ pub fn outage_line(outage: &Outage) -> String {
     let wait = outage.next_at.duration_since(outage.since).unwrap_or_default();
     let seconds = wait.saturating_sub(outage.lasted).as_secs_f64().ceil();
     format!("submissions pause, and one tries again in {seconds} s: {}", printable(&outage.reason))
+}
+
+/// A job with what a person compares with the usage that the service reports.
+pub struct ListedJob {
+    pub job: JobStatus,
+    /// `None` if the request has no prompt, or cannot be read.
+    pub prompt: Option<String>,
+    /// The highest known cost of its model in credits.
+    pub expected: Option<f64>,
+}
+
+impl ListedJob {
+    pub fn event(&self) -> Value {
+        let members =
+            [("prompt", self.prompt.clone().into()), ("expected_credits", self.expected.into())];
+        json::with(job_event(&self.job), members)
+    }
+}
+
+/// The jobs whose responses were lost.
+pub fn unknown_table<'j>(jobs: impl IntoIterator<Item = &'j ListedJob>) -> Table<5> {
+    let rows = jobs.into_iter().map(|ListedJob { job, prompt, expected }| {
+        [
+            one_line(&job.name),
+            job.operation.clone(),
+            job.sent_at.map(rfc3339).unwrap_or_default(),
+            expected.map_or("unknown".to_owned(), |credits| format!("{credits:.2}")),
+            one_line(prompt.as_deref().unwrap_or_default()),
+        ]
+    });
+    let heading = ["UNKNOWN JOB", "MODEL", "SENT (UTC)", "EXPECTED CREDITS", "PROMPT"];
+    Table::with_heading(heading, rows).long(&[0, 4]).numbers(&[3]).optional(&[1])
 }
 
 /// The jobs by state and model.

@@ -10,15 +10,17 @@ use serde_json::{Value, json};
 use time::UtcDateTime;
 
 use super::{
-    jobs::state,
-    place::Place,
-    print::{directory, job_event, job_line, outage_line, report_event, report_table},
+    place::{Place, state},
+    print::{
+        ListedJob, directory, job_line, outage_line, report_event, report_table, unknown_table,
+    },
 };
 use crate::{
     context::Context,
     failure::Failure,
     files,
-    history::list,
+    history::list::{seconds, time_of},
+    models::PROMPT,
     seeing,
     text::{
         json,
@@ -26,7 +28,11 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, Outage, Report, SpendingRow};
+use imagekiln::Request;
+use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Report, SpendingRow};
+
+/// How many requests are read at once: they may contain images.
+const PAGE: usize = 100;
 
 /// The states in which a person decides what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
@@ -59,17 +65,21 @@ pub async fn status(
         states if states.is_empty() => NEEDS_ATTENTION.to_vec(),
         states => states,
     };
-    let jobs = ledger.list(&Filter::all().states(states), 0, usize::MAX).await?;
+    let jobs = list(ledger, &Filter::all().states(states)).await?;
     let (report, outage) = (ledger.report().await?, ledger.outage().await?);
     let people = || {
         let width = (context.process().stdout.columns)();
         let directory = directory(context.process());
-        let lines: Vec<_> = jobs.iter().map(|job| job_line(job, &directory)).collect();
+        let is_unknown = |listed: &&ListedJob| listed.job.state == JobState::Unknown;
+        let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
+        let lines: Vec<_> = others.iter().map(|it| job_line(&it.job, &directory)).collect();
         let lines = wrapped(&lines.join("\n"), width);
-        let table = report_table(&report).text(width);
         let outage = outage.as_ref().map(outage_line).unwrap_or_default();
-        let outage = wrapped(&outage, width);
-        let parts = [vec![table, outage, lines], hints(place, &jobs)].concat();
+        let mut parts = vec![report_table(&report).text(width), wrapped(&outage, width), lines];
+        if !unknown.is_empty() {
+            parts.push(unknown_table(unknown).text(width));
+        }
+        parts.extend(hints(place, &jobs));
         if report.rows().is_empty() {
             return "the ledger contains no jobs".to_owned();
         }
@@ -78,17 +88,47 @@ pub async fn status(
     context.output.result(people, || status_event(place, &report, outage.as_ref(), &jobs))
 }
 
+/// The jobs that match a filter, with their prompts and expected costs.
+async fn list(ledger: &Ledger, filter: &Filter) -> Result<Vec<ListedJob>, Error> {
+    let prices = ledger.prices().await?;
+    let (mut jobs, mut last) = (Vec::new(), 0);
+    loop {
+        let prompt = |request: Request| request.text(PROMPT).map(str::to_owned);
+        let page: Vec<_> = match ledger.list_with_requests(filter, last, PAGE).await {
+            Ok(page) => page.into_iter().map(|(job, request)| (job, prompt(request))).collect(),
+            // The jobs are listed even if a later version wrote one of the requests.
+            Err(_) => {
+                let mut page = Vec::new();
+                for job in ledger.list(filter, last, PAGE).await? {
+                    let request = ledger.request(&job.name).await.ok().flatten();
+                    page.push((job, request.and_then(prompt)));
+                }
+                page
+            }
+        };
+        let Some((end, _)) = page.last() else { return Ok(jobs) };
+        last = end.number;
+        jobs.extend(page.into_iter().map(|(job, prompt)| {
+            let expected = prices.get(&job.operation).copied();
+            ListedJob { job, prompt, expected }
+        }));
+    }
+}
+
 /// The advice for the listed jobs.
-fn hints(place: &Place, jobs: &[JobStatus]) -> Vec<String> {
-    let with_state = |states: &[JobState]| jobs.iter().any(|job| states.contains(&job.state));
+fn hints(place: &Place, jobs: &[ListedJob]) -> Vec<String> {
+    let with_state =
+        |states: &[JobState]| jobs.iter().any(|listed| states.contains(&listed.job.state));
     let ledger = quoted(&place.to_string());
     let mut hints = Vec::new();
     if with_state(&[JobState::Unknown]) {
         hints.push(format!(
             "unknown jobs may have been billed: check your usage with the service, then run\n  \
              kiln batch resolve NAME --task ID --ledger {ledger}\n  \
-             kiln batch resolve NAME --paid --ledger {ledger}\n  \
-             kiln batch resolve NAME --not-paid --ledger {ledger}"
+             kiln batch resolve NAME... --paid --ledger {ledger}\n  \
+             kiln batch resolve NAME... --not-paid --ledger {ledger}\n\
+             to decide about many, run the last two with --from, --model, --group, --sent-after, \
+             --sent-before or --all instead of names, and first with --dry-run"
         ));
     }
     if with_state(&[JobState::Damaged]) {
@@ -113,9 +153,9 @@ fn status_event(
     place: &Place,
     report: &Report,
     outage: Option<&Outage>,
-    jobs: &[JobStatus],
+    jobs: &[ListedJob],
 ) -> Value {
-    let listed = jobs.iter().map(job_event).collect();
+    let listed = jobs.iter().map(ListedJob::event).collect();
     let ledger = place.to_string().into();
     let members = [
         ("event", "status".into()),
@@ -157,7 +197,7 @@ pub async fn write(
     let directory = fs::canonicalize(files::directory::parent(&path)).map_err(failed)?;
     let file = files::directory::temporary_file(&directory).map_err(failed)?;
     let spinner = context.output.spin("writing the report");
-    let now = format!("{} UTC", list::time_of(list::seconds(UtcDateTime::now().into())));
+    let now = format!("{} UTC", time_of(seconds(UtcDateTime::now().into())));
     let file = ledger.write_sheet(file, &title(place), &now, &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;

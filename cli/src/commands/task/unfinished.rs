@@ -1,26 +1,57 @@
 //! `kiln task list|dismiss|resolve`: the unfinished submissions in the history.
 
-use clap::Args;
+use std::collections::HashSet;
+
+use clap::{Args, ValueHint};
 use serde_json::json;
 
 use crate::{
-    args::completers::{self, Submissions},
+    args::{
+        completers::{self, Submissions},
+        selection::{self, Sent},
+    },
     context::Context,
     failure::Failure,
-    history::{self, Entry, History, find, list},
+    history::{self, Entry, History, find, list, prices::Prices},
     process::Process,
     service::Session,
-    text::sanitize::{one_line, quoted},
+    text::{
+        expected::Expected,
+        sanitize::{one_line, quoted},
+    },
 };
-use imagekiln::{ErrorKind, Operation, Region, find_operation, journal::Account};
+use imagekiln::{
+    ErrorKind, Operation, Region, TaskRef, find_operation, journal::Account, text::counted,
+};
 
 /// Remove submissions from the unfinished ones; sends nothing
 #[derive(Args)]
+#[command(
+    override_usage = "kiln task dismiss [OPTIONS] <REF|--from <FILE>|--model <MODEL>|\
+                      --sent-after <WHEN>|--sent-before <WHEN>|--all>...",
+    after_help = "Submissions must meet all conditions. Without REF and --from, only `unknown` \
+                  ones do."
+)]
 pub struct Dismiss {
     /// @last, @ and a number of `kiln history`, an id or its beginning
-    #[arg(value_name = "REF", required = true)]
+    #[arg(value_name = "REF")]
     #[arg(add = completers::submissions(Submissions::Unfinished))]
     submissions: Vec<String>,
+    /// The submissions in this file: each line is a REF; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    from: Option<String>,
+    /// Only submissions to this model
+    #[arg(long, short, value_name = "MODEL")]
+    model: Option<String>,
+    #[command(flatten)]
+    sent: Sent,
+    /// All `unknown` submissions
+    #[arg(long, conflicts_with_all = ["submissions", "from", "model"])]
+    #[arg(conflicts_with_all = selection::SENT)]
+    all: bool,
+    /// Print how many would be dismissed, and what they may have cost; changes nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Add the task that you found to an `unknown` submission, after a poll
@@ -60,22 +91,74 @@ pub fn list(context: &Context) -> Result<(), Failure> {
         hints.push(
             "unknown submissions may have been charged: check your usage with the service, then \
              run\n  kiln task resolve @NUMBER ID\nif it shows the task, otherwise\n  kiln task \
-             dismiss @NUMBER",
+             dismiss @NUMBER...\nto dismiss many, pass --from, --model, --sent-after, \
+             --sent-before or --all instead, and first --dry-run",
         );
     }
     list::print(&context.output, &found, &hints.join("\n"))
 }
 
-/// Marks submissions as dismissed, all of them or none.
+/// Marks submissions as dismissed. If one that is named cannot be dismissed, none is.
 pub async fn dismiss(context: &Context, options: &Dismiss) -> Result<(), Failure> {
-    let given = options.submissions.iter();
-    let found: Vec<Entry> =
-        given.map(|given| unfinished(context.process(), given)).collect::<Result<_, _>>()?;
-    let history = History::open(&context.output, Vec::new())?;
-    for entry in &found {
-        history.dismiss(entry).await?;
+    let (process, output) = (context.process(), &context.output);
+    let found = options.entries(process)?;
+    let prices = Prices::for_unknown(process, &found);
+    if !options.dry_run {
+        let history = History::open(output, Vec::new())?;
+        for entry in &found {
+            history.dismiss(entry).await?;
+        }
     }
-    Ok(())
+    let known = |entry: &Entry| entry.record.task().and_then(TaskRef::cost);
+    let costs = found.iter().map(|entry| known(entry).or_else(|| prices.expected(entry)));
+    let expected = Expected::sum(costs);
+    let numbers: Vec<_> = found.iter().map(|entry| entry.number).collect();
+    output.result(
+        || {
+            let would = if options.dry_run { " would be" } else { "" };
+            let submissions = counted(numbers.len() as u64, "submission");
+            let price = expected.text("submission");
+            format!("{submissions}{would} dismissed; expected price: {price}")
+        },
+        || {
+            json!({
+                "event": "dismissed",
+                "dry_run": options.dry_run,
+                "submissions": numbers.len(),
+                "cost": expected.credits,
+                "without_price": expected.without_price,
+                "numbers": numbers,
+            })
+        },
+    )
+}
+
+impl Dismiss {
+    /// The submissions to dismiss, each once.
+    fn entries(&self, process: &Process) -> Result<Vec<Entry>, Failure> {
+        let Self { submissions, from, model, sent, all, .. } = self;
+        let in_file = from.as_ref().map(|path| selection::lines(process, path)).transpose()?;
+        let is_named = in_file.is_some() || !submissions.is_empty();
+        if !is_named && !all && model.is_none() && !sent.is_given() {
+            return Err(Failure::usage("no submissions are given").advise(
+                "nothing was changed; pass @ and a number, --from, --model, --sent-after or \
+                 --sent-before, or --all for all unknown ones",
+            ));
+        }
+        let mut found: Vec<Entry> = if is_named {
+            let given = submissions.iter().cloned().chain(in_file.into_iter().flatten());
+            given.map(|given| unfinished(process, &given)).collect::<Result<_, _>>()?
+        } else {
+            history::unfinished(process)?.flatten().filter(Entry::is_unknown).collect()
+        };
+        let mut seen = HashSet::new();
+        found.retain(|entry| {
+            model.as_ref().is_none_or(|model| find::is_of_model(entry, model))
+                && sent.contains(entry.record.intent().at())
+                && seen.insert(entry.number)
+        });
+        Ok(found)
+    }
 }
 
 fn unfinished(process: &Process, given: &str) -> Result<Entry, Failure> {

@@ -3,6 +3,7 @@
 pub mod ledgers;
 #[cfg(unix)]
 mod managing;
+mod resolving;
 pub mod runs;
 mod seeds;
 mod spending;

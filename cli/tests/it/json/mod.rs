@@ -170,6 +170,8 @@ fn tasks(check: &Check) {
     check.run("task dismiss @last").ok();
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
     check.run("task submit gen-2-pro --prompt a_fox -s 64x64 -o lost.png").fails(8);
+    check.run("task list").ok();
+    check.run("show @last").ok();
     check.run("resume").fails(8);
     let tasks = check.bench.simulator.tasks();
     let lost = tasks.iter().max_by_key(|task| task.accepted_at).unwrap();
@@ -240,6 +242,7 @@ fn batches(check: &Check) {
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
     place.write("lost.jsonl", job("lost", json!({})));
     check.run("batch run lost.jsonl --output pictures").fails(8);
+    check.run("batch resolve lost a --paid --dry-run --ledger pictures").fails(10);
     for line in [
         "batch resolve lost --paid",
         "batch status --all",

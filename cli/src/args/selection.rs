@@ -1,0 +1,62 @@
+//! Which submissions a command decides about.
+
+use std::{fs, io::Read as _, time::SystemTime};
+
+use clap::Args;
+use time::UtcDateTime;
+
+use crate::{failure::Failure, process::Process, text::parse};
+
+/// The options of [`Sent`], for those that exclude them.
+pub const SENT: [&str; 2] = ["sent_after", "sent_before"];
+
+/// The time at which submissions were sent.
+#[derive(Args, Clone, Copy)]
+#[group(multiple = true)]
+pub struct Sent {
+    /// Only what was sent at this time or later: a time such as 2026-11-20T08:15:09Z, a day in UTC,
+    /// or so long ago, such as 2h
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    sent_after: Option<UtcDateTime>,
+    /// Only what was sent before this time
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    sent_before: Option<UtcDateTime>,
+}
+
+impl Sent {
+    pub fn is_given(&self) -> bool {
+        self.sent_after.is_some() || self.sent_before.is_some()
+    }
+
+    pub fn after(&self) -> Option<SystemTime> {
+        self.sent_after.map(SystemTime::from)
+    }
+
+    pub fn before(&self) -> Option<SystemTime> {
+        self.sent_before.map(SystemTime::from)
+    }
+
+    /// Whether a time is within the limits.
+    pub fn contains(&self, time: SystemTime) -> bool {
+        self.after().is_none_or(|after| time >= after)
+            && self.before().is_none_or(|before| time < before)
+    }
+}
+
+/// Reads the lines of a file, or of standard input for `-`, without blank ones.
+pub fn lines(process: &Process, path: &str) -> Result<Vec<String>, Failure> {
+    let read = if path == "-" {
+        process.note_typing("the names");
+        let mut text = String::new();
+        (&process.stdin).read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(process.directory.join(path))
+    };
+    let text = read.map_err(|error| {
+        let name = if path == "-" { "standard input" } else { path };
+        Failure::file(format!("could not read {name}"), error).advise("nothing was changed")
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(lines.map(str::to_owned).collect())
+}

@@ -1,0 +1,298 @@
+//! `kiln batch resolve`: what a person decides about jobs.
+
+use std::collections::{BTreeMap, HashSet};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{place::model, print::print_job};
+use crate::{
+    args::selection::{self, Sent},
+    context::Context,
+    failure::{Exit, Failure},
+    process::Process,
+    service,
+    text::{expected::Expected, json, sanitize::one_line},
+};
+use imagekiln::text::counted;
+use imagekiln_batch::{Batch, Error, Filter, JobState, JobStatus, Ledger, Resolution, Resolved};
+
+/// The number of jobs that a message names.
+const NAMED: usize = 5;
+
+/// Decide about `unknown` or `damaged` jobs
+#[derive(Args)]
+#[command(
+    override_usage = "kiln batch resolve [OPTIONS] <--paid|--not-paid|--damaged|--task <ID>> \
+                      <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--sent-after <WHEN>|\
+                      --sent-before <WHEN>|--all>...",
+    after_help = "Check your usage with the service first: a job that was billed and is resolved \
+                  as not paid is paid for twice. Jobs must meet all conditions. Without names, \
+                  only `unknown` jobs do. The exit code is 10 if jobs were left out: they are in \
+                  another state, or their requests may still be sent."
+)]
+pub struct Options {
+    #[command(flatten)]
+    jobs: Selection,
+    #[command(flatten)]
+    outcome: Outcome,
+    /// Print how many jobs would be resolved, and what they may have cost; changes nothing
+    #[arg(long, conflicts_with = "task")]
+    dry_run: bool,
+}
+
+#[derive(Args)]
+struct Selection {
+    /// The names of jobs
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The jobs in this file: each line is a name, or the id of a task; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    from: Option<String>,
+    /// Only jobs of this model
+    #[arg(long, hide_possible_values = true, value_parser = model())]
+    model: Option<String>,
+    /// Only jobs of this group
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    #[command(flatten)]
+    sent: Sent,
+    /// All `unknown` jobs
+    #[arg(long, conflicts_with_all = ["names", "from", "model", "group"])]
+    #[arg(conflicts_with_all = selection::SENT)]
+    all: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Outcome {
+    /// It was billed: the job becomes `failed`, and its picture is not known or given up
+    #[arg(long)]
+    paid: bool,
+    /// It was not billed: the next run submits the job again
+    #[arg(long)]
+    not_paid: bool,
+    /// The damaged file is good enough: it gets the name of the picture, and the job becomes
+    /// `saved`
+    #[arg(long)]
+    damaged: bool,
+    /// It has this task, which is polled first: the next run saves the picture. For one job, which
+    /// may have been resolved before
+    #[arg(long, value_name = "ID", conflicts_with_all = ["from", "model", "group", "all"])]
+    #[arg(conflicts_with_all = selection::SENT)]
+    task: Option<String>,
+}
+
+pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
+    let Options { jobs, outcome, dry_run } = options;
+    if let Some(task) = outcome.task {
+        return resolve_with_task(context, ledger, &jobs.names, &task).await;
+    }
+    let names = jobs.names(context.process())?;
+    let resolution = match outcome {
+        Outcome { damaged: true, .. } if names.is_none() => {
+            let problem = "--damaged needs the names of jobs";
+            return Err(Failure::usage(problem).advise("pass names, or a file to --from"));
+        }
+        Outcome { damaged: true, .. } => Resolution::Damaged,
+        Outcome { paid: true, .. } => Resolution::Paid,
+        _ => Resolution::NotPaid,
+    };
+    if let Some(names) = &names {
+        check_known(ledger, names).await?;
+    }
+    let decision = Decision { resolution, dry_run, by_name: names.is_some() };
+    let (decided, failed) = decision.carry_out(ledger, &jobs.filter(names)).await?;
+    decision.print(context, &decided, &ledger.prices().await?)?;
+    match failed {
+        Some(error) => Err(error.into()),
+        None => decision.check_complete(&decided),
+    }
+}
+
+async fn resolve_with_task(
+    context: &Context,
+    ledger: &Ledger,
+    names: &[String],
+    task: &str,
+) -> Result<(), Failure> {
+    let [name] = names else {
+        let problem = "--task is the task of one job";
+        return Err(Failure::usage(problem).advise("nothing was changed; pass one name"));
+    };
+    let (client, _simulator) = service::client(context).await?;
+    let batch = Batch::open(client, ledger.clone())?;
+    print_job(&context.output, &batch.resolve_with_task(name, task).await?)
+}
+
+/// Refuses names that neither a job nor a task of the ledger has.
+async fn check_known(ledger: &Ledger, names: &[String]) -> Result<(), Failure> {
+    let found = ledger.list(&Filter::all().named(names), 0, usize::MAX).await?;
+    let known: HashSet<_> = found
+        .iter()
+        .flat_map(|job| [Some(job.name.as_str()), job.task_id.as_deref()])
+        .flatten()
+        .collect();
+    match names.iter().find(|name| !known.contains(name.as_str())) {
+        Some(name) => {
+            let problem = format!("the ledger has no job `{}`", one_line(name));
+            Err(Failure::usage(problem).advise("nothing was changed"))
+        }
+        None => Ok(()),
+    }
+}
+
+impl Selection {
+    /// The given names, with those in the file. `None` if only other conditions are given.
+    fn names(&self, process: &Process) -> Result<Option<Vec<String>>, Failure> {
+        let Self { names, from, model, group, sent, all } = self;
+        let in_file = from.as_ref().map(|path| selection::lines(process, path)).transpose()?;
+        if in_file.is_some() || !names.is_empty() {
+            return Ok(Some(in_file.into_iter().flatten().chain(names.iter().cloned()).collect()));
+        }
+        if *all || model.is_some() || group.is_some() || sent.is_given() {
+            return Ok(None);
+        }
+        let problem = "no jobs are given";
+        Err(Failure::usage(problem).advise(
+            "nothing was changed; pass names, --from, --model, --group, --sent-after or \
+             --sent-before, or --all for all unknown jobs",
+        ))
+    }
+
+    fn filter(self, names: Option<Vec<String>>) -> Filter {
+        let filter = names.into_iter().fold(Filter::all(), Filter::named);
+        let filter = self.model.into_iter().fold(filter, Filter::operation);
+        let filter = self.group.into_iter().fold(filter, Filter::group);
+        let filter = self.sent.after().into_iter().fold(filter, Filter::sent_after);
+        self.sent.before().into_iter().fold(filter, Filter::sent_before)
+    }
+}
+
+/// What is decided about the jobs that match.
+struct Decision {
+    resolution: Resolution,
+    dry_run: bool,
+    /// Whether the jobs are named. Otherwise, only unknown ones match.
+    by_name: bool,
+}
+
+impl Decision {
+    /// Returns the jobs that are resolved and left out, and the first failure of a damaged one.
+    async fn carry_out(
+        &self,
+        ledger: &Ledger,
+        filter: &Filter,
+    ) -> Result<(Resolved, Option<Error>), Error> {
+        let (resolution, mut failed) = (self.resolution, None);
+        let mut decided = match resolution {
+            Resolution::Damaged => Resolved::default(),
+            _ if self.dry_run => ledger.would_resolve(filter, resolution).await?,
+            _ => ledger.resolve_all(filter, resolution).await?,
+        };
+        let Resolved { resolved, held, changed, .. } = &mut decided;
+        if !self.by_name {
+            return Ok((decided, None));
+        }
+        let listed = ledger.list(filter, 0, usize::MAX).await?;
+        let done: HashSet<_> = resolved.iter().chain(&*held).map(|job| job.number).collect();
+        // The list has their states now.
+        changed.retain(|job| listed.iter().all(|listed| listed.number != job.number));
+        for job in listed.into_iter().filter(|job| !done.contains(&job.number)) {
+            let mut is_resolved =
+                job.state == JobState::Damaged && resolution != Resolution::NotPaid;
+            if is_resolved
+                && !self.dry_run
+                && let Err(error) = ledger.resolve(&job.name, resolution).await
+            {
+                is_resolved = false;
+                failed.get_or_insert(error);
+            }
+            if is_resolved { &mut *resolved } else { &mut *changed }.push(job);
+        }
+        Ok((decided, failed))
+    }
+
+    fn print(
+        &self,
+        context: &Context,
+        decided: &Resolved,
+        prices: &BTreeMap<String, f64>,
+    ) -> Result<(), Failure> {
+        let cost = |job: &JobStatus| job.credits.or_else(|| prices.get(&job.operation).copied());
+        let expected = Expected::sum(decided.resolved.iter().map(cost));
+        let (name, past) = match self.resolution {
+            Resolution::Paid => ("paid", "resolved as paid"),
+            Resolution::NotPaid => ("not_paid", "resolved as not paid"),
+            Resolution::Damaged => ("damaged", "accepted with damaged files"),
+        };
+        let people = || {
+            let jobs = counted(decided.resolved.len() as u64, "job");
+            let would = if self.dry_run { " would be" } else { "" };
+            format!("{jobs}{would} {past}; expected price: {}", expected.text("job"))
+        };
+        let programs = || {
+            let members = [
+                ("event", "resolved".into()),
+                ("dry_run", self.dry_run.into()),
+                ("decision", name.into()),
+                ("credits", expected.credits.into()),
+                ("without_price", expected.without_price.into()),
+            ];
+            json::with(counts(decided), members)
+        };
+        context.output.result(people, programs)
+    }
+
+    /// Fails if jobs were left out.
+    fn check_complete(&self, decided: &Resolved) -> Result<(), Failure> {
+        let Resolved { held, changed, .. } = decided;
+        let count = held.len() + changed.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let expected = match self.resolution {
+            Resolution::Damaged => JobState::Damaged,
+            _ => JobState::Unknown,
+        };
+        let held_ones =
+            held.iter().map(|job| format!("`{}` may still be sent", one_line(&job.name)));
+        let changed_ones = changed.iter().map(|job| {
+            let name = one_line(&job.name);
+            if job.state == expected {
+                format!("`{name}` changed in the meantime")
+            } else {
+                format!("`{name}` is {}, not {expected}", job.state)
+            }
+        });
+        let mut reasons: Vec<_> = held_ones.chain(changed_ones).take(NAMED).collect();
+        if count > NAMED {
+            reasons.push(format!("and {} more", count - NAMED));
+        }
+        let left_out = if count == 1 { "was left out" } else { "were left out" };
+        let jobs = counted(count as u64, "job");
+        let message = format!("{jobs} {left_out}: {}", reasons.join(", "));
+        let failure = Failure::jobs("jobs_left", Exit::JobsLeft, message);
+        Err(if held.is_empty() {
+            failure.advise("`kiln batch status --all` shows their states")
+        } else {
+            failure.advise(
+                "a worker lost its lease and may still send these requests: run the command again \
+                 after at most 15 minutes",
+            )
+        })
+    }
+}
+
+/// The names of the jobs by outcome, and their numbers.
+fn counts(decided: &Resolved) -> Value {
+    let Resolved { resolved, held, changed, .. } = decided;
+    let names = |jobs: &[JobStatus]| jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>();
+    json!({
+        "jobs": resolved.len(),
+        "left_out": held.len() + changed.len(),
+        "names": {
+            "resolved": names(resolved), "held": names(held), "changed": names(changed),
+        },
+    })
+}

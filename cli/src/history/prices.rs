@@ -1,0 +1,43 @@
+//! The costs of earlier submissions, from which that of an unknown one is expected.
+
+use std::collections::HashMap;
+
+use super::{Entry, read};
+use crate::process::Process;
+use imagekiln::{TaskRef, journal::State};
+
+impl Entry {
+    /// Whether the response was lost, and nobody waits for it.
+    pub fn is_unknown(&self) -> bool {
+        *self.record.state() == State::Unknown && !self.is_in_use
+    }
+}
+
+/// The highest known cost of each operation in the history, in credits.
+pub struct Prices(HashMap<String, f64>);
+
+impl Prices {
+    /// Reads the whole history, unless none of the entries is unknown.
+    pub fn for_unknown<'e>(
+        process: &Process,
+        entries: impl IntoIterator<Item = &'e Entry>,
+    ) -> Self {
+        let mut prices = HashMap::new();
+        if !entries.into_iter().any(Entry::is_unknown) {
+            return Self(prices);
+        }
+        for entry in read(process).into_iter().flatten().flatten() {
+            let Some(cost) = entry.record.task().and_then(TaskRef::cost) else { continue };
+            let operation = entry.record.intent().operation().to_owned();
+            let highest = prices.entry(operation).or_insert(cost);
+            *highest = highest.max(cost);
+        }
+        Self(prices)
+    }
+
+    /// The expected cost of an unknown submission, if one is known.
+    pub fn expected(&self, entry: &Entry) -> Option<f64> {
+        let price = self.0.get(entry.record.intent().operation()).copied();
+        price.filter(|_| entry.is_unknown())
+    }
+}
