@@ -1,6 +1,8 @@
 //! The kinds of errors.
 
-use std::time::Duration;
+use std::{io, time::Duration};
+
+use tokio::task::JoinError;
 
 use crate::{TaskRef, TaskStatus};
 
@@ -93,9 +95,18 @@ pub enum ErrorKind {
     Undecided,
     /// A local file could not be read or written.
     File,
+    /// The SDK panicked, which is a bug. For a submission, nothing was sent. A picture that could
+    /// not be saved can be fetched again from [`Error::task`](crate::Error::task).
+    Internal,
 }
 
 impl ErrorKind {
+    /// The kind of an error of the work with a local file, which runs on a blocking thread.
+    pub(crate) fn of_file(error: &io::Error) -> Self {
+        let source = error.get_ref().and_then(|source| source.downcast_ref::<JoinError>());
+        if source.is_some_and(JoinError::is_panic) { Self::Internal } else { Self::File }
+    }
+
     /// Returns the name of the kind in snake case, for logs and for programs in other languages,
     /// for example `rate_limited`.
     pub fn as_str(self) -> &'static str {
@@ -126,6 +137,7 @@ impl ErrorKind {
             Self::InProgress => "in_progress",
             Self::Undecided => "undecided",
             Self::File => "file",
+            Self::Internal => "internal",
         }
     }
 }
@@ -173,4 +185,16 @@ pub enum WaitEnd {
         /// The status code, if the service responded.
         status: Option<u16>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_a_file_is_written_is_not_the_error_of_the_file() {
+        let panicked = tokio::task::spawn_blocking(|| panic!("a bug")).await.unwrap_err();
+        assert_eq!(ErrorKind::of_file(&io::Error::other(panicked)), ErrorKind::Internal);
+        assert_eq!(ErrorKind::of_file(&io::Error::other("full")), ErrorKind::File);
+    }
 }

@@ -379,8 +379,9 @@ impl Picture {
             io::ErrorKind::AlreadyExists => "save it to another path or allow overwriting",
             _ => "save it to another path",
         };
+        let message = format!("could not write {}", path.display());
         DownloadFailure::Permanent(
-            Error::new(ErrorKind::File, format!("could not write {}", path.display()))
+            Error::new(ErrorKind::of_file(&error), message)
                 .with_advice(format!(
                     "the picture is billed and ready; {advice} before its delivery URL expires"
                 ))

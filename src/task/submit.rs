@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::oneshot,
+    task::JoinError,
     time::{self, Instant},
 };
 use tracing::{Instrument, Span};
@@ -129,10 +130,18 @@ impl Shared {
         if !is_heavy {
             return prepare();
         }
-        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|error| {
-            Err(Error::new(ErrorKind::File, "could not prepare the request").with_source(error))
-        })
+        tokio::task::spawn_blocking(prepare).await.unwrap_or_else(|error| Err(not_prepared(error)))
     }
+}
+
+fn not_prepared(error: JoinError) -> Error {
+    // Tokio cancels the work only if the runtime shuts down.
+    let (kind, message) = if error.is_panic() {
+        (ErrorKind::Internal, "could not prepare the request")
+    } else {
+        (ErrorKind::Network, "the runtime shut down before the submission")
+    };
+    Error::new(kind, message).with_source(error).with_advice("nothing was sent")
 }
 
 fn creates_no_task(operation: &Operation) -> Error {
@@ -336,4 +345,20 @@ fn not_written(error: JournalError) -> Error {
     error
         .into_error("could not write the submission to the journal")
         .with_advice("nothing was sent")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_a_request_is_prepared_is_not_the_error_of_a_file() {
+        let panicked = tokio::task::spawn_blocking(|| panic!("a bug")).await.unwrap_err();
+        let error = not_prepared(panicked);
+        assert_eq!((error.kind(), error.billing()), (ErrorKind::Internal, Billing::NotBilled));
+        let cancelled = tokio::spawn(std::future::pending::<()>());
+        cancelled.abort();
+        let error = not_prepared(cancelled.await.unwrap_err());
+        assert_eq!((error.kind(), error.billing()), (ErrorKind::Network, Billing::NotBilled));
+    }
 }

@@ -112,6 +112,7 @@ pub const KINDS: [(&str, &str); 40] = [
     ("in_progress", "another command waits for the response to the submission of the key"),
     ("undecided", "a person has to decide about the submission of the key"),
     ("file", "a file could not be read or written"),
+    ("internal", "a bug of `kiln`"),
     ("interrupted", "Ctrl-C"),
     ("not_saved", "several pictures were wanted, and some were not saved"),
     ("resume", "`kiln resume` did not save all pictures"),

@@ -307,7 +307,9 @@ fn exit_of(error: &Error) -> Exit {
         ErrorKind::TaskFailed | ErrorKind::TaskNotFound => Exit::TaskFailed,
         ErrorKind::Moderated => Exit::Moderated,
         ErrorKind::Webhook => Exit::WebhookRefused,
-        ErrorKind::File | ErrorKind::Journal | ErrorKind::Refused => Exit::Other,
+        ErrorKind::File | ErrorKind::Internal | ErrorKind::Journal | ErrorKind::Refused => {
+            Exit::Other
+        }
         ErrorKind::Deadline if error.task().is_some() => Exit::Continues,
         ErrorKind::KeyWithheld
         | ErrorKind::AddressRefused
