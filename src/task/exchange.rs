@@ -27,7 +27,7 @@ use crate::{
     transport::{
         body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
         middleware::Purpose,
-        redaction::Redaction,
+        redaction::{Learned, Redaction},
         response::{Ending, ErrorBody, MOST_VIOLATIONS, Response, named},
         service::{Hooks, path_of},
     },
@@ -55,6 +55,8 @@ pub(super) struct Submission {
     /// The journal entry of the submission, if the client has a journal.
     pub(super) intent: Option<Intent>,
     pub(super) in_flight: InFlight,
+    /// The task has them, too.
+    pub(super) secrets: Arc<Learned>,
 }
 
 /// How an attempt failed.
@@ -147,6 +149,7 @@ impl Submission {
                 work: work_of(&self.request),
                 accepted: Instant::now(),
                 expects_event: cfg!(feature = "webhook") && self.request.asks_for_webhook(),
+                _secrets: Arc::clone(&self.secrets),
             };
             return Ok(Task { submitted: Some(Arc::new(submitted)), ..task });
         }

@@ -47,7 +47,7 @@ use crate::{
     journal::Journal,
     picture::Downloads,
     retry::RetryBudget,
-    transport::service::Service,
+    transport::{redaction::Learned, service::Service},
     values::{Moment, REDACTED},
 };
 
@@ -81,6 +81,8 @@ struct Submitted {
     accepted: Instant,
     /// Whether its request asks for a webhook.
     expects_event: bool,
+    /// The client removes these from the responses to polls as long as the task exists.
+    _secrets: Arc<Learned>,
 }
 
 impl Task {

@@ -87,10 +87,17 @@ impl Shared {
             Intent::new(operation.name, self.service.clock.now(), origin).of_account(account)
         });
         let in_flight = InFlight::new(&self.submissions, &request, intent.as_ref());
-        self.service.secrets.learn(&request);
-        let shared = Arc::clone(self);
-        let submission =
-            Submission { shared, base, request, plan, waits_for_slot, deadline, intent, in_flight };
+        let submission = Submission {
+            shared: Arc::clone(self),
+            secrets: Arc::new(self.service.secrets.learn(&request)),
+            base,
+            request,
+            plan,
+            waits_for_slot,
+            deadline,
+            intent,
+            in_flight,
+        };
         let (caller, mut outcome) = OutcomeReceiver::new(&self.submissions);
         tokio::spawn(submission.run(slot, caller, span.clone()).instrument(span.clone()));
         match time::timeout_at(deadline.until + GRACE, &mut outcome.receiver).await {

@@ -161,6 +161,26 @@ async fn webhook_secrets_are_redacted_in_polls() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn secrets_are_redacted_as_long_as_their_tasks_exist() {
+    const TASKS: usize = 250;
+    let service = ScriptedServer::start().await;
+    let client = samples::client(&service);
+    let secret = |number: usize| format!("secret-{number:04}");
+    let mut tasks = Vec::new();
+    for number in 0..TASKS {
+        service.reply(samples::accepted(&service, "t1"));
+        let request = fox().webhook_url("https://example.com/").webhook_secret(secret(number));
+        tasks.push(client.submit(request).await.unwrap());
+    }
+    for (number, task) in tasks.iter().enumerate() {
+        let note = format!("signed with {}", secret(number));
+        service.reply(Reply::json(200, &json!({ "id": "t1", "status": "Pending", "note": note })));
+        let update = serde_json::to_string(task.poll().await.unwrap().response()).unwrap();
+        assert!(update.contains("signed with [redacted]"), "{update}");
+    }
+}
+
 /// The service and the delivery host may echo secrets in headers that errors print.
 #[tokio::test(start_paused = true)]
 async fn secrets_in_headers_are_redacted() {

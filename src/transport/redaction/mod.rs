@@ -1,17 +1,16 @@
 //! Removes secrets from responses that echo the request: the key, secret fields, and signed
 //! queries.
 
-use std::{
-    cmp::Reverse,
-    sync::{Arc, PoisonError, RwLock},
-};
+mod memory;
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use std::{cmp::Reverse, sync::Arc};
+
 use serde_json::Value;
 use url::{Url, form_urlencoded::byte_serialize};
 
+pub(crate) use self::memory::{Learned, Secrets};
 use crate::{
-    FieldKind, ImageInput, Request, TaskRef, WebhookSecret,
+    FieldKind, ImageInput, Request, TaskRef,
     values::{REDACTED, is_secret, one_line, text::is_url},
 };
 
@@ -19,58 +18,9 @@ use crate::{
 /// everywhere.
 const SHORTEST_SECRET: usize = 6;
 
-/// The number of secrets of requests that a client remembers, without its own.
-const MOST_LEARNED: usize = 100;
-
-/// The secrets that a client knows: its key, the values of its default headers, its webhook secret,
-/// and the secret fields of its last requests, which the service may echo in polls.
-pub(crate) struct Secrets {
-    /// The client's own first, then those of requests, oldest first.
-    known: RwLock<Arc<Vec<String>>>,
-    own: usize,
-}
-
-impl Secrets {
-    pub(crate) fn new(
-        key: &HeaderValue,
-        default_headers: &HeaderMap,
-        webhook: Option<&WebhookSecret>,
-    ) -> Self {
-        let mut forms = Forms::default();
-        forms.add(key.to_str().unwrap_or_default());
-        for value in default_headers.values() {
-            forms.add_signed(value.to_str().unwrap_or_default(), "");
-        }
-        if let Some(secret) = webhook {
-            forms.add_signed(secret.reveal(), "");
-        }
-        let own = forms.0.len();
-        Self { known: RwLock::new(Arc::new(forms.0)), own }
-    }
-
-    /// Remembers the secret fields of a request that is about to be sent.
-    pub(crate) fn learn(&self, request: &Request) {
-        let mut forms = Forms::default();
-        forms.add_fields(request, false);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        forms.0.retain(|form| form.len() >= SHORTEST_SECRET && !known.contains(form));
-        if forms.0.is_empty() {
-            return;
-        }
-        let known = Arc::make_mut(&mut known);
-        known.extend(forms.0);
-        let too_many = known.len().saturating_sub(self.own + MOST_LEARNED);
-        known.drain(self.own..self.own + too_many);
-    }
-
-    fn known(&self) -> Arc<Vec<String>> {
-        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 /// The secrets of one exchange.
 pub(crate) struct Redaction {
-    of_client: Arc<Vec<String>>,
+    of_client: Arc<Vec<Arc<str>>>,
     of_exchange: Forms,
 }
 
@@ -110,7 +60,7 @@ impl Redaction {
         let is_free = text.is_some_and(|text| {
             !text.contains(['\\', '%'])
                 && !url.as_str().contains(['%', '+'])
-                && !known.iter().any(|form| text.contains(form.as_str()))
+                && !known.iter().any(|form| text.contains(&**form))
                 && !secret_parts(task.polling_url().reveal(), url)
                     .any(|part| is_signed(part, task.id()) && text.contains(part))
         });
@@ -128,7 +78,8 @@ impl Redaction {
     }
 
     fn forms(&self) -> impl Iterator<Item = &str> {
-        self.of_client.iter().chain(&self.of_exchange.0).map(String::as_str)
+        let of_client = self.of_client.iter().map(|form| &**form);
+        of_client.chain(self.of_exchange.0.iter().map(String::as_str))
     }
 
     /// Replaces the secrets in `text`. Does not truncate.
@@ -273,25 +224,6 @@ mod tests {
         let mut of_exchange = Forms::default();
         of_exchange.add(secret);
         Redaction { of_client: Arc::default(), of_exchange }
-    }
-
-    #[test]
-    fn a_client_remembers_the_secrets_of_its_last_requests() {
-        let key = HeaderValue::from_static("KEY-1234");
-        let secrets = Secrets::new(&key, &HeaderMap::new(), Some(&WebhookSecret::from("OWN-0001")));
-        let operation = crate::find_operation("gen-2-pro").unwrap();
-        for number in 0..=MOST_LEARNED {
-            secrets
-                .learn(&Request::new(operation).field("webhook_secret", format!("S-{number:04}")));
-        }
-        let task = TaskRef::new("t1", "https://a.example/poll?id=t1", None);
-        let url = task.polling_url().parse().unwrap();
-        let redaction = Redaction::of_poll(&secrets, &task, &url);
-        for (text, expected) in
-            [("KEY-1234", true), ("OWN-0001", true), ("S-0100", true), ("S-0000", false)]
-        {
-            assert_eq!(redaction.is_in(text), expected, "{text}");
-        }
     }
 
     #[test]
