@@ -177,19 +177,45 @@ impl error::Error for Error {
 #[cfg(feature = "ledger")]
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        Self::new(ErrorKind::Ledger, LEDGER_FAILED).with_source(error)
+        Self::new(ErrorKind::Ledger, ledger_failed(&error)).with_source(error)
     }
 }
 
 #[cfg(feature = "postgres")]
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
-        Self::new(ErrorKind::Ledger, LEDGER_FAILED).with_source(error)
+        Self::new(ErrorKind::Ledger, ledger_failed(&error)).with_source(error)
     }
 }
 
 #[cfg(feature = "ledger")]
-const LEDGER_FAILED: &str = "could not read or write the ledger";
+fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
+    let advice = if is_locked(error) { LOCKED } else { "" };
+    format!("could not read or write the ledger{advice}")
+}
+
+/// What to do if the ledger stays locked.
+#[cfg(feature = "ledger")]
+pub(crate) const LOCKED: &str = "; another process has kept it locked for too long: look for one that is suspended, or that \
+     has an open transaction";
+
+/// Whether an error of a database, or one of its sources, says that a lock did not become free in
+/// time.
+#[cfg(feature = "ledger")]
+pub(crate) fn is_locked(error: &(dyn error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|error| {
+        let sqlite = error.downcast_ref::<rusqlite::Error>();
+        let code = sqlite.and_then(rusqlite::Error::sqlite_error_code);
+        #[cfg(feature = "postgres")]
+        if let Some(sqlx::Error::Database(error)) = error.downcast_ref() {
+            return error.code().is_some_and(|code| code == LOCK_NOT_AVAILABLE);
+        }
+        code == Some(rusqlite::ErrorCode::DatabaseBusy)
+    })
+}
+
+#[cfg(feature = "postgres")]
+const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 #[cfg(test)]
 mod tests {
@@ -202,6 +228,16 @@ mod tests {
         let error = Error::new(ErrorKind::Ledger, "could not save").with_source(inner);
         assert_eq!(error.to_string(), "could not save");
         assert_eq!(error.chain(), "could not save: could not write: disk full");
+    }
+
+    #[cfg(feature = "ledger")]
+    #[test]
+    fn a_lock_that_does_not_become_free_is_named() {
+        let failed = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        let busy = Error::from(failed(rusqlite::ffi::SQLITE_BUSY)).to_string();
+        assert!(busy.contains("another process has kept it locked"), "{busy}");
+        let full = Error::from(failed(rusqlite::ffi::SQLITE_FULL)).to_string();
+        assert_eq!(full, "could not read or write the ledger");
     }
 
     #[cfg(feature = "postgres")]

@@ -24,6 +24,12 @@ use crate::{Error, ErrorKind};
 /// How long a process waits for the transactions of another one that has opened the same file.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
+/// Limits the waits of a connection for locks as those for a file, unless the URL or the server sets
+/// a limit.
+#[cfg(feature = "postgres")]
+const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
+    WHERE current_setting('lock_timeout') = '0'";
+
 /// The maximum number of attempts to bring a ledger up to date while workers of an earlier version
 /// write to it.
 #[cfg(feature = "postgres")]
@@ -152,7 +158,7 @@ fn is_rolled_back(error: &BoxError) -> bool {
 /// Uses a schema of its own, because other tables of the program may be in the same database.
 #[cfg(feature = "postgres")]
 async fn upgrade_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
-    let mut connection = PgConnection::connect_with(options).await?;
+    let mut connection = connect_server(options).await?;
     // A process that is suspended while it holds a lock must not stop all other workers. One on a
     // busy machine may need seconds between two statements.
     for setting in ["idle_in_transaction_session_timeout", "idle_session_timeout"] {
@@ -209,8 +215,15 @@ async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
 }
 
 #[cfg(feature = "postgres")]
-async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+async fn connect_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
     let mut connection = PgConnection::connect_with(options).await?;
+    sqlx::query(LONGEST_LOCK).execute(&mut connection).await?;
+    Ok(connection)
+}
+
+#[cfg(feature = "postgres")]
+async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+    let mut connection = connect_server(options).await?;
     let table = "SELECT to_regclass('imagekiln._sqlx_migrations') IS NOT NULL";
     if !sqlx::query_scalar(table).fetch_one(&mut connection).await? {
         return Err(no_ledger());

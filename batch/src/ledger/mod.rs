@@ -70,7 +70,10 @@ use self::{
 };
 #[cfg(doc)]
 use crate::JobState;
-use crate::{Error, ErrorKind};
+use crate::{
+    Error, ErrorKind,
+    error::{LOCKED, is_locked},
+};
 
 /// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
 const APPLICATION_ID: i64 = 1_229_671_490;
@@ -282,7 +285,8 @@ impl Ledger {
                 #[cfg(feature = "postgres")]
                 Source::Server(_) | Source::ServerToRead(_) => "check the URL and the server",
             };
-            let message = format!("could not open the ledger {}; {advice}", source.name());
+            let advice = if is_locked(&*error) { LOCKED.to_owned() } else { format!("; {advice}") };
+            let message = format!("could not open the ledger {}{advice}", source.name());
             Error::new(ErrorKind::Ledger, message).with_source(error)
         })?;
         Ok(Self(Arc::new(Inner {

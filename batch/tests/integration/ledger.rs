@@ -7,13 +7,14 @@ use std::{
 };
 
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger};
+use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger, Scope};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
     test,
 };
 use rusqlite::Connection;
+use sqlx::{ConnectOptions as _, Connection as _, postgres::PgConnectOptions};
 use tokio::task::JoinSet;
 
 use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
@@ -38,7 +39,10 @@ pub fn tests() -> Vec<Trial> {
     let name = name_of(&many_jobs_are_added_again_in_a_moment);
     let run = many_jobs_are_added_again_in_a_moment;
     let again = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    files.into_iter().chain(jobs.into_iter().flatten()).chain([again]).collect()
+    let name = name_of(&a_lock_that_does_not_become_free_is_an_error);
+    let run = a_lock_that_does_not_become_free_is_an_error;
+    let locked = test(name, &[POSTGRES], Runtime::CurrentThread, run);
+    files.into_iter().chain(jobs.into_iter().flatten()).chain([again, locked]).collect()
 }
 
 async fn new_ledger() -> (tempfile::TempDir, Ledger) {
@@ -234,4 +238,29 @@ async fn many_jobs_are_added_again_in_a_moment() {
         ledger.add(jobs(10_000)).await.unwrap();
     }
     assert_eq!(ledger.jobs().await.unwrap().len(), 10_000);
+}
+
+/// A worker may be suspended, or a person may have an open transaction.
+async fn a_lock_that_does_not_become_free_is_an_error() {
+    let url = cluster().create_database();
+    let locked = async || {
+        let options: PgConnectOptions = url.parse().unwrap();
+        let mut other = options.connect().await.unwrap();
+        // The lock of all workers: "IKLB".
+        sqlx::query("SELECT pg_advisory_lock(1229671490)").execute(&mut other).await.unwrap();
+        other
+    };
+    let other = locked().await;
+    let impatient = format!("{url}?options=-c%20lock_timeout%3D100ms");
+    let error = Ledger::connect(&impatient).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ledger);
+    assert!(error.to_string().contains("another process has kept it locked"), "{error}");
+
+    other.close().await.unwrap();
+    let impatient = Ledger::connect(&impatient).await.unwrap();
+    let other = locked().await;
+    let error = impatient.pause(Scope::Ledger).await.unwrap_err();
+    assert!(error.to_string().contains("another process has kept it locked"), "{error}");
+    other.close().await.unwrap();
+    impatient.pause(Scope::Ledger).await.unwrap();
 }

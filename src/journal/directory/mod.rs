@@ -154,6 +154,7 @@ impl Directory {
 fn unusable(path: &Path, error: io::Error) -> Error {
     let advice = match error.kind() {
         io::ErrorKind::Unsupported => "use a directory on a file system with file locks",
+        io::ErrorKind::TimedOut => "try again once the lock is free",
         _ => "check the path and its permissions",
     };
     Error::new(ErrorKind::Journal, format!("could not use the journal {}", path.display()))

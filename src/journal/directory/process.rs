@@ -113,7 +113,11 @@ pub(super) fn lock(file: &File, holder: impl FnOnce() -> String) -> io::Result<(
         }
     }
     let waited = TRIES * BETWEEN_TRIES;
-    let message = format!("{} has had its lock for {} s", holder(), waited.as_secs());
+    let message = format!(
+        "{} has had its lock for {} s; continue or end that process",
+        holder(),
+        waited.as_secs()
+    );
     Err(io::Error::new(io::ErrorKind::TimedOut, message))
 }
 

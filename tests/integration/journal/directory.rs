@@ -159,8 +159,10 @@ async fn a_stopped_process_keeps_others_from_its_record_only() {
     assert_eq!(ids(path), ["t1", "t2", "t3", "?"]);
     assert_eq!(journal.open_records().await.unwrap().len(), 3);
     let error = journal.advance("2", &Step::Settled).await.unwrap_err().to_string();
-    let process =
-        format!("process {}, or another one, has had its lock for 5 s", std::process::id());
+    let process = format!(
+        "process {}, or another one, has had its lock for 5 s; continue or end that process",
+        std::process::id()
+    );
     assert!(error.contains(&process), "{error}");
     drop(stopped);
     journal.advance("2", &Step::Settled).await.unwrap();
