@@ -110,7 +110,7 @@ impl AppState {
                 own_ports,
             )),
             journal: Journal::new(config.max_kept_requests),
-            faults: Faults::with_rules(chance, &config.faults)?,
+            faults: Faults::with_rules(chance, clock.clone(), &config.faults)?,
             clock,
             readers: WorkerPool::new(),
             painters: SingleFlight::new(WorkerPool::new()),
@@ -153,7 +153,8 @@ impl AppState {
     /// None: the settings were valid at the start.
     pub(crate) fn reset(&self) -> Result<(), StartError> {
         let fresh = Records::new(&self.config, &self.clock)?;
-        let faults = Faults::with_rules(self.chance, &self.config.faults)?.snapshot();
+        let clock = self.clock.clone();
+        let faults = Faults::with_rules(self.chance, clock, &self.config.faults)?.snapshot();
         let now = self.clock.unix_now();
         self.replace(fresh, now, faults, self.config.speed);
         Ok(())

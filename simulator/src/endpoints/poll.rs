@@ -71,11 +71,13 @@ fn respond(
         None => json!({ "id": names::printable(id), "status": Outcome::NotFound.status() }),
         Some(task) => {
             lateness.count_poll(task);
+            let in_progress = &state.config.in_progress;
             let false_status = applied.status().map(|status| match status {
                 FalseStatus::Unknown => UNKNOWN_STATUS,
                 FalseStatus::NotFound => Outcome::NotFound.status(),
+                FalseStatus::Stale => in_progress.first().map_or(UNKNOWN_STATUS, String::as_str),
             });
-            let status = false_status.unwrap_or(task.status(now, &state.config.in_progress));
+            let status = false_status.unwrap_or(task.status(now, in_progress));
             let status = status.to_owned();
             task.timeline.record(now, HappeningKind::Polled, &status);
             debug!(

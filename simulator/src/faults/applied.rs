@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::{body::Bytes, response::Response};
+use axum::{body::Bytes, http::StatusCode, response::Response};
 
 use super::{
     effect::{Effect, FalseResponse, FalseStatus},
@@ -10,7 +10,14 @@ use super::{
     responses,
     table::FaultPlace,
 };
-use crate::{http::Cut, runtime::clock::Clock, webhooks::WebhookFaults};
+use crate::{
+    http::{Cut, IdleClose},
+    runtime::clock::Clock,
+    webhooks::WebhookFaults,
+};
+
+/// The response during an outage.
+const OUTAGE: FalseResponse = FalseResponse::Error(StatusCode::INTERNAL_SERVER_ERROR);
 
 /// The faults that apply to a request.
 #[derive(Debug, Default)]
@@ -37,6 +44,7 @@ impl AppliedFaults {
     pub(crate) fn replacement(&self, place: FaultPlace) -> Option<Response> {
         self.effects().find_map(|effect| match effect {
             Effect::Instead(FalseResponse::Cut(_)) if place == FaultPlace::Delivery => None,
+            Effect::Outage(_) => Some(responses::of_request(OUTAGE)),
             Effect::Instead(response) => Some(responses::of_request(*response)),
             _ => None,
         })
@@ -87,13 +95,17 @@ impl AppliedFaults {
         })
     }
 
-    /// Delays the response or its body, on the simulator's clock.
+    /// Delays the response or its body, on the simulator's clock, and limits how long its
+    /// connection may be idle.
     pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
         for effect in self.effects() {
             match effect {
                 Effect::SlowHeaders(time) => pause(clock.clone(), *time).await,
                 Effect::SlowBody(time) => {
                     response = responses::with_late_body(response, pause(clock.clone(), *time));
+                }
+                Effect::IdleClose(time) => {
+                    response.extensions_mut().insert(IdleClose(*time));
                 }
                 _ => {}
             }

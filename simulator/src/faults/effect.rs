@@ -1,6 +1,6 @@
 //! What faults do.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use axum::http::StatusCode;
 
@@ -11,6 +11,8 @@ use crate::{http::Cut, webhooks::WebhookFaults};
 pub(super) enum Effect {
     /// This response instead of any processing. A connection is cut in the middle of a delivery.
     Instead(FalseResponse),
+    /// A 500 instead of any processing, between these times of the simulator's clock.
+    Outage(Range<Duration>),
     /// This response after the submission was accepted.
     AfterAcceptance(FalseResponse),
     /// The polling URL has this host, with an optional port.
@@ -19,6 +21,8 @@ pub(super) enum Effect {
     SlowHeaders(Duration),
     /// The body of the response starts after this time.
     SlowBody(Duration),
+    /// The connection is closed once it has been idle for this time.
+    IdleClose(Duration),
     /// The poll response has this status.
     Status(FalseStatus),
     /// The delivery is this file.
@@ -49,6 +53,8 @@ pub(crate) enum FalseStatus {
     Unknown,
     /// `Task not found`.
     NotFound,
+    /// The first in-progress status.
+    Stale,
 }
 
 /// What a delivery contains instead of the picture.
@@ -70,8 +76,19 @@ pub(super) enum FalseFile {
 }
 
 impl Effect {
+    /// Whether it may apply at this time of the simulator's clock.
+    pub(super) fn is_possible_at(&self, now: Duration) -> bool {
+        match self {
+            Self::Outage(period) => period.contains(&now),
+            _ => true,
+        }
+    }
+
     /// Whether it decides about the response, which only one fault can do.
     pub(super) fn is_exclusive(&self) -> bool {
-        !matches!(self, Self::SlowHeaders(_) | Self::SlowBody(_) | Self::Webhook(_))
+        !matches!(
+            self,
+            Self::SlowHeaders(_) | Self::SlowBody(_) | Self::IdleClose(_) | Self::Webhook(_)
+        )
     }
 }

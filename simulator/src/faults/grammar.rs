@@ -1,5 +1,7 @@
 //! The notation of faults: `name[@place][=value][:often]`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -135,9 +137,11 @@ impl FaultSpec {
         })
     }
 
-    /// Whether it applies now; `draw` returns a random number from 0 to 1.
-    pub(super) fn is_due(&self, draw: impl FnOnce() -> f64) -> bool {
+    /// Whether it applies at a time of the simulator's clock; `draw` returns a random number from 0
+    /// to 1.
+    pub(super) fn is_due(&self, now: Duration, draw: impl FnOnce() -> f64) -> bool {
         match self.often {
+            _ if !self.effect.is_possible_at(now) => false,
             Often::Times(times) => self.applied < times,
             Often::Always => true,
             Often::Chance(chance) => draw() < chance,

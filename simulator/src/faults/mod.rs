@@ -13,6 +13,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -31,7 +32,10 @@ pub use self::{
     table::{FaultPlace, KnownFault},
 };
 use crate::{
-    error::StartError, runtime::chance::Chance, values::MAX_COUNT, webhooks::WebhookFaults,
+    error::StartError,
+    runtime::{chance::Chance, clock::Clock},
+    values::MAX_COUNT,
+    webhooks::WebhookFaults,
 };
 
 /// A handle to the faults of a simulator: the known ones, and the rules that apply them. Clones
@@ -62,6 +66,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Faults {
     chance: Chance,
+    clock: Clock,
     state: Arc<Mutex<FaultState>>,
 }
 
@@ -120,8 +125,12 @@ fn by_known_name<'de, D: Deserializer<'de>>(
 
 impl Faults {
     /// Creates the faults with the rules of the configuration.
-    pub(crate) fn with_rules(chance: Chance, rules: &[String]) -> Result<Self, StartError> {
-        let faults = Self { chance, state: Arc::default() };
+    pub(crate) fn with_rules(
+        chance: Chance,
+        clock: Clock,
+        rules: &[String],
+    ) -> Result<Self, StartError> {
+        let faults = Self { chance, clock, state: Arc::default() };
         for text in rules {
             faults.add(text).map_err(|error| {
                 StartError::setting("faults", format!("contains an invalid rule: {error}"))
@@ -202,9 +211,10 @@ impl Faults {
             state.repeats.recall(repeat, &mut requested.list);
         }
         let own = requested.list.iter_mut();
-        let applied = state.apply(self.chance, FaultPlace::Submission, own, |fault| {
-            can_be_accepted || matches!(fault.effect, Effect::Instead(_))
-        });
+        let applied =
+            state.apply((self.chance, self.clock.now()), FaultPlace::Submission, own, |fault| {
+                can_be_accepted || matches!(fault.effect, Effect::Instead(_) | Effect::Outage(_))
+            });
         if let Some(repeat) = requested.repeat.take() {
             state.repeats.keep(repeat, &requested.list);
         }
@@ -223,13 +233,15 @@ impl Faults {
     ) -> AppliedFaults {
         let carried = task.into_iter().flat_map(|task| task.list.iter_mut());
         let all = requested.list.iter_mut().chain(carried);
-        self.state().apply(self.chance, place, all, |_| true)
+        self.state().apply((self.chance, self.clock.now()), place, all, |_| true)
     }
 
     /// The faults of a task's webhook.
     pub(crate) fn webhook_faults(&self, task: &mut RequestedFaults) -> WebhookFaults {
         let own = task.list.iter_mut();
-        self.state().apply(self.chance, FaultPlace::Webhook, own, |_| true).webhook_faults()
+        self.state()
+            .apply((self.chance, self.clock.now()), FaultPlace::Webhook, own, |_| true)
+            .webhook_faults()
     }
 }
 
@@ -251,7 +263,7 @@ impl FaultState {
     /// the rules. Of faults that exclude each other only the first is used up.
     fn apply<'a>(
         &'a mut self,
-        chance: Chance,
+        (chance, now): (Chance, Duration),
         place: FaultPlace,
         own: impl Iterator<Item = &'a mut FaultSpec>,
         may_apply: impl Fn(&FaultSpec) -> bool,
@@ -266,7 +278,7 @@ impl FaultState {
                 *draws += 1;
                 chance.fraction("fault", *draws)
             };
-            if fits && spec.is_due(draw) {
+            if fits && spec.is_due(now, draw) {
                 spec.applied += 1;
                 *counts.entry(spec.known.name).or_default() += 1;
                 debug!(fault = spec.text, %place, "fault applied");

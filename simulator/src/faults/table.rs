@@ -1,7 +1,7 @@
 //! The table of all faults, one row each. The notation, the page and the documentation have their
 //! names, places, values and effects from it.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, ops::Range, str::FromStr, time::Duration};
 
 use axum::http::{StatusCode, Uri};
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,13 @@ pub(super) const KNOWN: &[KnownFault] = &[
         read: |value| Ok(Effect::Instead(FalseResponse::Error(status(value)?))),
     },
     KnownFault {
+        name: "outage",
+        places: REQUESTS,
+        value: "from and until, in seconds since the start of the simulator; 0..60",
+        effect: "500 between these times of the simulator's clock; nothing is done",
+        read: |value| Ok(Effect::Outage(period(value, 0..60)?)),
+    },
+    KnownFault {
         name: "error-after",
         places: &[Submission],
         value: "500 (default) to 599",
@@ -154,6 +161,13 @@ pub(super) const KNOWN: &[KnownFault] = &[
         read: |value| Ok(Effect::SlowBody(seconds(value, 5)?)),
     },
     KnownFault {
+        name: "idle-close",
+        places: REQUESTS,
+        value: "seconds in real time; 0",
+        effect: "closes the connection once it has been idle for this time after the response",
+        read: |value| Ok(Effect::IdleClose(seconds(value, 0)?)),
+    },
+    KnownFault {
         name: "unknown-status",
         places: &[Poll],
         value: "",
@@ -166,6 +180,23 @@ pub(super) const KNOWN: &[KnownFault] = &[
         value: "",
         effect: "`Task not found` although the task exists",
         read: |value| no_value(value, Effect::Status(FalseStatus::NotFound)),
+    },
+    KnownFault {
+        name: "spurious-forbidden",
+        places: &[Poll],
+        value: "",
+        effect: "403 although the key is valid",
+        read: |value| {
+            let forbidden = FalseResponse::Error(StatusCode::FORBIDDEN);
+            no_value(value, Effect::Instead(forbidden))
+        },
+    },
+    KnownFault {
+        name: "stale-status",
+        places: &[Poll],
+        value: "",
+        effect: "the first status of a task, whatever its status is now",
+        read: |value| no_value(value, Effect::Status(FalseStatus::Stale)),
     },
     KnownFault {
         name: "truncated",
@@ -274,6 +305,17 @@ fn seconds(value: Option<&str>, default: u64) -> Result<Duration, &'static str> 
     let seconds = parsed(value, default as f64, |seconds| *seconds <= DAY as f64);
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.ok_or("expected a time in seconds, at most a day")
+}
+
+/// Parses two times in seconds, as in `10..70`.
+fn period(value: Option<&str>, default: Range<u64>) -> Result<Range<Duration>, &'static str> {
+    let (from, until) = match value {
+        Some(value) => value.split_once("..").map(|(from, until)| (Some(from), Some(until))),
+        None => Some((None, None)),
+    }
+    .ok_or("expected two times in seconds, such as `10..70`")?;
+    let period = seconds(from, default.start)?..seconds(until, default.end)?;
+    if period.is_empty() { Err("the outage ends before it begins") } else { Ok(period) }
 }
 
 fn whole_seconds(value: Option<&str>, default: u64) -> Result<u64, &'static str> {

@@ -18,6 +18,10 @@ pub(crate) enum Cut {
     Reset,
 }
 
+/// Closes a connection once it has been idle for this time after a response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleClose(pub(crate) Duration);
+
 /// The connections of a listener that wait for a request. Their number is limited, because each one
 /// takes about 20 KiB, and clients can leave any number of them idle.
 pub(crate) struct IdleConnections {
@@ -69,6 +73,8 @@ struct ConnectionState {
     working: usize,
     /// Since when the client is to act, unless it waits.
     since: Instant,
+    /// The time after which an idle connection is closed, if it is not that of a slow client.
+    idle_close: Option<Duration>,
     /// Among the idle connections.
     place: Option<u64>,
     cut: Option<Cut>,
@@ -80,6 +86,7 @@ impl Activity {
             exchanges: 0,
             working: 0,
             since: Instant::now(),
+            idle_close: None,
             place: None,
             cut: None,
         });
@@ -125,7 +132,8 @@ impl Activity {
     /// waits for the service, or if the time limit is endless.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let state = self.state();
-        if state.working == 0 { state.since.checked_add(self.timeout) } else { None }
+        let timeout = state.idle_close.filter(|_| state.exchanges == 0).unwrap_or(self.timeout);
+        if state.working == 0 { state.since.checked_add(timeout) } else { None }
     }
 
     /// Whether the connection has no request.
@@ -170,6 +178,11 @@ impl Exchange {
     pub(super) fn hand_over(&mut self) {
         self.set_working(false);
         self.activity.state().since = Instant::now();
+    }
+
+    /// Closes the connection once it has been idle for this time.
+    pub(super) fn close_when_idle(&self, IdleClose(time): IdleClose) {
+        self.activity.state().idle_close = Some(time);
     }
 
     fn set_working(&mut self, is_working: bool) {

@@ -35,7 +35,7 @@ use tracing::debug;
 
 use super::{
     Service,
-    activity::{Activity, Cut, Exchange, IdleConnections},
+    activity::{Activity, Cut, Exchange, IdleClose, IdleConnections},
     body::{ClientTimeout, TrackedBody},
     stream::{LentSocket, Socket, linger, tcp},
 };
@@ -121,6 +121,9 @@ async fn respond(
     if let Some(cut) = response.extensions().get::<Cut>() {
         exchange.cut_with(*cut);
         return Err(*cut);
+    }
+    if let Some(idle) = response.extensions().get::<IdleClose>() {
+        exchange.close_when_idle(*idle);
     }
     exchange.hand_over();
     Ok(response.map(|body| TrackedBody::new(body, exchange)))

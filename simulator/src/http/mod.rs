@@ -27,7 +27,10 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use self::activity::IdleConnections;
-pub(crate) use self::{activity::Cut, listeners::Listeners};
+pub(crate) use self::{
+    activity::{Cut, IdleClose},
+    listeners::Listeners,
+};
 
 /// How long to wait after the system could not accept a connection.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);

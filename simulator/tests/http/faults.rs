@@ -11,7 +11,8 @@ use imagekiln_simulator::{FaultPlace, Faults};
 pub const JSON: &str = "200 application/json";
 
 /// A fault, the response, and the number of tasks afterwards.
-const SUBMISSION: [(&str, &str, u64); 12] = [
+const SUBMISSION: [(&str, &str, u64); 14] = [
+    ("outage=0..86400", "500 application/json", 0),
     ("error-before", "500 application/json", 0),
     ("error-before=503", "503 application/json", 0),
     ("error-after", "500 application/json", 1),
@@ -24,10 +25,12 @@ const SUBMISSION: [(&str, &str, u64); 12] = [
     ("foreign-polling-host=127.0.0.3:9", JSON, 1),
     ("slow-headers=20", JSON, 1),
     ("slow-body=20", JSON, 1),
+    ("idle-close=20", JSON, 1),
 ];
 
 /// A fault, the response, and its status.
-const POLL: [(&str, &str, Option<&str>); 9] = [
+const POLL: [(&str, &str, Option<&str>); 13] = [
+    ("outage=0..86400", "500 application/json", None),
     ("error-before", "500 application/json", None),
     ("error-before=504", "504 application/json", None),
     ("html-502", "502 text/html; charset=utf-8", None),
@@ -36,11 +39,15 @@ const POLL: [(&str, &str, Option<&str>); 9] = [
     ("slow-headers=20", JSON, Some("Ready")),
     ("slow-body=20", JSON, Some("Ready")),
     ("unknown-status", JSON, Some("Warming the kiln")),
+    ("idle-close=20", JSON, Some("Ready")),
     ("spurious-not-found", JSON, Some("Task not found")),
+    ("spurious-forbidden", "403 application/json", None),
+    ("stale-status", JSON, Some("Pending")),
 ];
 
 /// A fault, and the response.
-const DELIVERY: [(&str, &str); 15] = [
+const DELIVERY: [(&str, &str); 17] = [
+    ("outage=0..86400", "500 application/json"),
     ("error-before", "500 application/json"),
     ("error-before=503", "503 application/json"),
     ("html-502", "502 text/html; charset=utf-8"),
@@ -48,6 +55,7 @@ const DELIVERY: [(&str, &str); 15] = [
     ("reset", "200 image/jpeg, reset"),
     ("slow-headers=20", "200 image/jpeg"),
     ("slow-body=20", "200 image/jpeg"),
+    ("idle-close=20", "200 image/jpeg"),
     ("truncated", "200 image/jpeg, closed"),
     ("damaged", "200 image/jpeg"),
     ("empty", "200 image/jpeg"),
@@ -192,8 +200,9 @@ async fn a_fault_of_a_poll_applies_once() {
         }
     }
     let counts = bench.sim.counts();
-    assert_eq!((counts.accepted, counts.ready), (36, 36));
-    assert_eq!(counts.faults.values().sum::<u64>(), 36);
+    let tasks = POLL.len() as u64 * 4;
+    assert_eq!((counts.accepted, counts.ready), (tasks, tasks));
+    assert_eq!(counts.faults.values().sum::<u64>(), tasks);
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,16 +224,19 @@ async fn a_fault_of_a_delivery_applies_once() {
             assert_eq!(faulty.summary(), summary, "{fault} {way:?}");
             let slow = fault.starts_with("slow");
             assert_eq!(before.elapsed().as_secs(), if slow { 20 } else { 0 });
-            assert_eq!(bench.sim.counts().delivered, delivered + u64::from(slow), "{fault}");
+            let is_delivered = slow || fault == "idle-close=20";
+            assert_eq!(bench.sim.counts().delivered, delivered + u64::from(is_delivered));
             let fine = request.get(sample, false).await;
             assert_eq!(fine.summary(), "200 image/jpeg");
             assert!(fine.body.starts_with(&[0xff, 0xd8, 0xff]));
-            assert_eq!(bench.sim.counts().delivered, delivered + u64::from(slow) + 1);
+            assert_eq!(bench.sim.counts().delivered, delivered + u64::from(is_delivered) + 1);
             match fault {
                 "reset" | "truncated" | "damaged" => {
                     assert_eq!(faulty.body, fine.body[..fine.body.len() / 2])
                 }
-                "slow-headers=20" | "slow-body=20" => assert_eq!(faulty.body, fine.body),
+                "slow-headers=20" | "slow-body=20" | "idle-close=20" => {
+                    assert_eq!(faulty.body, fine.body);
+                }
                 "empty" => assert!(faulty.body.is_empty()),
                 "wrong-kind" => assert!(faulty.body.starts_with(b"\x89PNG")),
                 "wrong-size" => {
@@ -286,6 +298,8 @@ async fn rules_are_checked() {
         "foreign-polling-host=[::1]:80",
         "reset=after",
         "wrong-kind=text",
+        "outage=0.5..1",
+        "idle-close=0.5",
     ] {
         assert_eq!(problem(valid), None, "{valid}");
     }
@@ -304,6 +318,10 @@ async fn rules_are_checked() {
         ("error-before=503:often", "expected a status code"),
         ("error-before=499", "expected a status code"),
         ("error-before=600", "expected a status code"),
+        ("outage=10", "expected two times"),
+        ("outage=10..", "expected a time"),
+        ("outage=0..86401", "expected a time"),
+        ("outage=10..10", "ends before it begins"),
         ("rate-limited=1.5", "expected whole seconds"),
         ("rate-limited=86401", "expected whole seconds"),
         ("slow-body=-1", "expected a time"),

@@ -6,7 +6,10 @@ use axum::http::Request;
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::Instant,
+};
 
 use super::{bench::Bench, faults::JSON, raw::Raw};
 use imagekiln_simulator::Config;
@@ -32,7 +35,7 @@ async fn the_headers_of_a_slow_body_are_sent_at_once() {
     assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
     assert_eq!(before.elapsed(), Duration::ZERO);
     let mut body = Vec::new();
-    tokio::io::AsyncReadExt::read_to_end(&mut { stream }, &mut body).await.unwrap();
+    { stream }.read_to_end(&mut body).await.unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["status"], "Task not found");
     assert_eq!(before.elapsed().as_secs(), 3600);
 }
@@ -79,4 +82,37 @@ async fn http2_connections_are_reset_too() {
         }
     }
     assert!(get(&sample, "slow-body=0").await.unwrap().into_body().collect().await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_follows_the_clock_of_the_simulator() {
+    let faults = vec!["outage@submission=10..70".to_owned()];
+    let bench = Bench::with(Config { faults, ..Config::default() }).await;
+    let body = json!({ "prompt": "a fox", "width": 64, "height": 64 });
+    for (at, status) in [(9.9, 200), (10.0, 500), (69.9, 500), (70.0, 200)] {
+        bench.sim.clock().advance_to(Duration::from_secs_f64(at));
+        let response = bench.post("/v1/gen-2-pro", &body).await;
+        assert_eq!(response.status, status, "at {at} s");
+    }
+    assert_eq!(bench.sim.counts().accepted, 2);
+    assert_eq!(bench.sim.faults().applied()["outage"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_after_its_time() {
+    let bench = Bench::new().await;
+    let address = bench.sim.base_url().trim_start_matches("http://").to_owned();
+    let request = format!(
+        "GET /v1/get_result?id=x HTTP/1.1\r\nhost: {address}\r\nx-key: {}\r\n\
+         x-simulator-fault: idle-close=7\r\n\r\n",
+        bench.sim.api_key()
+    );
+    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+    let before = Instant::now();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 ") && text.ends_with('}'), "{text}");
+    assert!(!text.to_lowercase().contains("connection: close"), "it is not announced: {text}");
+    assert_eq!(before.elapsed().as_secs(), 7);
 }

@@ -32,6 +32,7 @@ mod refused_submission;
 mod save_options;
 mod saving;
 mod secrets;
+mod simulated_faults;
 mod slots;
 mod slow_responses;
 mod statuses;
