@@ -196,8 +196,10 @@ fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
 
 /// What to do if the ledger stays locked.
 #[cfg(feature = "ledger")]
-pub(crate) const LOCKED: &str = "; another process has kept it locked for too long: look for one that is suspended, or that \
-     has an open transaction";
+pub(crate) const LOCKED: &str = concat!(
+    "; another process has kept it locked for too long: look for one that is suspended, or that ",
+    "has an open transaction"
+);
 
 /// Whether an error of a database, or one of its sources, says that a lock did not become free in
 /// time.

@@ -14,6 +14,7 @@ use std::{
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::time::Instant;
 use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
@@ -43,8 +44,8 @@ use imagekiln::{
 };
 use imagekiln_simulator::{Config, Simulator, StartError};
 
-/// Waits of this length are worth a line where there is no spinner.
-const LONG: Duration = Duration::from_secs(5);
+/// The time in which pauses that begin or end together share a line.
+const TOGETHER: Duration = Duration::from_secs(5);
 
 /// A client, its journal, and its simulator if it runs in this process.
 pub struct Session {
@@ -66,7 +67,6 @@ impl Session {
     /// Creates a client whose journal is the history; nothing is sent.
     pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
-        let builder = builder.middleware(Retries::new(&context.output));
         let builder = match &history {
             Some(history) => builder.journal(history.journal()),
             None => builder,
@@ -137,8 +137,8 @@ impl Session {
     }
 }
 
-/// Returns the settings of a client, and the simulator that must exist as long as the client.
-/// Nothing is sent.
+/// Returns the settings of a client that shows its waits, and the simulator that must exist as long
+/// as the client. Nothing is sent.
 pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulator>), Failure> {
     let options = &context.shared;
     let (builder, simulator) = if options.simulate {
@@ -151,6 +151,8 @@ pub async fn client(context: &Context) -> Result<(ClientBuilder, Option<Simulato
     } else {
         (context.settings.service()?.durations(durations::known(context.process())), None)
     };
+    let builder = builder
+        .middleware(Retries { output: context.output.clone(), printed: LastPause::default() });
     let hosts = context.hosts(&options.allow_polling_host, &POLLING_HOSTS).into_iter();
     let builder = hosts.fold(builder, |builder, host| builder.allow_polling_host(host));
     let hosts = context.hosts(&options.allow_delivery_host, &DELIVERY_HOSTS).into_iter();
@@ -209,30 +211,36 @@ pub fn tls(is_needed: bool) -> Result<ClientConfig, Failure> {
     Ok(config)
 }
 
-/// Shows waits in the spinner. Without one, prints long waits once for each cause in a row.
-pub struct Retries {
+/// Shows waits in the spinner. Without one, prints a line for each pause. All requests of the
+/// command share the line, because a busy service refuses many of them at once.
+struct Retries {
     output: Output,
-    /// The cause that was printed last.
-    printed: Mutex<Option<String>>,
+    printed: LastPause,
 }
 
-impl Retries {
-    pub fn new(output: &Output) -> Self {
-        Self { output: output.clone(), printed: Mutex::new(None) }
+/// The end of the pause that was printed last.
+#[derive(Default)]
+struct LastPause(Mutex<Option<Instant>>);
+
+impl LastPause {
+    /// Whether a pause that starts now needs a line of its own. If so, remembers it.
+    fn is_news(&self, wait: Duration) -> bool {
+        let (now, wait) = (Instant::now(), wait.max(TOGETHER));
+        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = printed.map_or(Duration::ZERO, |end| end.saturating_duration_since(now));
+        let is_news = left.is_zero() || wait > left.saturating_add(TOGETHER);
+        if is_news {
+            *printed = now.checked_add(wait);
+        }
+        is_news
     }
 }
 
 impl Middleware for Retries {
     fn retry(&self, retry: &Retry<'_>) {
-        let cause = cause(retry);
-        let text = format!("{cause}; {}", next(retry));
-        if terminal::wait(&text, retry.wait) || retry.wait < LONG {
-            return;
-        }
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if printed.as_ref() != Some(&cause) {
+        let text = format!("{}; {}", cause(retry), next(retry));
+        if !terminal::wait(&text, retry.wait) && self.printed.is_news(retry.wait) {
             self.output.note(&counted_down(&text, retry.wait));
-            *printed = Some(cause);
         }
     }
 }
@@ -350,4 +358,31 @@ pub fn log(stderr: &Stream, verbosity: u8, json: bool) {
     let events = if json { events.json().boxed() } else { events.without_time().boxed() };
     // Fails only if a subscriber is already installed, which is fine.
     let _ = tracing_subscriber::registry().with(events.with_filter(ours)).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_that_begin_or_end_together_share_a_line() {
+        let (printed, seconds) = (LastPause::default(), Duration::from_secs);
+        for (after, wait, is_news) in [
+            (0, 60, true),
+            // Jobs that were refused together, with jitter.
+            (0, 65, false),
+            (3, 60, false),
+            // The service asks for more.
+            (0, 600, true),
+            (597, 8, false),
+            (3, 1, true),
+            (1, 1, false),
+            (4, 1, true),
+        ] {
+            time::advance(seconds(after)).await;
+            assert_eq!(printed.is_news(seconds(wait)), is_news, "{wait} s, {after} s later");
+        }
+    }
 }

@@ -24,8 +24,8 @@ use crate::{Error, ErrorKind};
 /// How long a process waits for the transactions of another one that has opened the same file.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
-/// Limits the waits of a connection for locks as those for a file, unless the URL or the server sets
-/// a limit.
+/// Limits the waits of a connection for locks as those for a file, unless the URL or the server
+/// sets a limit.
 #[cfg(feature = "postgres")]
 const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
     WHERE current_setting('lock_timeout') = '0'";

@@ -80,6 +80,23 @@ fn jobs_that_end_without_a_picture() {
 }
 
 #[test]
+fn a_pause_of_many_jobs_has_one_line() {
+    let prompts: Vec<_> = (0..8).map(|number| format!("fox {number}")).collect();
+    let prompts: Vec<_> = prompts.iter().map(String::as_str).collect();
+    // On a slow machine, it takes more than one pause.
+    for (flags, lines) in [(&[][..], 1..=4), (&["--json"], 1..=4), (&["--quiet"], 0..=0)] {
+        let bench = Bench::new();
+        bench.simulator.faults().add("rate-limited@submission=2:1x").unwrap();
+        bench.simulator.faults().add("error-before@poll=503:8x").unwrap();
+        let outcome = run(&bench, &prompts, flags).ok();
+        let noted = outcome.stderr.lines().filter(|line| line.contains("the service ")).count();
+        assert!(lines.contains(&noted), "{}", outcome.stderr);
+        assert!(!outcome.text().contains("the service "), "{}", outcome.text());
+        assert_eq!(bench.simulator.counts().accepted, 8);
+    }
+}
+
+#[test]
 fn a_budget_leaves_jobs_for_later_runs() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf", "an owl"];

@@ -63,7 +63,7 @@ fn the_line_says_what_is_waited_for() {
 }
 
 #[test]
-fn a_long_wait_is_noted_where_there_is_no_progress_line() {
+fn a_wait_is_noted_where_there_is_no_progress_line() {
     for (flags, note) in [
         (&[][..], "the service asks to wait 60 s (429); attempt 2 in "),
         (&["--json"], r#"{"message":"the service asks to wait 60 s (429); attempt 2 in "#),
@@ -78,12 +78,18 @@ fn a_long_wait_is_noted_where_there_is_no_progress_line() {
         assert_eq!((code, stdout.as_str()), (130, ""));
         assert!(said.contains("nothing was charged"), "{said}");
     }
-    let (place, server) = (Place::new(), Server::new());
-    let running = Running::start(&mut fox(&place, &server, &[]));
-    server.next().respond_with(429, "retry-after: 1\r\n", &json!({ "detail": "slow down" }));
-    server.next().respond(400, &json!({ "detail": "no" }));
-    let (_, _, said) = running.end();
-    assert!(said.starts_with("error: "), "a short wait is not noted: {said}");
+    for (flags, noted) in [
+        (&[][..], "the service asks to wait 1 s (429); attempt 2 in 2 s\nerror: "),
+        (&["--quiet"], "error: "),
+    ] {
+        let (place, server) = (Place::new(), Server::new());
+        let running = Running::start(&mut fox(&place, &server, flags));
+        server.next().respond_with(429, "retry-after: 1\r\n", &json!({ "detail": "slow down" }));
+        server.next().respond(400, &json!({ "detail": "no" }));
+        let (_, stdout, said) = running.end();
+        assert_eq!(stdout, "");
+        assert!(said.starts_with(noted), "{said}");
+    }
 }
 
 #[test]
