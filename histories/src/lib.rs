@@ -13,6 +13,7 @@
 //! | place | faults |
 //! |---|---|
 //! | network, service | lost, late or failed responses; refused, truncated or foreign downloads |
+//! | events of a service | outages, closed connections, damaged pictures, polls that disagree |
 //! | services | missing tasks; another service with the same ids; a key of another account |
 //! | disk of journals, histories and acceptance logs | full, read-only or broken; partial writes |
 //! | database | full or read-only; its file is from an earlier moment, or without its log |
@@ -63,6 +64,7 @@
 
 mod batch;
 mod disk;
+mod events;
 mod kiln;
 mod process;
 mod program;

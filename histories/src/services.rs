@@ -69,6 +69,11 @@ impl Services {
         self.simulators[service].base_url()
     }
 
+    /// Returns the time of the services' clocks, which started together.
+    pub(crate) fn now(&self) -> Duration {
+        self.simulators.first().map(|simulator| simulator.clock().now()).unwrap_or_default()
+    }
+
     /// Replaces the faults of all services.
     pub(crate) fn set_faults(&self, faults: &[String]) -> Result<()> {
         for simulator in &self.simulators {

@@ -1,7 +1,9 @@
 //! Leaves out parts of a history that breaks a promise.
 
 use crate::{
-    Broken, live_without,
+    Broken,
+    events::EVENTS,
+    live_without,
     world::{FAULTS, PICTURES, RUNS},
 };
 
@@ -27,7 +29,7 @@ pub(crate) fn shrink(mut broken: Broken) -> Broken {
     let mut without = Vec::new();
     let runs = (1..=RUNS).map(|run| format!("run {run}"));
     let pictures = (1..=PICTURES).rev().map(|picture| format!("picture {picture}"));
-    let others = PARTS.iter().chain(&FAULTS).map(ToString::to_string);
+    let others = PARTS.iter().chain(&FAULTS).chain(&EVENTS).map(ToString::to_string);
     for part in runs.chain(pictures).chain(others) {
         without.push(part);
         match live_without(broken.seed, &without) {

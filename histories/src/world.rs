@@ -256,6 +256,7 @@ impl World {
             self.tell(format!("fault {fault}"));
             faults.push(fault);
         }
+        faults.extend(self.events());
         self.services.set_faults(&faults)?;
         let mut random = self.stream("clock");
         if random.u8(0..4) == 0 && self.has("clock jumps") {

@@ -301,10 +301,16 @@ fn status(value: Option<&str>) -> Result<StatusCode, &'static str> {
 /// The maximum duration of a fault, in seconds.
 const DAY: u64 = 86_400;
 
+/// The latest end of an outage, in seconds after the start of the simulator.
+const YEAR: u64 = 365 * DAY;
+
 fn seconds(value: Option<&str>, default: u64) -> Result<Duration, &'static str> {
-    let seconds = parsed(value, default as f64, |seconds| *seconds <= DAY as f64);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or("expected a time in seconds, at most a day")
+    time(value, default, DAY).ok_or("expected a time in seconds, at most a day")
+}
+
+fn time(value: Option<&str>, default: u64, longest: u64) -> Option<Duration> {
+    let seconds = parsed(value, default as f64, |seconds| *seconds <= longest as f64);
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 /// Parses two times in seconds, as in `10..70`.
@@ -314,7 +320,8 @@ fn period(value: Option<&str>, default: Range<u64>) -> Result<Range<Duration>, &
         None => Some((None, None)),
     }
     .ok_or("expected two times in seconds, such as `10..70`")?;
-    let period = seconds(from, default.start)?..seconds(until, default.end)?;
+    let time = |text, default| time(text, default, YEAR).ok_or("expected times of a year at most");
+    let period = time(from, default.start)?..time(until, default.end)?;
     if period.is_empty() { Err("the outage ends before it begins") } else { Ok(period) }
 }
 
