@@ -85,7 +85,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 40] = [
+pub const KINDS: [(&str, &str); 41] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
