@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use imagekiln::text::Credits;
 use serde::Serialize;
 
 use crate::JobState;
@@ -85,12 +86,13 @@ pub(crate) fn sum(credits: impl Iterator<Item = f64>) -> f64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for ReportRow { state, operation, jobs, credits, without_cost, estimated } in &self.rows {
+            let (credits, estimate) = (Credits(*credits), Credits(*estimated));
             write!(f, "{state:<10} {jobs:>6}  {credits:>10.2} credits  {operation}")?;
             match without_cost {
                 0 => writeln!(f)?,
                 _ if *estimated > 0.0 => writeln!(
                     f,
-                    " ({without_cost} of unknown cost, estimated at {estimated:.2} credits)"
+                    " ({without_cost} of unknown cost, estimated at {estimate:.2} credits)"
                 )?,
                 _ => writeln!(f, " ({without_cost} of unknown cost)")?,
             }

@@ -16,7 +16,10 @@ use crate::{
         sanitize::{one_line, printable, printable_lines},
     },
 };
-use imagekiln::{Task, TaskRef, text::counted};
+use imagekiln::{
+    Task, TaskRef,
+    text::{Credits, counted},
+};
 
 /// Writes text for people, or JSON for programs.
 #[derive(Clone)]
@@ -82,7 +85,10 @@ impl Output {
         let people = || {
             let model = task.reference().operation().unwrap_or("the service");
             match task.cost() {
-                Some(cost) => format!("submitted task {} to {model} ({cost} credits)", task.id()),
+                Some(cost) => {
+                    let cost = Credits(cost);
+                    format!("submitted task {} to {model} ({cost} credits)", task.id())
+                }
                 None => format!("submitted task {} to {model}", task.id()),
             }
         };
@@ -110,7 +116,8 @@ impl Output {
             } else {
                 format!("{saved} of {}", counted(all as u64, "picture"))
             };
-            let credits = credits.map_or(String::new(), |cost| format!(", {cost:.2} credits"));
+            let credits =
+                credits.map_or(String::new(), |cost| format!(", {:.2} credits", Credits(cost)));
             format!("{pictures}{credits}, {seconds:.1} s")
         };
         let programs =

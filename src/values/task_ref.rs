@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Address;
@@ -46,7 +46,7 @@ pub struct TaskRef {
     operation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     region: Option<Region>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_cost")]
     cost: Option<f64>,
     /// Seconds since the Unix epoch, with milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct TaskRef {
     submission: Option<String>,
 }
 
-// No number is NaN: JSON cannot represent it, and `with_cost` rejects it.
+// No number is NaN: JSON cannot represent it, and `known_cost` rejects it.
 impl Eq for TaskRef {}
 
 impl TaskRef {
@@ -83,7 +83,7 @@ impl TaskRef {
     }
 
     pub(crate) fn with_cost(mut self, credits: Option<f64>) -> Self {
-        self.cost = credits.filter(|credits| credits.is_finite());
+        self.cost = credits.and_then(known_cost);
         self
     }
 
@@ -153,7 +153,8 @@ impl TaskRef {
         self.region
     }
 
-    /// Returns the cost of the submission in credits, if the service reported it.
+    /// Returns the cost of the submission in credits, if the service reported it: a finite number
+    /// that is not negative. The client ignores any other cost, with a warning.
     pub fn cost(&self) -> Option<f64> {
         self.cost
     }
@@ -163,6 +164,21 @@ impl TaskRef {
     pub fn submitted_at(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(self.submitted_at?).ok()?)
     }
+}
+
+/// Returns a cost in credits. A negative or infinite one would hide what others cost, so it counts
+/// as not reported.
+fn known_cost(credits: f64) -> Option<f64> {
+    if credits.is_finite() && credits >= 0.0 {
+        // Negative zero becomes zero.
+        return Some(credits + 0.0);
+    }
+    tracing::warn!(cost = credits, "ignored the cost of a task: it is negative or not finite");
+    None
+}
+
+fn read_cost<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    Ok(Option::deserialize(from)?.and_then(known_cost))
 }
 
 impl TaskRef {
@@ -214,6 +230,21 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn a_cost_is_finite_and_not_negative() {
+        let task = TaskRef::new("t1", "http://localhost/poll", None);
+        let cost = |credits| task.clone().with_cost(Some(credits)).cost().map(f64::to_bits);
+        for credits in [-4.0, -1e-9, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(cost(credits), None, "{credits}");
+        }
+        for (credits, expected) in [(-0.0, 0.0_f64), (0.5, 0.5), (1e308, 1e308)] {
+            assert_eq!(cost(credits), Some(expected.to_bits()), "{credits}");
+        }
+        let stored = |cost| format!(r#"{{"id":"t1","polling_url":"","cost":{cost}}}"#);
+        let read = |cost| serde_json::from_str::<TaskRef>(&stored(cost)).unwrap().cost();
+        assert_eq!(["-4", "null", "4"].map(read), [None, None, Some(4.0)]);
+    }
 
     #[test]
     fn every_part_of_an_identity_counts() {

@@ -4,7 +4,7 @@
 //! A name in a file of somebody else, or a message of the service, could manipulate the terminal on
 //! which a program prints it, or hide a part of the line.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use super::base64_text;
 
@@ -48,6 +48,39 @@ pub fn is_printable(c: char) -> bool {
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{plural}")
+}
+
+/// An amount of credits for people, with the precision of the format. Negative zero and the
+/// rounding errors of sums are 0, and very large amounts have an exponent.
+///
+/// ```
+/// use imagekiln::text::Credits;
+/// assert_eq!(format!("{:.2} {}", Credits(4.0), Credits(0.5)), "4.00 0.5");
+/// assert_eq!(format!("{:.2} {}", Credits(-0.0), Credits(1e308)), "0.00 1e308");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Credits(pub f64);
+
+impl From<u8> for Credits {
+    fn from(credits: u8) -> Self {
+        Self(credits.into())
+    }
+}
+
+/// The first amount with an exponent.
+const LARGE: f64 = 1e15;
+
+/// The largest rounding error of a sum to hide.
+const ROUNDING: f64 = 1e-6;
+
+impl Display for Credits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amount = if (-ROUNDING..=0.0).contains(&self.0) { 0.0 } else { self.0 };
+        if amount.abs() < LARGE {
+            return Display::fmt(&amount, f);
+        }
+        f.pad_integral(true, "", &format!("{amount:e}"))
+    }
 }
 
 /// Whether the text starts like an http or https URL.

@@ -16,6 +16,7 @@ use imagekiln::{Client, types::Gen2Pro};
 use imagekiln_simulator::{Config, Simulator};
 
 const UNDEFINED: &str = "the service returned something that the contract does not define";
+const IGNORED_COST: &str = "ignored the cost of a task: it is negative or not finite";
 const UNLISTED_STATUS: &str = "the contract does not list this task status; the client polls again";
 
 /// Polls once for each body, and returns the events.
@@ -49,9 +50,22 @@ async fn submitted(body: Value) -> Vec<String> {
 #[test]
 fn the_guide_lists_the_events() {
     let guide = include_str!("../../src/guide/transport.md");
-    for (level, message) in [("WARN", UNDEFINED), ("INFO", UNLISTED_STATUS)] {
+    for (level, message) in [("WARN", UNDEFINED), ("WARN", IGNORED_COST), ("INFO", UNLISTED_STATUS)]
+    {
         assert!(guide.contains(&format!("| `{level}` | `{message}` |")), "{message}");
     }
+}
+
+/// Later costs would count for less in a sum.
+#[tokio::test(start_paused = true)]
+async fn a_negative_cost_is_ignored_with_a_warning() {
+    let events = Events::capture();
+    let service = ScriptedServer::start().await;
+    let body = json!({ "id": "t1", "polling_url": polling_url(&service, "t1"), "cost": -4 });
+    service.reply(Reply::json(200, &body));
+    let task = client(&service).submit(fox()).await.unwrap();
+    assert_eq!(task.cost(), None);
+    assert_eq!(events.with_message(IGNORED_COST), ["WARN cost=-4.0"]);
 }
 
 #[tokio::test(start_paused = true)]

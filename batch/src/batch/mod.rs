@@ -156,7 +156,7 @@ impl Batch {
     }
 
     /// Sets how many credits all submissions in the ledger may cost, including those of earlier
-    /// runs and of other workers. There is no limit by default.
+    /// runs and of other workers: a finite number, 0 or more. There is no limit by default.
     ///
     /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
     /// highest cost of its operation in the ledger. A submission without a known cost, for example
@@ -306,12 +306,14 @@ impl Batch {
     ///   Only jobs that were submitted before were continued.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
     ///   sent.
+    /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is
+    ///   negative, infinite or not a number. Only jobs that were submitted before were continued.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn resume(&mut self) -> Result<Report, Error> {
         let own = match self.check_service().await {
             Err(error) if error.kind() == ErrorKind::Elsewhere => return Err(error),
-            own => own,
+            own => own.and(self.settings.limits.check()),
         };
         let output = self.open_output().await?;
         // The run reports a ledger that cannot be read.

@@ -13,6 +13,10 @@ use super::{
 };
 use crate::{Error, ErrorKind, JobState};
 
+/// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite, which
+/// PostgreSQL requires.
+const MOST_CREDITS: f64 = 1e300;
+
 /// A change of a job.
 #[derive(Clone)]
 pub(super) struct JobChange {
@@ -99,7 +103,7 @@ impl SubmissionRow {
             (&stored).into(),
             self.state().into(),
             task.map(|task| task.id().to_owned()).into(),
-            task.and_then(TaskRef::cost).into(),
+            task.and_then(TaskRef::cost).map(|credits| credits.min(MOST_CREDITS)).into(),
             task.map(|_| database.now()).into(),
         ];
         let first = change.as_ref().map_or(1, |change| change.values.len() + 1);

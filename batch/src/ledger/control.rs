@@ -9,7 +9,7 @@ use super::{
     active::{COUNTED, count_active},
     database::{Database, Value},
     jobs::matching,
-    limits::Limits,
+    limits::{Limits, checked_credits},
 };
 #[cfg(doc)]
 use crate::JobState;
@@ -53,14 +53,11 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// - [`State`](ErrorKind::State): the budget is negative or not a number, or the name of a
-    ///   group is not 1 to 200 bytes long.
+    /// - [`State`](ErrorKind::State): the budget is negative, infinite or not a number, or the name
+    ///   of a group is not 1 to 200 bytes long.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn set_budget(&self, scope: Scope, credits: Option<f64>) -> Result<(), Error> {
-        if credits.is_some_and(|credits| !credits.is_finite() || credits < 0.0) {
-            let message = "a budget is a number of credits, 0 or more; nothing was changed";
-            return Err(Error::new(ErrorKind::State, message));
-        }
+        let credits = credits.map(|credits| checked_credits("budget", credits)).transpose()?;
         self.set_limit(scope, "budget", credits.into()).await
     }
 

@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, error, fmt};
 
+use imagekiln::text::Credits;
+
 use super::database::{Database, FromRow, Row, Value};
 use crate::{Error, ErrorKind, Scope};
 
@@ -15,6 +17,25 @@ pub(crate) struct RunLimits {
     pub(crate) budget: Option<f64>,
     /// The price of a submission whose operation has no known price, in credits.
     pub(crate) price: Option<f64>,
+}
+
+impl RunLimits {
+    /// Refuses amounts that are negative, infinite or not numbers.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        for (what, credits) in [("budget", self.budget), ("price", self.price)] {
+            credits.map(|credits| checked_credits(what, credits)).transpose()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns an amount that a program set. Negative zero becomes zero.
+pub(super) fn checked_credits(what: &str, credits: f64) -> Result<f64, Error> {
+    if credits.is_finite() && credits >= 0.0 {
+        return Ok(credits + 0.0);
+    }
+    let message = format!("the {what} {credits} is not a finite number of credits, 0 or more");
+    Err(Error::new(ErrorKind::State, message))
 }
 
 /// What a submission counts for.
@@ -98,12 +119,13 @@ impl fmt::Display for LimitReached {
                 write!(f, "try again in {seconds} s")
             }
             Limit::Budget { credits, committed, price, .. } => {
+                let [committed, credits] = [committed, credits].map(Credits);
                 write!(
                     f,
                     "the budget of {scope} is used up: {committed:.2} of {credits:.2} credits are \
                      spent or reserved"
                 )?;
-                match price {
+                match price.map(Credits) {
                     Some(price) => write!(f, ", and the submission may cost {price:.2}"),
                     None => f.write_str(", and the price of the submission is not known"),
                 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
+use imagekiln::text::Credits;
+
 use super::{
     Ledger, LimitStatus,
     active::{COUNTED, count_active},
@@ -47,12 +49,12 @@ fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], activ
     }
     text.family("credits_total", "counter", "Known costs of submissions in credits.");
     for (operation, _, credits, ..) in spending {
-        text.sample("credits_total", [("operation", operation)], credits);
+        text.sample("credits_total", [("operation", operation)], Credits(*credits));
     }
     text.family("estimated_credits", "gauge", "What submissions without a known cost may cost.");
     for (operation, price, _, without_cost, _) in spending {
         let estimated = *without_cost as f64 * price.unwrap_or_default();
-        text.sample("estimated_credits", [("operation", operation)], estimated);
+        text.sample("estimated_credits", [("operation", operation)], Credits(estimated));
     }
     text.family("active_tasks", "gauge", "Submissions whose pictures are not saved yet.");
     text.sample("active_tasks", labels(&Scope::Ledger), active);
@@ -70,11 +72,11 @@ fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], activ
     }
     text.family("budget_credits", "gauge", "The budget in credits.");
     for (limit, budget) in limits.iter().filter_map(|limit| Some((limit, limit.budget?))) {
-        text.sample("budget_credits", labels(&limit.scope), budget);
+        text.sample("budget_credits", labels(&limit.scope), Credits(budget));
     }
     text.family("budget_known_credits", "gauge", "The known costs that count for the budget.");
     for limit in counted().filter(|limit| limit.budget.is_some()) {
-        text.sample("budget_known_credits", labels(&limit.scope), limit.credits);
+        text.sample("budget_known_credits", labels(&limit.scope), Credits(limit.credits));
     }
     text.family("paused", "gauge", "Whether submissions are paused.");
     let is_paused = limits.iter().any(|limit| limit.scope == Scope::Ledger && limit.is_paused);

@@ -1,6 +1,7 @@
 //! The HTML of one job.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use imagekiln::text::Credits;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
@@ -20,7 +21,7 @@ const ESCAPED: &AsciiSet =
 
 pub(super) fn html(entry: &SheetEntry) -> String {
     let preview = entry.picture.as_deref().map(Preview::of);
-    let credits = entry.credits.map(|credits| credits.to_string()).unwrap_or_default();
+    let credits = entry.credits.map(|credits| Credits(credits).to_string()).unwrap_or_default();
     let values = [
         ("name", Text(&entry.name)),
         ("state", Text(entry.state.as_str())),
@@ -87,7 +88,7 @@ fn facts(entry: &SheetEntry, preview: Option<&Preview>) -> String {
         _ => None,
     };
     let cost = match entry.credits {
-        Some(credits) => ("plain", Some(format!("{credits:.2} credits"))),
+        Some(credits) => ("plain", Some(format!("{:.2} credits", Credits(credits)))),
         None => ("", entry.is_without_cost().then(|| "unknown".to_owned())),
     };
     let seed = entry.seed.map(|seed| seed.to_string());

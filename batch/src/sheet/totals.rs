@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use imagekiln::text::Credits;
+
 use super::{
     SheetEntry,
     template::{
@@ -38,7 +40,7 @@ impl Total {
     /// Fills a template with these numbers and further values.
     fn fill(&self, template: &str, further: &[(&str, Value<'_>)]) -> String {
         let [jobs, saved] = [self.jobs, self.saved].map(|number| number.to_string());
-        let credits = format!("{:.2}", self.credits);
+        let credits = format!("{:.2}", Credits(self.credits));
         let note = match self.without_cost {
             0 => String::new(),
             jobs => format!("and {jobs} of unknown cost"),

@@ -1,8 +1,13 @@
 //! The budget.
 
-use imagekiln::types::Gen2Flex;
-use imagekiln_batch::{Job, JobState, Ledger, Resolution};
+use imagekiln::{
+    TaskRef,
+    journal::{Intent, Journal as _, Step},
+    types::Gen2Flex,
+};
+use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Resolution, Scope};
 use imagekiln_testbed::Trial;
+use serde_json::{Value, from_value, json};
 
 use crate::support::{Backend, Fixture, PRICE, assert_equal, both, jobs};
 
@@ -12,6 +17,9 @@ pub fn tests() -> Vec<Trial> {
         both(the_first_job_of_an_operation_is_submitted_alone),
         both(an_unknown_job_counts_at_the_highest_known_price),
         both(a_budget_of_nothing_submits_nothing),
+        both(a_negative_cost_counts_like_a_missing_one),
+        both(enormous_costs_are_counted_and_printed),
+        both(a_run_refuses_a_budget_that_is_not_an_amount),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -76,4 +84,55 @@ async fn a_budget_of_nothing_submits_nothing(backend: Backend) {
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs(jobs(3)).budget(0.0).run().await.unwrap();
     assert_eq!((report.count(JobState::Queued), fixture.accepted()), (3, 0));
+}
+
+/// Records a submission whose response reports this cost.
+async fn submitted(ledger: &Ledger, id: &str, cost: Value) {
+    let intent = json!({ "id": id, "operation": "gen-2-pro", "at": 1_795_673_076 });
+    let task = json!({ "id": id, "polling_url": "http://localhost/poll", "cost": cost });
+    let [intent, task] = [intent, task];
+    let intent: Intent = from_value(intent).unwrap();
+    let task: TaskRef = from_value(task).unwrap();
+    ledger.intend(&intent).await.unwrap();
+    ledger.advance(intent.id(), &Step::Accepted(task)).await.unwrap();
+}
+
+async fn a_negative_cost_counts_like_a_missing_one(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    submitted(&ledger, "a", json!(3)).await;
+    submitted(&ledger, "b", json!(-400)).await;
+    ledger.set_budget(Scope::Ledger, Some(8.5)).await.unwrap();
+    let limits = ledger.limits().await.unwrap();
+    assert_eq!((limits[0].credits, limits[0].without_cost), (3.0, 1));
+    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Budget);
+    assert!(refusal.to_string().contains("6.00 of 8.50 credits"), "{refusal}");
+}
+
+async fn enormous_costs_are_counted_and_printed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    for id in ["a", "b", "c"] {
+        submitted(&ledger, id, json!(1e308)).await;
+    }
+    ledger.set_budget(Scope::Ledger, Some(1e15)).await.unwrap();
+    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap().to_string();
+    assert!(refusal.contains("of 1e15 credits") && refusal.len() < 200, "{refusal}");
+    let metrics = ledger.metrics().await.unwrap();
+    assert!(metrics.lines().all(|line| line.len() < 100), "{metrics}");
+}
+
+async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    for credits in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let batch = || fixture.batch(&ledger).jobs(jobs(1));
+        for mut batch in [batch().budget(credits), batch().budget(100.0).price(credits)] {
+            assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::State, "{credits}");
+        }
+        let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
+    }
+    assert_eq!(fixture.accepted(), 0);
 }

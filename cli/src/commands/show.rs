@@ -23,6 +23,7 @@ use crate::{
 use imagekiln::{
     TaskRef,
     journal::{Key, State},
+    text::Credits,
 };
 use imagekiln_batch::Description;
 
@@ -134,6 +135,9 @@ fn for_people(
             ("path" | "output", Value::String(path)) => relative_to(Path::new(path), here),
             (name, Value::Number(at)) if name.ends_with("_at") => {
                 time_of(at.as_u64().unwrap_or_default())
+            }
+            ("cost", Value::Number(credits)) => {
+                Credits(credits.as_f64().unwrap_or_default()).to_string()
             }
             (_, value) => text_of(value),
         };

@@ -19,7 +19,7 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln::{TaskRef, journal::Key};
+use imagekiln::{TaskRef, journal::Key, text::Credits};
 
 /// The state of a submission whose file is damaged.
 const UNREADABLE: &str = "unreadable";
@@ -65,10 +65,10 @@ fn table(found: &[Found], prices: &Prices, here: &Path) -> Table<7> {
 
 fn row(entry: &Entry, prices: &Prices, here: &Path) -> [String; 7] {
     let cost = match entry.record.task().and_then(TaskRef::cost) {
-        Some(cost) => cost.to_string(),
-        None if entry.is_unknown() => {
-            prices.expected(entry).map_or("unknown".to_owned(), |cost| format!("expected {cost}"))
-        }
+        Some(cost) => Credits(cost).to_string(),
+        None if entry.is_unknown() => prices
+            .expected(entry)
+            .map_or("unknown".to_owned(), |cost| format!("expected {}", Credits(cost))),
         None => String::new(),
     };
     // A person compares it with the usage that the service reports, and passes it to --sent-after.

@@ -16,7 +16,10 @@ use crate::{
     output::Output,
     text::{json, sanitize::printable},
 };
-use imagekiln::{FileKind, Task, text::counted};
+use imagekiln::{
+    FileKind, Task,
+    text::{Credits, counted},
+};
 
 const SHOW: &str = "show";
 const OPEN: &str = "open";
@@ -158,7 +161,7 @@ fn description(saved: &Saved, pixels: Option<(usize, usize)>, cost: Option<f64>)
         saved.kind.map(|kind| kind.to_string()),
         pixels.map(|(width, height)| format!("{width} x {height} pixels")),
         Some(size(saved.bytes)),
-        cost.map(|cost| counted(cost, "credit")),
+        cost.map(|cost| counted(Credits(cost), "credit")),
     ];
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

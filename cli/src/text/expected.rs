@@ -1,6 +1,6 @@
 //! Expected costs of submissions whose cost is not known.
 
-use imagekiln::text::counted;
+use imagekiln::text::{Credits, counted};
 
 /// The sum of the expected costs of several submissions.
 pub struct Expected {
@@ -25,7 +25,8 @@ impl Expected {
 
     /// For example `6.00 credits, and 1 job of unknown price`. `what` is what is counted.
     pub fn text(&self, what: &str) -> String {
-        let credits = self.credits.map_or("unknown".to_owned(), |sum| format!("{sum:.2} credits"));
+        let credits =
+            self.credits.map_or("unknown".to_owned(), |sum| format!("{:.2} credits", Credits(sum)));
         match (self.credits, self.without_price) {
             (None, _) | (_, 0) => credits,
             (Some(_), count) => {

@@ -47,7 +47,10 @@ pub fn since(text: &str) -> Result<UtcDateTime, String> {
 /// A number of credits, such as `4` or `0.5`.
 pub fn credits(text: &str) -> Result<f64, String> {
     let credits = text.parse().ok().filter(|credits: &f64| credits.is_finite() && *credits >= 0.0);
-    credits.ok_or_else(|| "give a number of credits, such as 4 or 0.5".to_owned())
+    // Negative zero becomes zero.
+    credits
+        .map(|credits| credits + 0.0)
+        .ok_or_else(|| "give a number of credits, such as 4 or 0.5".to_owned())
 }
 
 pub fn size(text: &str) -> Result<[u32; 2], String> {
@@ -88,6 +91,7 @@ mod tests {
     #[test]
     fn credits_are_finite_and_not_negative() {
         assert_eq!(credits("0.5"), Ok(0.5));
+        assert_eq!(credits("-0").map(f64::to_bits), Ok(0));
         for text in ["-1", "inf", "NaN", "free", "", "1e999"] {
             assert!(credits(text).is_err(), "{text}");
         }

@@ -9,7 +9,7 @@ use crate::{
     failure::Failure,
     text::{json, parse, sanitize::one_line, table::wrapped},
 };
-use imagekiln::text::counted;
+use imagekiln::text::{Credits, counted};
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
 
 const AT_ONCE: &str = "A run that is open notices the change within a second.";
@@ -132,7 +132,9 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             let (scope, what) = options.scope();
             ledger.set_budget(scope.clone(), credits).await?;
             let done = match credits {
-                Some(credits) => format!("the budget of {what} is {credits:.2} credits"),
+                Some(credits) => {
+                    format!("the budget of {what} is {:.2} credits", Credits(credits))
+                }
                 None => format!("{what} has no budget"),
             };
             (scope, done)
@@ -192,16 +194,17 @@ fn for_people(limit: &LimitStatus) -> String {
     if limit.is_paused {
         parts.push("paused".to_owned());
     }
-    let (credits, active) = (limit.credits, limit.active);
+    let (credits, active) = (Credits(limit.credits), limit.active);
+    let budget = limit.budget.map(Credits);
     if limit.scope == Scope::EachGroup {
-        parts.extend(limit.budget.map(|budget| format!("at most {budget:.2} credits")));
+        parts.extend(budget.map(|budget| format!("at most {budget:.2} credits")));
         parts.extend(limit.max_active.map(|most| format!("at most {}", active_tasks(most))));
     } else {
         let unknown = match limit.without_cost {
             0 => String::new(),
             count => format!(" ({count} of unknown cost)"),
         };
-        parts.push(match limit.budget {
+        parts.push(match budget {
             Some(budget) => format!("{credits:.2} of {budget:.2} credits{unknown}"),
             None => format!("{credits:.2} credits{unknown}"),
         });

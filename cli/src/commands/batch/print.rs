@@ -19,6 +19,7 @@ use crate::{
         table::Table,
     },
 };
+use imagekiln::text::Credits;
 use imagekiln_batch::{JobState, JobStatus, Outage, Report, ReportRow};
 
 /// Prints a job that has changed.
@@ -50,7 +51,7 @@ pub fn job_line(job: &JobStatus, directory: &Path) -> String {
         (None, None) => {}
     }
     if let Some(credits) = job.credits.filter(|credits| *credits > 0.0) {
-        line += &format!(" ({credits:.2} credits)");
+        line += &format!(" ({:.2} credits)", Credits(credits));
     }
     line
 }
@@ -103,7 +104,7 @@ pub fn unknown_table<'j>(jobs: impl IntoIterator<Item = &'j ListedJob>) -> Table
             one_line(&job.name),
             job.operation.clone(),
             job.sent_at.map(rfc3339).unwrap_or_default(),
-            expected.map_or("unknown".to_owned(), |credits| format!("{credits:.2}")),
+            expected.map_or("unknown".to_owned(), |credits| format!("{:.2}", Credits(credits))),
             one_line(prompt.as_deref().unwrap_or_default()),
         ]
     });
@@ -117,11 +118,14 @@ pub fn report_table(report: &Report) -> Table<5> {
         let note = match row.without_cost {
             0 => String::new(),
             count if row.estimated > 0.0 => {
-                format!("{count} of unknown cost, estimated at {:.2} credits", row.estimated)
+                format!(
+                    "{count} of unknown cost, estimated at {:.2} credits",
+                    Credits(row.estimated)
+                )
             }
             count => format!("{count} of unknown cost"),
         };
-        let credits = format!("{:.2}", row.credits);
+        let credits = format!("{:.2}", Credits(row.credits));
         [row.state.to_string(), row.jobs.to_string(), credits, row.operation.clone(), note]
     };
     Table::with_heading(["STATE", "JOBS", "CREDITS", "MODEL", ""], report.rows().iter().map(row))

@@ -11,6 +11,7 @@ use crate::{
     output::Output,
     terminal::{self, write_above},
 };
+use imagekiln::text::Credits;
 use imagekiln_batch::{JobState, JobStatus, Report};
 
 /// The number of lines of [`Bars`].
@@ -107,7 +108,7 @@ impl Bars {
             self.bar.set_length(jobs);
         }
         self.bar.set_position(ended);
-        let credits = report.credits();
+        let credits = Credits(report.credits());
         self.bar
             .set_message(format!("{ended}/{jobs} jobs, {credits:.2} credits{left}\n  {states}"));
     }

@@ -28,7 +28,7 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln::Request;
+use imagekiln::{Request, text::Credits};
 use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Report, SpendingRow};
 
 /// How many requests are read at once: they may contain images.
@@ -245,7 +245,7 @@ fn spending_table(rows: &[SpendingRow]) -> Table<8> {
         let group = row.group.as_deref().map(one_line).unwrap_or_default();
         let [submissions, unknown] = [row.submissions, row.without_cost].map(|n| n.to_string());
         let costs = [row.credits, row.estimated, row.credits + row.estimated];
-        let [known, estimated, total] = costs.map(|credits| format!("{credits:.2}"));
+        let [known, estimated, total] = costs.map(|credits| format!("{:.2}", Credits(credits)));
         [row.day, group, row.operation, submissions, unknown, known, estimated, total]
     });
     Table::with_heading(HEADER, cells)

@@ -19,7 +19,10 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln::{Address, text::counted};
+use imagekiln::{
+    Address,
+    text::{Credits, counted},
+};
 use imagekiln_batch::{KnownJob, files::FileJob};
 
 /// The number of jobs that the plan names.
@@ -141,7 +144,7 @@ fn first<'a>(jobs: &[&'a FileJob], known: &Known) -> Result<Vec<First<'a>>, Fail
 
 fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
     let credits = |credits: Option<f64>| match credits {
-        Some(credits) => format!("{credits} credits"),
+        Some(credits) => format!("{} credits", Credits(credits)),
         None => "price not known".to_owned(),
     };
     let jobs = counted(plan.jobs, "job");
