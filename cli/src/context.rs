@@ -140,9 +140,9 @@ impl Context {
             return failure.advise("the task disappeared with the in-process simulator");
         }
         failure.resume_command = Some(self.resume_command(&failure, task, target, entry));
-        // Only the wait failed: the command would make another picture.
-        let codes = [Exit::Network, Exit::KeyRefused, Exit::Unpaid];
-        if codes.contains(&failure.exit) || failure.kind == ErrorKind::Service {
+        // The picture is paid for, and the same command would make another one.
+        let keeps_its_code = is_not_found || failure.kind == ErrorKind::Usage;
+        if failure.exit != Exit::Interrupted && !keeps_its_code {
             failure.exit = Exit::Continues;
         }
         failure.number = entry.map(|entry| entry.number);

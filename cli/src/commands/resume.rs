@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::{
     args::options,
     context::Context,
-    failure::{Failure, Left, settle},
+    failure::{Failure, Left, exit, settle},
     files::target::Saved,
     history::{self, Entry, History, list},
     making,
@@ -52,9 +52,12 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     for entry in &unknown {
         fail(context, &mut left, entry.number, &lost(entry));
     }
-    let Some(exit) = left.exits.first() else { return problem.map_or(Ok(()), Err) };
+    // Earlier commands have paid.
+    let Some(exit) = exit::worst(left.exits.iter().copied(), true) else {
+        return problem.map_or(Ok(()), Err);
+    };
     let message = format!("{} of {all} submissions have no picture", left.exits.len());
-    Err(left.failure("resume", *exit, message, 0))
+    Err(left.failure("resume", exit, message, 0))
 }
 
 /// Reports a submission without a picture.

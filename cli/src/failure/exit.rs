@@ -45,12 +45,17 @@ const ROWS: [Row; 13] = [
     row(Exit::KeyRefused, false, "no", "the service rejected the API key"),
     row(Exit::TaskFailed, false, SHOWN, "the task, or a job of a batch, failed or was not found"),
     row(Exit::Moderated, false, SHOWN, "the task was stopped by moderation"),
-    row(Exit::Continues, false, "yes", "the task has no saved picture yet; run `kiln resume`"),
+    row(
+        Exit::Continues,
+        false,
+        "yes",
+        "a picture is charged and not saved; `kiln resume`, or its report, says how to get it",
+    ),
     row(
         Exit::Network,
         true,
         "no",
-        "the network or the service failed before a submission was accepted",
+        "the network or the service failed before any submission was accepted",
     ),
     row(Exit::BillingUnknown, false, "unknown", "no response says whether a task was created"),
     row(Exit::WebhookRefused, false, "no", "a webhook delivery was rejected"),
@@ -67,6 +72,35 @@ impl Exit {
     pub const fn code(self) -> u8 {
         self as u8
     }
+
+    fn if_charged(self, is_charged: bool) -> Self {
+        let says_no = ROWS.iter().any(|row| row.code == self.code() && row.charged == "no");
+        if is_charged && says_no { Self::Other } else { self }
+    }
+}
+
+/// The codes of a command with several outcomes, worst first. What was paid for and has no picture
+/// precedes what cost nothing.
+const WORST_FIRST: [Exit; 12] = [
+    Exit::BillingUnknown,
+    Exit::Interrupted,
+    Exit::Continues,
+    Exit::Moderated,
+    Exit::TaskFailed,
+    Exit::Usage,
+    Exit::KeyRefused,
+    Exit::WebhookRefused,
+    Exit::Unpaid,
+    Exit::JobsLeft,
+    Exit::Other,
+    Exit::Network,
+];
+
+/// Returns the code of a command with these failures. If anything was charged, it is not a code
+/// that says the opposite.
+pub fn worst(exits: impl IntoIterator<Item = Exit>, is_charged: bool) -> Option<Exit> {
+    let exits: Vec<_> = exits.into_iter().map(|exit| exit.if_charged(is_charged)).collect();
+    WORST_FIRST.into_iter().find(|exit| exits.contains(exit))
 }
 
 /// All codes, for people.
@@ -132,4 +166,32 @@ pub const KINDS: [(&str, &str); 41] = [
 /// Whether programs know this kind.
 pub fn is_known_kind(kind: &str) -> bool {
     KINDS.iter().any(|(known, _)| *known == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order that scripts rely on.
+    #[test]
+    fn the_worst_of_all_combinations_decides() {
+        let order = [8, 6, 5, 4, 10, 7];
+        let exit = |code: u8| WORST_FIRST.into_iter().find(|exit| exit.code() == code).unwrap();
+        for chosen in 1_u32..1 << order.len() {
+            let codes = order.iter().enumerate().filter(|(at, _)| chosen & 1 << at != 0);
+            let codes: Vec<u8> = codes.map(|(_, code)| *code).collect();
+            let exits = || codes.iter().rev().map(|code| exit(*code));
+            assert_eq!(worst(exits(), false).map(Exit::code), Some(codes[0]), "{codes:?}");
+            let charged = worst(exits(), true).map(Exit::code);
+            let expected = if codes[0] == 7 { 1 } else { codes[0] };
+            assert_eq!(charged, Some(expected), "{codes:?}");
+        }
+    }
+
+    #[test]
+    fn every_failure_has_a_place_in_the_order() {
+        let failures = ROWS.iter().filter(|row| row.code != 0);
+        let ranked = |row: &Row| WORST_FIRST.iter().any(|exit| exit.code() == row.code);
+        assert!(failures.clone().all(ranked) && failures.count() == WORST_FIRST.len());
+    }
 }

@@ -8,7 +8,10 @@ use tokio::{task::JoinSet, time::Instant};
 use super::{Submitted, make_one, plan::Planned};
 use crate::{
     context::Context,
-    failure::{Failure, Left, exit::Exit},
+    failure::{
+        Failure, Left,
+        exit::{self, Exit},
+    },
     output::task_json,
     process::interrupt::Interrupts,
     seeing::Seeing,
@@ -58,6 +61,7 @@ pub async fn make_all(
         match joined {
             Ok((index, Ok((Submitted { task, is_new, .. }, saved)))) => {
                 tally.saved += 1;
+                tally.is_charged |= is_new;
                 let cost = task.cost().filter(|_| is_new);
                 tally.credits = tally.credits.into_iter().chain(cost).reduce(f64::add);
                 let seed = seeds.get(index).copied().flatten();
@@ -93,12 +97,15 @@ struct Tally {
     left_out: usize,
     /// Whether submitting has stopped, because further pictures would fail for the same reason.
     stops: bool,
+    /// Whether this command has submitted a task.
+    is_charged: bool,
     /// Why the path of a picture could not be printed.
     unprinted: Option<Failure>,
 }
 
 impl Tally {
     fn fail(&mut self, failure: &Failure) {
+        self.is_charged |= failure.task.is_some();
         let cost = failure.task.as_ref().and_then(TaskRef::cost);
         self.credits = self.credits.into_iter().chain(cost).reduce(f64::add);
         self.left_out += usize::from(failure.is_harmless_interruption() && failure.task.is_none());
@@ -110,20 +117,15 @@ impl Tally {
 
     /// The outcome of the command. `unreached` pictures were not submitted.
     fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
-        let Self { all, saved, left, left_out, unprinted, .. } = self;
+        let Self { all, saved, left, left_out, unprinted, is_charged, .. } = self;
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
-        let has = |exit| left.exits.contains(&exit);
-        let exit = match left.exits.first() {
-            _ if has(Exit::BillingUnknown) => Exit::BillingUnknown,
-            _ if interrupts.happened() => Exit::Interrupted,
-            _ if has(Exit::Continues) => Exit::Continues,
-            // The same command would make the other pictures again.
-            Some(Exit::Network) | None if saved > 0 => Exit::Other,
-            Some(exit) => *exit,
-            None => Exit::Network,
-        };
+        let interrupted = interrupts.happened().then_some(Exit::Interrupted);
+        // The deadline may have passed before any submission.
+        let unreached_exit = (unreached > 0).then_some(Exit::Network);
+        let exits = left.exits.iter().copied().chain(interrupted).chain(unreached_exit);
+        let exit = exit::worst(exits, is_charged).unwrap_or_default();
         let message = format!("{} of {all} pictures were not saved", all - saved);
         Err(left.failure("not_saved", exit, message, unreached + left_out))
     }

@@ -45,7 +45,7 @@ fn spoiled(output: &[&str], prepare: fn(&Bench), spoil: fn(&Bench)) -> Vec<(Benc
         prepare(&bench);
         submitted(&bench, output);
         spoil(&bench);
-        let said = bench.run(words).fails(1).stderr;
+        let said = bench.run(words).fails(6).stderr;
         (bench, said)
     });
     let bench = Bench::ready_after(AGES);
@@ -56,7 +56,7 @@ fn spoiled(output: &[&str], prepare: fn(&Bench), spoil: fn(&Bench)) -> Vec<(Benc
     spoil(&bench);
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     later.into_iter().chain([(bench, said)]).collect()
 }
 
@@ -91,7 +91,7 @@ fn the_directory_of_a_command_is_made_again() {
     let mut submit = bench.kiln(&words);
     Outcome::of(submit.current_dir(bench.place.path("pictures")).output().unwrap()).ok();
     remove_pictures(&bench);
-    follow(&bench, &bench.run(&["resume"]).fails(1).stderr);
+    follow(&bench, &bench.run(&["resume"]).fails(6).stderr);
 }
 
 /// A directory that was removed during the wait does not stop a command with `--mkdir`.
@@ -143,7 +143,7 @@ fn another_output_is_kept_in_the_command() {
     let bench = Bench::new();
     submitted(&bench, &["-o", "a.png"]);
     let words = ["task", "save", "@1", "-o", "pictures/b.png", "--overwrite"];
-    let said = bench.run(&words).fails(1).stderr;
+    let said = bench.run(&words).fails(6).stderr;
     assert_eq!(follow(&bench, &said), "pictures/b.png");
 }
 
@@ -152,7 +152,7 @@ fn another_output_is_kept_in_the_command() {
 fn a_full_disk_is_named_and_the_command_works_when_there_is_space() {
     let bench = Bench::new();
     let words = "generate 'a fox' --size 2048x1536 --output fox.png";
-    let limited = bench.shell(&format!("trap '' XFSZ; ulimit -f 40; kiln {words}")).fails(1);
+    let limited = bench.shell(&format!("trap '' XFSZ; ulimit -f 40; kiln {words}")).fails(6);
     let said = &limited.stderr;
     assert!(said.contains("\nadvice: free some space first\n"), "{said}");
     assert!(resume_command(said).ends_with("task save @1"), "{said}");
@@ -167,7 +167,7 @@ fn a_stream_or_device_that_fails_is_replaced() {
     for redirected in ["--output - > /dev/full", "--output /dev/full"] {
         let bench = Bench::new();
         let command = format!("kiln generate 'a fox' --width 64 --height 64 {redirected}");
-        let said = bench.shell(&command).fails(1).stderr;
+        let said = bench.shell(&command).fails(6).stderr;
         assert!(resume_command(&said).ends_with("task save @1 --output ."), "{said}");
         follow(&bench, &said);
     }
@@ -270,11 +270,11 @@ fn the_last_line_of_several_pictures_names_what_is_left() {
     remove_pictures(&bench);
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     let last = "error: 2 of 2 pictures were not saved\n\
                 advice: 2 are paid for: run the command in the report of each\n";
     assert!(said.ends_with(last), "{said}");
-    let resumed = bench.run(&["resume"]).fails(1).stderr;
+    let resumed = bench.run(&["resume"]).fails(6).stderr;
     assert!(resumed.ends_with("2 are paid for: run the command in the report of each\n"));
     for (number, report) in said.split("picture ").skip(1).take(2).enumerate() {
         bench.shell(resume_command(report)).ok();

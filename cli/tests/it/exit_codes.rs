@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
+    batch::runs::RUN,
     bench::{AGES, Bench, Outcome, Place, fox},
     errors::scripted,
     running::Running,
@@ -164,4 +165,70 @@ fn a_command_that_saved_some_pictures_is_not_to_be_repeated() {
     assert_eq!(made.text().lines().count(), 1, "{made:?}");
     let failed = made.events().into_iter().find(|event| event["event"] == "not_saved").unwrap();
     assert_eq!(failed["kind"], "rate_limited");
+}
+
+/// A prompt for each outcome of a picture that is charged, and its exit code.
+const CHARGED: [(&str, i32); 5] = [
+    ("a fox", 0),
+    ("a wolf [[error]]", 4),
+    ("an owl [[content-moderated]]", 5),
+    ("a cat [[damaged:always]]", 6),
+    ("a dog [[reply-lost]]", 8),
+];
+
+const REFUSED: &str = "a hen [[rate-limited@submission=3600]]";
+
+/// Runs a command with each combination of outcomes. `run` gets the prompts, and whether there is
+/// one that is not charged in addition, which has the code `uncharged` if it is the worst.
+fn assert_worst(uncharged: fn(usize) -> i32, run: fn(&Bench, Vec<&str>, bool) -> Outcome) {
+    let check = |number: &usize| {
+        let chosen = CHARGED.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1);
+        let (prompts, codes): (Vec<_>, Vec<_>) = chosen.map(|(_, outcome)| *outcome).unzip();
+        let has_uncharged = number >> CHARGED.len() == 1;
+        let worst = codes.iter().max().copied().unwrap_or_default();
+        let is_fine = worst == 0 && has_uncharged;
+        let expected = if is_fine { uncharged(prompts.len()) } else { worst_of(&codes) };
+        let bench = Bench::new();
+        bench.place.configure("max_active = 8\n");
+        let outcome = run(&bench, prompts, has_uncharged);
+        assert_eq!(outcome.code, expected, "{codes:?}, {has_uncharged}: {}", outcome.stderr);
+        assert!(expected != 7 || charged(&bench) == 0, "{codes:?}");
+    };
+    let numbers: Vec<usize> = (1..2 << CHARGED.len()).collect();
+    std::thread::scope(|scope| {
+        for numbers in numbers.chunks(8) {
+            scope.spawn(move || numbers.iter().for_each(check));
+        }
+    });
+}
+
+fn worst_of(codes: &[i32]) -> i32 {
+    [8, 6, 5, 4].into_iter().find(|code| codes.contains(code)).unwrap_or_default()
+}
+
+#[test]
+fn the_worst_of_several_pictures_decides() {
+    let uncharged = |others| if others > 0 { 1 } else { 7 };
+    assert_worst(uncharged, |bench, mut prompts, has_uncharged| {
+        prompts.extend(has_uncharged.then_some(REFUSED));
+        let words = ["--size", "64x64", "-o", "{index}.{ext}"];
+        bench.run(&[&["generate"], &prompts[..], &words].concat())
+    });
+}
+
+/// The budget is not enough for the last job.
+#[test]
+fn the_worst_of_the_jobs_of_a_batch_decides() {
+    assert_worst(
+        |_| 10,
+        |bench, prompts, has_uncharged| {
+            let mut jobs = "prompt,priority\n".to_owned();
+            prompts.iter().for_each(|prompt| jobs += &format!("{prompt},1\n"));
+            jobs += if has_uncharged { "a hen,0\n" } else { "" };
+            bench.place.write("jobs.csv", jobs);
+            let budget = (prompts.len() * 3 + 1).to_string();
+            let words = ["jobs.csv", "--max-active", "1", "--price", "3", "--budget", &budget];
+            bench.run(&[&RUN[..], &words].concat())
+        },
+    );
 }

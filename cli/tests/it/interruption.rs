@@ -149,7 +149,7 @@ fn a_submit_that_cannot_print_its_task_reports_it_on_standard_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let run = Running::start_into(&mut bench.kiln(&[&["submit"], &FOX[1..]].concat()), full.into());
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     assert!(said.contains("could not write the task to standard output"), "{said}");
     bench.shell(resume_command(&said)).ok();
     assert_eq!(bench.simulator.counts().accepted, 1);
@@ -197,7 +197,7 @@ fn a_directory_deleted_after_the_submission_loses_no_picture() {
     std::fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     std::fs::create_dir(bench.place.path("pictures")).unwrap();
     bench.shell(resume_command(&said)).ok();
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), ImageFormat::Png);

@@ -202,7 +202,7 @@ fn one_failure_does_not_stop_the_others() {
     fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
     let resumed = bench.run(&["resume", "--json"]);
-    assert!([1, 4].contains(&resumed.code), "{resumed:?}");
+    assert_eq!(resumed.code, 6, "{resumed:?}");
     assert!(resumed.json()["path"].as_str().unwrap().ends_with("wolf.jpg"));
     let events = resumed.events();
     let mut failed: Vec<_> = events.iter().filter(|event| event["event"] == "not_saved").collect();
@@ -247,7 +247,7 @@ fn a_history_that_is_removed_during_a_submission_loses_no_picture() {
     let url = format!("{}/v1/get_result?id=a1", server.url());
     post.respond(200, &json!({ "id": "a1", "polling_url": url, "cost": 3 }));
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     assert!(said.contains("error: task a1 is paid for, but not recorded in "), "{said}");
     assert!(!said.contains("billing: unknown") && !said.contains("nothing was sent"), "{said}");
     let command = resume_command(&said);
@@ -270,7 +270,7 @@ fn the_advice_for_a_task_that_was_not_recorded_records_it() {
     stopped.lock().unwrap();
     bench.simulator.clock().set_speed(60.0);
     let (code, _, said) = run.end();
-    assert_eq!(code, 1, "{said}");
+    assert_eq!(code, 6, "{said}");
     drop(stopped);
     assert_eq!(history(&bench)[0]["state"], "unknown");
     assert_eq!(bench.shell(resume_command(&said)).ok().text(), "fox.png\n");
@@ -331,7 +331,7 @@ fn a_picture_that_did_not_get_its_name_is_unfinished() {
     // The check before the payment may have made it.
     let _ = fs::remove_dir(bench.place.path("a-fox"));
     bench.place.write("a-fox", "a file");
-    let failed = bench.run(&["resume"]).fails(1);
+    let failed = bench.run(&["resume"]).fails(6);
     assert!(failed.stderr.contains("task save @1"), "{}", failed.stderr);
     assert_eq!(bench.place.files(), ["a-fox"]);
     assert_eq!(history(&bench)[0]["state"], "unfinished");

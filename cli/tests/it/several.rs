@@ -271,7 +271,7 @@ fn a_refused_submission_ends_the_command() {
     let bench =
         Bench::with(Config { ready_after: Duration::ZERO, ..Config::from_toml(poor).unwrap() });
     bench.place.configure("max_active = 1\n");
-    let made = bench.run(&with(&["generate", "a fox", "-n", "5", "-o", "."])).fails(11);
+    let made = bench.run(&with(&["generate", "a fox", "-n", "5", "-o", "."])).fails(1);
     assert_eq!(made.text().lines().count(), 2, "{}", made.stderr);
     assert!(made.stderr.contains("picture 3: error: "), "{}", made.stderr);
     assert!(made.stderr.ends_with("2 were not submitted and cost nothing\n"), "{}", made.stderr);

@@ -115,7 +115,7 @@ fn wait_ends_at_the_final_status() {
 fn an_unwritable_target_is_reported_before_the_wait() {
     let bench = Bench::ready_after(AGES);
     let id = bench.run(&SUBMIT).ok().json()["id"].as_str().unwrap().to_owned();
-    bench.run(&["task", "save", &id, "--output", "nowhere/fox.png"]).fails(1);
+    bench.run(&["task", "save", &id, "--output", "nowhere/fox.png"]).fails(6);
     assert_eq!(bench.simulator.counts().polls, 0);
 }
 

@@ -80,7 +80,7 @@ fn a_removed_ledger_pays_again_only_if_a_person_says_so() {
 fn jobs_are_retried_by_name_or_state() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf [[error]]", "an owl [[error]]", "a hare [[request-moderated]]"];
-    run(&bench, &prompts, &[]).fails(4);
+    run(&bench, &prompts, &[]).fails(5);
     let failed = named(&bench, "failed");
     let queued = batch(&bench, &["retry", &failed[1]]).ok();
     assert_eq!(queued.text(), format!("{}: queued\n", failed[1]));
@@ -91,7 +91,7 @@ fn jobs_are_retried_by_name_or_state() {
     assert!(refused.stderr.contains("is saved, not damaged"), "{}", refused.stderr);
     batch(&bench, &["retry", "--state", "saved"]).fails(2);
     batch(&bench, &["retry"]).fails(2);
-    run(&bench, &prompts, &[]).fails(4);
+    run(&bench, &prompts, &[]).fails(5);
     assert_eq!(bench.simulator.counts().accepted, 7);
 }
 

@@ -8,7 +8,7 @@ use crate::{
     bench::{Bench, Outcome, Place, kind_of},
 };
 
-const RUN: [&str; 10] = [
+pub const RUN: [&str; 10] = [
     "batch",
     "run",
     "--output",
@@ -71,10 +71,10 @@ fn the_options_reach_the_batch() {
 fn jobs_that_end_without_a_picture() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf [[error]]", "an owl [[request-moderated]]"];
-    let outcome = run(&bench, &prompts, &[]).fails(4);
+    let outcome = run(&bench, &prompts, &[]).fails(5);
     assert_shown!("failed", outcome.stderr);
     assert_shown!("status", bench.run(&["batch", "status", "--ledger", "pictures"]).ok().text());
-    let error = run(&bench, &prompts, &["--json"]).fails(4).error();
+    let error = run(&bench, &prompts, &["--json"]).fails(5).error();
     assert_eq!((&error["kind"], &error["resume"]), (&"jobs_failed".into(), &Value::Null));
     assert_eq!(bench.simulator.counts().accepted, 3, "no job is paid for again");
 }
@@ -189,7 +189,7 @@ fn a_simulated_batch() {
 fn a_ledger_belongs_to_one_service() {
     let (bench, other) = (Bench::new(), Bench::new());
     // Its task is not found, so the job stays submitted.
-    run(&bench, &["a fox [[spurious-not-found@poll:always]]"], &[]).fails(10);
+    run(&bench, &["a fox [[spurious-not-found@poll:always]]"], &[]).fails(6);
     let words = ["batch", "run", "--output", "pictures", "--simulate"];
     let refused = bench.run(&words).fails(2).stderr;
     let service = bench.simulator.base_url();
@@ -208,7 +208,7 @@ fn a_ledger_belongs_to_one_service() {
 fn a_new_simulator_does_not_have_the_tasks_of_an_earlier_one() {
     let place = Place::new();
     let prompt = "a fox [[spurious-not-found@poll:always]]";
-    place.run(&[&RUN[..], &["--prompt", prompt, "--simulate"]].concat()).fails(10);
+    place.run(&[&RUN[..], &["--prompt", prompt, "--simulate"]].concat()).fails(6);
     let words = ["batch", "run", "--output", "pictures", "--simulate"];
     assert_shown!("simulated_again", place.run(&words).fails(2).stderr);
 }

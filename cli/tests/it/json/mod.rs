@@ -235,7 +235,7 @@ fn batches(check: &Check) {
     let moderated = job("b", json!({ "prompt": "a fox [[content-moderated]]" }));
     place.write("jobs.jsonl", saved + &moderated);
     check.run("batch run jobs.jsonl --output pictures --price 4 --dry-run").ok();
-    check.run("batch run jobs.jsonl --output pictures").fails(4);
+    check.run("batch run jobs.jsonl --output pictures").fails(5);
     check.run("show pictures/a.jpg").ok();
     place.write("bad.jsonl", job("c", json!({ "sede": 1 })));
     check.run("batch run bad.jsonl --output pictures").fails(2);

@@ -39,7 +39,7 @@ fn a_job_without_a_picture_is_reported_above_the_bars() {
     let mut terminal = Terminal::start(bench.kiln(&words));
     until_bars(&mut terminal, "submitted 3");
     bench.simulator.clock().advance(AGES);
-    terminal.end().fails(4);
+    terminal.end().fails(5);
     assert_shown!("batch_moderated", terminal.text());
 }
 

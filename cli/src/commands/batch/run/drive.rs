@@ -20,7 +20,10 @@ use super::{
 use crate::{
     args::options,
     context::Context,
-    failure::{FOREIGN, Failure, exit::Exit},
+    failure::{
+        FOREIGN, Failure, Kind,
+        exit::{self, Exit},
+    },
     process::interrupt::Interrupts,
     text::sanitize::{one_line, printable, quoted},
 };
@@ -35,6 +38,9 @@ const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 const LOOKS: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
+/// The kind of a run that left jobs to later ones.
+const JOBS_LEFT: Kind = Kind("jobs_left");
+
 /// The states of jobs that have no task, or whose pictures are saved.
 const WITHOUT_OPEN_TASK: [JobState; 3] = [JobState::Queued, JobState::Saved, JobState::Cancelled];
 
@@ -45,6 +51,8 @@ pub struct Ended {
     /// Accepted tasks that the ledger could not record.
     pub unrecorded: Vec<TaskRef>,
     pub was_interrupted: bool,
+    /// Whether the service has accepted a job that this run has changed.
+    pub is_charged: bool,
     /// Why a budget that the ledger contains does not allow the queued jobs.
     pub budget: Option<String>,
 }
@@ -64,7 +72,7 @@ pub async fn drive(
     let mut progress = Progress::new(&context.output, &ledger.report().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
     let (mut paused, mut pauses) = (BTreeSet::new(), None);
-    let mut is_stopping = false;
+    let (mut is_stopping, mut is_charged) = (false, false);
     let outcome = {
         let mut run = pin!(batch.resume());
         loop {
@@ -75,7 +83,10 @@ pub async fn drive(
                     is_stopping = true;
                     context.output.stopping();
                 }
-                Some(job) = changes.recv() => progress.changed(&job),
+                Some(job) = changes.recv() => {
+                    is_charged |= job.task_id.is_some();
+                    progress.changed(&job);
+                }
                 Some(look) = looks.recv() => {
                     if let Some(report) = look.report {
                         progress.update(&report);
@@ -93,6 +104,7 @@ pub async fn drive(
     let (error, unrecorded) = match outcome {
         Some(outcome) => {
             while let Some(job) = changes.recv().await {
+                is_charged |= job.task_id.is_some();
                 progress.changed(&job);
             }
             let error = outcome.err();
@@ -119,7 +131,7 @@ pub async fn drive(
     progress.finish(&report)?;
     let was_interrupted = is_stopping || interrupts.happened();
     let budget = if report.count(JobState::Queued) > 0 { budget(&ledger).await } else { None };
-    Ok(Ended { report, error, unrecorded, was_interrupted, budget })
+    Ok(Ended { report, error, unrecorded, was_interrupted, is_charged, budget })
 }
 
 /// The accepted tasks that the ledger does not contain.
@@ -208,18 +220,23 @@ const LEFT: [JobState; 4] =
 
 /// Succeeds if every job is saved that nobody cancelled.
 pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
-    let failure = match ended.error.take() {
-        Some(error) => Failure::from(error),
+    let error = ended.error.take().map(Failure::from);
+    let mut exits = exits(&ended, error.is_some());
+    let failure = match error {
+        Some(failure) => failure,
         None => match unsaved(&ended.report) {
             Some(message) => reason(&ended, message, resume),
             None => return Ok(()),
         },
     };
     let (report, mut failure) = (&ended.report, failure.with_unrecorded(ended.unrecorded));
+    exits.push(failure.exit);
+    failure.exit = exit::worst(exits, ended.is_charged).unwrap_or_default();
     failure.billing_unknown |=
         report.count(JobState::Unknown) + report.count(JobState::Submitting) > 0;
     // The same command cannot continue jobs that the budget does not allow.
-    let queued = if failure.exit == Exit::JobsLeft { 0 } else { report.count(JobState::Queued) };
+    let is_over_budget = failure.kind == JOBS_LEFT;
+    let queued = if is_over_budget { 0 } else { report.count(JobState::Queued) };
     let active: u64 = LEFT[1..].iter().map(|state| report.count(*state)).sum();
     if failure.kind == FOREIGN {
         return Err(resume.decide(failure));
@@ -228,6 +245,24 @@ pub fn check(mut ended: Ended, resume: &Resume<'_>) -> Result<(), Failure> {
         failure.resume_command = Some(resume.command());
     }
     Err(failure)
+}
+
+/// The exit codes of the jobs that are not saved. Queued jobs that an error left have its code,
+/// unless something was charged.
+fn exits(ended: &Ended, has_error: bool) -> Vec<Exit> {
+    let count = |state: &JobState| ended.report.count(*state);
+    let states = JobState::ALL.into_iter().filter(|state| count(state) > 0);
+    let exits = states.filter_map(|state| match state {
+        JobState::Unknown | JobState::Submitting => Some(Exit::BillingUnknown),
+        JobState::Submitted | JobState::Ready | JobState::Damaged | JobState::Expired => {
+            Some(Exit::Continues)
+        }
+        JobState::Moderated => Some(Exit::Moderated),
+        JobState::Failed => Some(Exit::TaskFailed),
+        JobState::Queued if ended.is_charged || !has_error => Some(Exit::JobsLeft),
+        _ => None,
+    });
+    exits.chain(ended.was_interrupted.then_some(Exit::Interrupted)).collect()
 }
 
 /// Describes the jobs that are not saved, for example `3 of 9 jobs are not saved: 2 failed, 1
@@ -260,11 +295,11 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
             "these submissions have no response; `{status}` lists those that become unknown"
         ));
     }
-    if ended.was_interrupted {
-        return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
-    }
     if has(JobState::Unknown) {
         return Failure::billing_unknown("jobs_unknown", message).advise(unknown);
+    }
+    if ended.was_interrupted {
+        return Failure::jobs("interrupted", Exit::Interrupted, format!("interrupted: {message}"));
     }
     if LEFT.into_iter().any(has) {
         let advice = match &ended.budget {
@@ -274,7 +309,7 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
             }
             None => "their tasks continue; run the batch again later".to_owned(),
         };
-        return Failure::jobs("jobs_left", Exit::JobsLeft, message).advise(advice);
+        return Failure::jobs(JOBS_LEFT.0, Exit::JobsLeft, message).advise(advice);
     }
     if has(JobState::Damaged) {
         return Failure::jobs("damaged", Exit::Continues, message)
