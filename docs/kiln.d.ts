@@ -126,6 +126,7 @@ export interface Job {
   priority: int
   state: string // batch/README.md lists them
   reason: string | null // why the job has no picture, or how it differs from the request
+  submissions: int // those that were certainly not billed do not count
   task_id: string | null; credits: number | null
   sent_at: int | null // its last submission
   location: string | null // the path or the URL of the picture
@@ -187,6 +188,7 @@ export interface Limit {
   credits: number | null; without_cost: int | null // what counts for the budget
   active: int | null
 }
+export interface Price { event: "price"; model: string; credits: number | null }
 export interface ChangedLimit extends Limit { event: "limit" }
 export interface Limits { event: "limits"; limits: Limit[]; outage: Outage | null }
 export interface Outage { // why nothing is submitted, although no limit forbids it

@@ -134,6 +134,10 @@ pub struct JobStatus {
     /// Why the job is in this state, or why it could not leave it. For a
     /// [`Saved`](JobState::Saved) one, how its picture differs from what the request asked for.
     pub reason: Option<String>,
+    /// How often the job was submitted, in all runs, including submissions whose responses were
+    /// lost. Those that were certainly not billed do not count.
+    /// [`Ledger::retry_below`](crate::Ledger::retry_below) bounds it.
+    pub submissions: u64,
     /// The id of its task, if the service accepted the job.
     pub task_id: Option<String>,
     /// The cost in credits, if the service reported it.

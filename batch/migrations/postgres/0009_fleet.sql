@@ -1,10 +1,16 @@
--- Rates of submissions, which worker submitted a job, idempotency keys, outages of the service, and
--- smaller indices of jobs to claim.
+-- Rates of submissions, prices, which worker submitted a job, idempotency keys, outages of the
+-- service, and smaller indices of jobs to claim.
 
 -- Submissions per minute.
 ALTER TABLE limits ADD COLUMN rate BIGINT;
 -- When the rate allows the next submission if each one waits for its turn.
 ALTER TABLE limits ADD COLUMN next_at BIGINT;
+
+-- What a submission costs in credits as long as no cost of its operation is known.
+CREATE TABLE prices (
+    operation TEXT PRIMARY KEY,
+    credits DOUBLE PRECISION NOT NULL
+);
 
 -- Not that of the record, which is as small as possible.
 ALTER TABLE submissions ADD COLUMN worker BIGINT;

@@ -161,7 +161,8 @@ impl Batch {
     /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
     /// highest cost of its operation in the ledger. A submission without a known cost, for example
     /// of an [`Unknown`](crate::JobState::Unknown) job, counts as much. If no price is known, the
-    /// first job of an operation is submitted alone; [`price`](Self::price) sets one.
+    /// first job of an operation is submitted alone; [`Ledger::set_price`] and
+    /// [`price`](Self::price) set one.
     ///
     /// The costs exceed the budget if
     ///
@@ -175,8 +176,8 @@ impl Batch {
         self
     }
 
-    /// Sets the price in credits of a job whose operation has no known cost in the ledger. Only
-    /// [`budget`](Self::budget) uses it.
+    /// Sets the price in credits of the jobs of this run whose operation has neither a known cost
+    /// nor a [price](Ledger::set_price) in the ledger. Only budgets use it.
     pub fn price(mut self, credits: f64) -> Self {
         self.settings.limits.price = Some(credits);
         self

@@ -400,7 +400,7 @@ impl Run {
                 return Ok(());
             }
             // If a job ended in between, the budget may allow this one now.
-            (Limit::Budget { .. }, scope) => {
+            (Limit::UnknownPrice | Limit::Budget { .. }, scope) => {
                 if started_after == self.ended {
                     let operation = Scope::Operation(job.status.operation.clone());
                     let is_of_group = matches!(scope, Scope::Group(_));

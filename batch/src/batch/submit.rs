@@ -159,6 +159,7 @@ impl Worker {
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
         }
         job.status.state = JobState::Submitting;
+        job.status.submissions += 1;
         match self.set_state(job, JobState::Unknown, Some(&error.to_string())).await {
             Ok(()) => Err(End::Finished),
             // A webhook may have found the task, or another worker has taken over the job.

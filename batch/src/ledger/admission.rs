@@ -7,6 +7,7 @@ use super::{
     active::{ACTIVE, COUNTED, count_active},
     database::{Database, FromRow, Row},
     limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
+    manage::prices,
     outage,
     ticket::Ticket,
 };
@@ -225,10 +226,8 @@ pub(super) async fn admission(
         return Ok(Admission::Allowed);
     }
     let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
-    let price_of = |operation: &str| {
-        let known = spending.iter().find(|(known, ..)| known == operation);
-        known.and_then(|(_, price, ..)| *price).or(run.price)
-    };
+    let prices = prices(database).await?;
+    let price_of = |operation: &str| prices.get(operation).copied().or(run.price);
     let price = price_of(subject.operation);
     let mut admitted = Admission::Allowed;
     for (limit, scope) in &limits {
@@ -246,6 +245,7 @@ pub(super) async fn admission(
         match price {
             Some(price) if committed + price <= credits + TOLERANCE => {}
             None if committed < credits && is_first_open => admitted = Admission::Alone,
+            None if committed < credits => return Ok(refused(scope, Limit::UnknownPrice)),
             _ => {
                 let is_spent = known + price.unwrap_or_default() > credits + TOLERANCE;
                 let limit = Limit::Budget { credits, committed, price, is_spent };

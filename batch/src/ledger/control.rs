@@ -61,6 +61,33 @@ impl Ledger {
         self.set_limit(scope, "budget", credits.into()).await
     }
 
+    /// Sets what a submission of an operation costs in credits as long as the ledger knows no cost
+    /// of one, or removes the price. The highest known cost replaces it.
+    ///
+    /// Budgets use it, for jobs and for submissions without a job. Without a price, the first
+    /// submission of an operation has to show the cost before a budget allows others.
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): the price is negative, infinite or not a number.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn set_price(&self, operation: &str, credits: Option<f64>) -> Result<(), Error> {
+        let credits = credits.map(|credits| checked_credits("price", credits)).transpose()?;
+        let operation = operation.to_owned();
+        self.exclusive(async move |database| {
+            let name = [(&operation).into()];
+            database.execute("DELETE FROM prices WHERE operation = $1", name.clone()).await?;
+            if let Some(credits) = credits {
+                let set = "INSERT INTO prices (operation, credits) VALUES ($1, $2)";
+                database.execute(set, [(&operation).into(), Some(credits).into()]).await?;
+            }
+            free_left(database, "AND operation = $1", name).await
+        })
+        .await?;
+        self.0.changes.send_replace(());
+        Ok(())
+    }
+
     /// Sets how many active tasks a scope may have, or removes the cap.
     ///
     /// Jobs are active from their submission until their pictures are saved. Submissions without a
@@ -151,12 +178,7 @@ impl Ledger {
                 Scope::Group(name) => ("AND group_name = $1", vec![name.into()]),
                 Scope::EachGroup => ("AND group_name IS NOT NULL", vec![]),
             };
-            let free = format!(
-                "UPDATE jobs SET left_after = NULL, reason = NULL
-                 WHERE state = 'queued' AND worker IS NULL AND left_after IS NOT NULL {condition}"
-            );
-            database.execute(&free, values).await?;
-            Ok(())
+            free_left(database, condition, values).await
         })
         .await?;
         self.0.changes.send_replace(());
@@ -278,6 +300,20 @@ impl Ledger {
         })
         .await
     }
+}
+
+/// Lets the present workers look at queued jobs again that a budget left to later ones.
+async fn free_left(
+    database: &mut Database,
+    condition: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<(), Error> {
+    let free = format!(
+        "UPDATE jobs SET left_after = NULL, reason = NULL
+         WHERE state = 'queued' AND worker IS NULL AND left_after IS NOT NULL {condition}"
+    );
+    database.execute(&free, values).await?;
+    Ok(())
 }
 
 /// Returns the known costs in credits, and the number of submissions without one, of the ledger,

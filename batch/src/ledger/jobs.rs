@@ -308,7 +308,9 @@ pub(super) async fn find_jobs(
 /// What a [`FoundJob`] is read from.
 pub(super) const COLUMNS: &str = "j.id, j.name, j.number, j.operation, j.target, j.group_name,
     j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
-    s.task_id, s.cost, s.sent_at, s.accepted_at";
+    s.task_id, s.cost, s.sent_at, s.accepted_at,
+    (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
+        AS submissions";
 pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
 
 impl FromRow for FoundJob {
@@ -324,6 +326,7 @@ impl FromRow for FoundJob {
             priority: row.named("priority")?,
             state: state_named(row.named("state")?)?,
             reason: row.named("reason")?,
+            submissions: row.named::<i64>("submissions")?.unsigned_abs(),
             task_id: row.named("task_id")?,
             credits: row.named("cost")?,
             location: row.named("location")?,

@@ -79,6 +79,8 @@ pub(crate) enum Limit {
         per_minute: u64,
         wait: u64,
     },
+    /// There is a budget, and another submission of the operation has to show the price first.
+    UnknownPrice,
     Budget {
         credits: f64,
         /// What the submissions have cost, and what those without a known cost may cost.
@@ -96,7 +98,7 @@ impl LimitReached {
             Limit::Outage { .. } => ErrorKind::Outage,
             Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
             Limit::Rate { .. } => ErrorKind::Rate,
-            Limit::Budget { .. } => ErrorKind::Budget,
+            Limit::UnknownPrice | Limit::Budget { .. } => ErrorKind::Budget,
         }
     }
 }
@@ -118,6 +120,11 @@ impl fmt::Display for LimitReached {
                 write!(f, "the rate of {scope}, {per_minute} a minute, is used up; ")?;
                 write!(f, "try again in {seconds} s")
             }
+            Limit::UnknownPrice => write!(
+                f,
+                "{scope} has a budget, and the price of the submission is not known before the \
+                 service has responded to an earlier one; try again then, or set the price"
+            ),
             Limit::Budget { credits, committed, price, .. } => {
                 let [committed, credits] = [committed, credits].map(Credits);
                 write!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use imagekiln::{Request, journal::Step};
+use imagekiln::{Request, journal::Step, text::counted};
 
 use super::{Ledger, database::Database, records::SubmissionRow};
 use crate::{Error, ErrorKind, JobState, JobStatus};
@@ -40,9 +40,32 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn retry(&self, name: &str) -> Result<JobStatus, Error> {
+        self.retry_below(name, u64::MAX).await
+    }
+
+    /// Queues a job again like [`retry`](Self::retry), unless it has had `submissions`
+    /// [submissions](JobStatus::submissions) or more. The ledger counts them, so the bound holds
+    /// for all processes and after a crash.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`retry`](Self::retry), and kind [`State`](ErrorKind::State) if the job
+    /// has had as many submissions.
+    pub async fn retry_below(&self, name: &str, submissions: u64) -> Result<JobStatus, Error> {
         let (job, submission) = self.find_in(name, Self::RETRIABLE).await?;
+        let job_name = name.to_owned();
         self.transaction(async move |database| {
             let now = database.now();
+            let count = "SELECT COUNT(*) FROM submissions s
+                JOIN jobs j ON j.id = s.job AND j.state <> 'damaged'
+                WHERE s.job = $1 AND s.state <> 'withdrawn'";
+            let had = database.row::<(i64,)>(count, [job.into()]).await?;
+            let had = had.map_or(0, |(had,)| had.unsigned_abs());
+            if had >= submissions {
+                let times = counted(had, "submission");
+                let message = format!("job `{job_name}` has had {times}; it was not queued again");
+                return Err(Error::new(ErrorKind::State, message));
+            }
             // Does not pay again if this runs again, and the job was submitted since.
             let retry = format!(
                 "UPDATE jobs SET
@@ -110,7 +133,8 @@ impl Ledger {
         Ok(found.map(|(request, _)| request))
     }
 
-    /// Returns the highest known cost of a submission in credits, by operation.
+    /// Returns the price of a submission in credits, by operation: the highest known cost, or else
+    /// the price that was [set](Self::set_price).
     ///
     /// # Errors
     ///
@@ -142,11 +166,14 @@ impl Ledger {
     }
 }
 
-/// Returns the highest known cost of a submission in credits, by operation.
+/// Returns the price of a submission in credits, by operation.
 pub(super) async fn prices(database: &mut Database) -> Result<BTreeMap<String, f64>, Error> {
-    let prices = "SELECT operation, MAX(price) FROM spending
+    let set = "SELECT operation, credits FROM prices";
+    let known = "SELECT operation, MAX(price) FROM spending
         WHERE group_name = '' AND price IS NOT NULL GROUP BY operation";
-    Ok(database.rows(prices, []).await?.into_iter().collect())
+    let mut prices: BTreeMap<_, _> = database.rows(set, []).await?.into_iter().collect();
+    prices.extend(database.rows::<(String, f64)>(known, []).await?);
+    Ok(prices)
 }
 
 /// Returns the error for a job that is not in the expected state.

@@ -8,6 +8,7 @@ use super::{
     Ledger, LimitStatus,
     active::{COUNTED, count_active},
     admission::{SPENDING, Spending},
+    manage::prices,
 };
 #[cfg(doc)]
 use crate::ErrorKind;
@@ -30,7 +31,11 @@ impl Ledger {
             .transaction(async |database| {
                 let active = count_active(database, COUNTED).await?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
-                let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
+                let mut spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
+                let prices = prices(database).await?;
+                for (operation, price, ..) in &mut spending {
+                    *price = prices.get(operation).copied();
+                }
                 Ok((spending, active))
             })
             .await?;

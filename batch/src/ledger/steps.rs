@@ -104,6 +104,7 @@ impl Ledger {
     pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef, sent_at: SystemTime) {
         let (status, now) = (&mut job.status, self.local_time());
         (status.state, status.reason) = (JobState::Submitted, None);
+        status.submissions += 1;
         (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
         (status.sent_at, status.submitted_at) = (Some(sent_at), Some(now));
         status.changed_at = now;

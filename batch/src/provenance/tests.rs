@@ -24,6 +24,7 @@ fn text_of(request: Request) -> String {
         target: "fox.jpg".to_owned(),
         state: JobState::Ready,
         reason: None,
+        submissions: 1,
         task_id: Some("t-1".to_owned()),
         credits: Some(3.0),
         location: None,

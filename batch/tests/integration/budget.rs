@@ -1,15 +1,20 @@
 //! The budget.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use imagekiln::{
     TaskRef,
     journal::{Intent, Journal as _, Step},
-    types::Gen2Flex,
+    types::{Gen2Flex, Gen2Pro},
 };
 use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Resolution, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::{Value, from_value, json};
 
-use crate::support::{Backend, Fixture, PRICE, assert_equal, both, jobs};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, chain, job, jobs, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -20,6 +25,9 @@ pub fn tests() -> Vec<Trial> {
         both(a_negative_cost_counts_like_a_missing_one),
         both(enormous_costs_are_counted_and_printed),
         both(a_run_refuses_a_budget_that_is_not_an_amount),
+        both(a_price_of_the_ledger_holds_until_a_cost_is_known),
+        both(the_second_of_two_first_submissions_waits_for_the_price),
+        both(a_retry_is_bounded_by_the_number_of_submissions),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -131,8 +139,76 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
         for mut batch in [batch().budget(credits), batch().budget(100.0).price(credits)] {
             assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::State, "{credits}");
         }
+        let error = ledger.set_price("gen-2-pro", Some(credits)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::State);
         let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
     assert_eq!(fixture.accepted(), 0);
+}
+
+async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_price("gen-2-pro", Some(4.0)).await.unwrap();
+    ledger.set_budget(Scope::Ledger, Some(3.5)).await.unwrap();
+    // For submissions without a job, too.
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    let fox = || Gen2Pro::new("a fox").width(64).height(64);
+    let error = client.submit(fox()).await.unwrap_err();
+    assert!(chain(&error).contains("the submission may cost 4.00"), "{}", chain(&error));
+    let report = fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
+    assert_eq!((report.count(JobState::Queued), fixture.accepted()), (1, 0));
+
+    ledger.set_budget(Scope::Ledger, Some(2.5 * PRICE)).await.unwrap();
+    let report = fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!(report.count(JobState::Saved), 1);
+    // The known cost replaces the price, which would not fit.
+    assert_eq!(ledger.prices().await.unwrap(), [("gen-2-pro".to_owned(), PRICE)].into());
+    let _task = client.submit(fox()).await.unwrap();
+    assert_eq!(fixture.accepted(), 2);
+
+    ledger.set_price("gen-2-flex", Some(5.0)).await.unwrap();
+    ledger.set_price("gen-2-flex", None).await.unwrap();
+    assert!(!ledger.prices().await.unwrap().contains_key("gen-2-flex"));
+}
+
+async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.set_budget(Scope::Ledger, Some(100.0)).await.unwrap();
+    let intent = json!({ "id": "a", "operation": "gen-2-pro", "at": 1_795_673_076 });
+    let intent: Intent = from_value(intent).unwrap();
+    ledger.intend(&intent).await.unwrap();
+    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap();
+    assert_eq!(refusal.kind(), ErrorKind::Budget);
+    assert!(refusal.to_string().contains("is not known before the service has"), "{refusal}");
+    ledger.set_price("gen-2-pro", Some(4.0)).await.unwrap();
+    assert!(ledger.refusal("gen-2-pro", None).await.unwrap().is_none());
+}
+
+async fn a_retry_is_bounded_by_the_number_of_submissions(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let count = async |ledger: &Ledger| ledger.job("fox").await.unwrap().unwrap().submissions;
+    ledger.add([job("fox", "a fox [[error]]")]).await.unwrap();
+    assert_eq!(count(&ledger).await, 0);
+    // A submission that was certainly not billed does not count.
+    fixture.simulator.faults().add("rate-limited@submission=1:once").unwrap();
+    let seen = Arc::new(AtomicU64::new(0));
+    let last = seen.clone();
+    let mut batch = fixture.batch(&ledger).on_change(move |job| {
+        last.store(job.submissions, Ordering::Relaxed);
+    });
+    batch.run().await.unwrap();
+    drop(batch);
+    assert_eq!((count(&ledger).await, seen.load(Ordering::Relaxed)), (1, 1));
+    ledger.retry_below("fox", 2).await.unwrap();
+    let ledger = fixture.reopen(ledger).await;
+    fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!(count(&ledger).await, 2);
+    let error = ledger.retry_below("fox", 2).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::State);
+    assert_eq!(state(&ledger, "fox").await, JobState::Failed);
+    assert_eq!(fixture.accepted(), 2);
 }

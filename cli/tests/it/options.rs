@@ -52,6 +52,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
     ("batch resume", &[], Before::Nothing),
     ("batch budget", &["1"], Before::Nothing),
     ("batch cap", &["1"], Before::Nothing),
+    ("batch price", &["gen-2-pro", "1"], Before::Nothing),
     ("batch rate", &["1"], Before::Nothing),
     ("batch limits", &[], Before::Nothing),
     ("batch cancel", &["a-job"], Before::Nothing),

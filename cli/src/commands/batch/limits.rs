@@ -1,4 +1,5 @@
-//! `kiln batch pause`, `resume`, `budget`, `cap`, `rate` and `limits`: what a run may submit.
+//! `kiln batch pause`, `resume`, `budget`, `price`, `cap`, `rate` and `limits`: what a run may
+//! submit.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -37,6 +38,15 @@ pub enum Change {
         credits: Limit<f64>,
         #[command(flatten)]
         options: EachScope,
+    },
+    /// Set what a submission to a model costs until its cost is known, for budgets
+    #[command(after_help = "The highest known cost of a model replaces its price.")]
+    Price {
+        #[arg(hide_possible_values = true, value_parser = model())]
+        model: String,
+        #[arg(value_name = "CREDITS|none", help = "The price of a submission")]
+        #[arg(value_parser = |text: &str| or_none(text, parse::credits))]
+        credits: Limit<f64>,
     },
     /// Limit the number of active tasks
     #[command(after_help = AT_ONCE)]
@@ -115,6 +125,9 @@ fn rate(text: &str) -> Result<u64, String> {
 
 pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
     let (scope, done) = match change {
+        Change::Price { model, credits } => {
+            return set_price(context, ledger, &model, credits).await;
+        }
         Change::Pause(options) => {
             let (scope, what) = options.scope();
             ledger.pause(scope.clone()).await?;
@@ -168,6 +181,20 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
     let limit = limits.iter().find(|limit| limit.scope == scope);
     let event = || json::with(for_programs(&scope, limit), [("event", "limit".into())]);
     context.output.result(|| done, event)
+}
+
+async fn set_price(
+    context: &Context,
+    ledger: &Ledger,
+    model: &str,
+    credits: Limit<f64>,
+) -> Result<(), Failure> {
+    ledger.set_price(model, credits).await?;
+    let done = || match credits {
+        Some(credits) => format!("the price of {model} is {:.2} credits", Credits(credits)),
+        None => format!("{model} has no price"),
+    };
+    context.output.result(done, || json!({ "event": "price", "model": model, "credits": credits }))
 }
 
 pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {

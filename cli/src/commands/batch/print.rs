@@ -66,6 +66,7 @@ pub fn job_event(job: &JobStatus) -> Value {
         "priority": job.priority,
         "state": job.state,
         "reason": job.reason,
+        "submissions": job.submissions,
         "task_id": job.task_id,
         "credits": job.credits,
         "sent_at": job.sent_at.map(seconds),

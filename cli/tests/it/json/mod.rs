@@ -252,6 +252,7 @@ fn batches(check: &Check) {
         "batch budget 50",
         "batch budget 20 --group anna",
         "batch cap 3",
+        "batch price gen-2-pro 4",
         "batch rate 60",
         "batch limits",
         "batch resume --group anna",

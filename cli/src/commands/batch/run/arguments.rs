@@ -114,7 +114,7 @@ pub struct RunOptions {
     /// budget` replaces it
     #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
     pub budget: Option<f64>,
-    /// The price of a job, for --budget and --dry-run, until the ledger contains one
+    /// The price of a job, for budgets and --dry-run, until the ledger contains one
     #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
     pub price: Option<f64>,
     /// The number of workers in this process [default: 1]

@@ -53,7 +53,7 @@ pub struct Ended {
     pub was_interrupted: bool,
     /// Whether the service has accepted a job that this run has changed.
     pub is_charged: bool,
-    /// Why a budget that the ledger contains does not allow the queued jobs.
+    /// Why a budget that the ledger contains does not allow the queued jobs, and what to do.
     pub budget: Option<String>,
 }
 
@@ -200,7 +200,7 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
     }
 }
 
-/// Why a budget that the ledger contains does not allow the queued jobs. The budget of the run has
+/// Why a budget that the ledger contains does not allow the queued jobs, and what to do. The budget of the run has
 /// an option, which its caller knows.
 async fn budget(ledger: &Ledger) -> Option<String> {
     let queued = ledger.list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
@@ -208,7 +208,11 @@ async fn budget(ledger: &Ledger) -> Option<String> {
     for (operation, group) in kinds {
         let refusal = ledger.refusal(&operation, group.as_deref()).await.ok()?;
         if let Some(error) = refusal.filter(|error| error.kind() == ErrorKind::Budget) {
-            return Some(error.to_string());
+            let reason = printable(&error.to_string());
+            let has_price = ledger.prices().await.ok()?.contains_key(&operation);
+            let command = format!("`kiln batch price {operation} CREDITS` sets its price, and ");
+            let price = if has_price { "" } else { &command };
+            return Some(format!("{reason}; {price}`kiln batch budget` raises it"));
         }
     }
     None
@@ -303,7 +307,7 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
     }
     if LEFT.into_iter().any(has) {
         let advice = match &ended.budget {
-            Some(reason) => format!("{}; `kiln batch budget` raises it", printable(reason)),
+            Some(reason) => reason.clone(),
             None if has(JobState::Queued) && resume.options.budget.is_some() => {
                 "the budget does not allow the queued jobs; raise --budget to continue".to_owned()
             }
