@@ -18,7 +18,7 @@ use crate::{
         find::{self, Made},
         request,
     },
-    making,
+    making::{self, identical::is_again},
     models::SEED,
     settings::{Profile, Source},
 };
@@ -57,7 +57,9 @@ pub fn command(made_with: Option<&'static Operation>) -> Command {
         Some(model) => {
             let marker =
                 Arg::new(MODEL).long("model-of-the-flags").hide(true).default_value(model.name);
-            model::with_fields(command.arg(marker), model, &[], &own_options())
+            // This command pays again by its name.
+            let options: Vec<_> = own_options().into_iter().filter(|arg| !is_again(arg)).collect();
+            model::with_fields(command.arg(marker), model, &[], &options)
         }
         None => command.arg(
             Arg::new("flags")

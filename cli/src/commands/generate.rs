@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     making::{
         self,
+        identical::again_arg,
         keyed::KeyOptions,
         plan::{Variant, dry_run_arg},
     },
@@ -72,7 +73,7 @@ pub fn of_model(
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
-    let own = own.chain(options::of::<options::FieldOptions>()).chain([dry_run_arg()]);
+    let own = own.chain(options::of::<options::FieldOptions>()).chain([dry_run_arg(), again_arg()]);
     own.chain(options::shared(options::MAKING)).collect()
 }
 

@@ -21,6 +21,7 @@ pub enum Exit {
     WebhookRefused = 9,
     JobsLeft = 10,
     Unpaid = 11,
+    AlreadyPaid = 12,
     Interrupted = 130,
 }
 
@@ -38,7 +39,7 @@ struct Row {
 /// The output of the command says what is charged.
 const SHOWN: &str = "see output";
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 14] = [
     row(Exit::Success, false, SHOWN, "success"),
     row(Exit::Other, false, SHOWN, "a local file or another local error, or some pictures failed"),
     row(Exit::Usage, false, "no", "invalid usage, settings or request, or a wrong base URL"),
@@ -61,6 +62,7 @@ const ROWS: [Row; 13] = [
     row(Exit::WebhookRefused, false, "no", "a webhook delivery was rejected"),
     row(Exit::JobsLeft, false, SHOWN, "jobs of a batch are left; its advice says how to continue"),
     row(Exit::Unpaid, false, "no", "the project has no credits, or reached its spending limit"),
+    row(Exit::AlreadyPaid, false, "no", "the same request is already paid; see `--again`"),
     row(Exit::Interrupted, false, SHOWN, "interrupted; a submitted task continues"),
 ];
 
@@ -81,7 +83,7 @@ impl Exit {
 
 /// The codes of a command with several outcomes, worst first. What was paid for and has no picture
 /// precedes what cost nothing.
-const WORST_FIRST: [Exit; 12] = [
+const WORST_FIRST: [Exit; 13] = [
     Exit::BillingUnknown,
     Exit::Interrupted,
     Exit::Continues,
@@ -91,6 +93,7 @@ const WORST_FIRST: [Exit; 12] = [
     Exit::KeyRefused,
     Exit::WebhookRefused,
     Exit::Unpaid,
+    Exit::AlreadyPaid,
     Exit::JobsLeft,
     Exit::Other,
     Exit::Network,
@@ -119,7 +122,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 41] = [
+pub const KINDS: [(&str, &str); 42] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
@@ -142,6 +145,7 @@ pub const KINDS: [(&str, &str); 41] = [
     ("webhook", "a webhook was rejected"),
     ("journal", "the history could not record the submission"),
     ("refused", "the history refused the submission"),
+    ("already_paid", "an earlier command has paid for the same request"),
     ("key_conflict", "the key belongs to another request, or its last attempt has not ended"),
     ("in_progress", "another command waits for the response to the submission of the key"),
     ("undecided", "a person has to decide about the submission of the key"),

@@ -169,6 +169,12 @@ impl Failure {
         failure
     }
 
+    /// A request that an earlier command has paid for.
+    pub fn already_paid(message: String) -> Self {
+        Self::new("already_paid", Exit::AlreadyPaid, message)
+            .advise("nothing was sent; pass --again to pay again, or another --seed")
+    }
+
     pub fn late(task: &TaskRef) -> Self {
         Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }

@@ -1,6 +1,7 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
 mod describe;
+pub mod identical;
 pub mod keyed;
 pub mod plan;
 mod series;
@@ -53,6 +54,7 @@ pub async fn make(
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
     let session = open(context, &planned).await?;
+    identical::check(context, &session.client, &planned, matches)?;
     let interrupts = Interrupts::listen(context.process())?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {

@@ -11,7 +11,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::{keyed::Keys, upright};
+use super::{identical, keyed::Keys, upright};
 use crate::{
     args::{
         options::{FieldOptions, MOST},
@@ -247,13 +247,18 @@ pub fn is_dry_run(matches: &ArgMatches) -> bool {
 /// Prints the requests. Needs neither a key nor the network.
 pub fn print_requests(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
     let simulated = context.shared.simulate;
-    let shown = planned.iter().take(if context.output.json { planned.len() } else { 1 });
-    for Planned { request, .. } in shown {
+    let paid = identical::of_dry_run(context, planned)?;
+    let count = if context.output.json { planned.len() } else { 1 };
+    for (Planned { request, .. }, entry) in planned.iter().zip(&paid).take(count) {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
         let preview = builder.preview(request.clone())?;
         context.output.result(
-            || for_people(&preview, planned, simulated),
+            || {
+                let text = for_people(&preview, planned, simulated);
+                let names = paid.iter().flatten().map(|entry| identical::named(context, entry));
+                names.fold(text, |text, name| format!("{text}\n{name}"))
+            },
             || {
                 json!({
                     "event": "dry_run",
@@ -261,6 +266,7 @@ pub fn print_requests(context: &Context, planned: &[Planned]) -> Result<(), Fail
                     "method": "POST",
                     "path": preview.path,
                     "body": preview.body,
+                    "already_paid": entry.as_ref().map(|entry| entry.number),
                     "price": if simulated { json!(0) } else { Value::Null },
                 })
             },

@@ -186,3 +186,44 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     let simulated = place.run(&["--simulate", "generate", "a fox", "--dry-run", "--json"]).ok();
     assert_eq!(simulated.json()["price"], 0);
 }
+
+/// A script gets a code, and nothing is sent.
+#[test]
+fn the_same_request_is_paid_again_only_if_the_user_insists() {
+    let bench = Bench::new();
+    let words = ["generate", "a fox", "--size", "64x64", "--seed", "7", "-o", "fox.png"];
+    let run = |more: &[&'static str]| bench.run(&[&words[..], more].concat());
+    let accepted = || bench.simulator.counts().accepted;
+    run(&[]).ok();
+    let refused = run(&["--json"]).fails(12).error();
+    assert_eq!(refused["kind"], "already_paid");
+    let message = "the same request is already paid as @1, saved as fox.png";
+    assert_eq!(refused["message"], message);
+    let plan = run(&["--dry-run"]).ok().text();
+    assert!(plan.contains("\nalready paid as @1, saved as fox.png\n"), "{plan}");
+    assert_eq!(run(&["--dry-run", "--json"]).ok().json()["already_paid"], 1);
+    let several = [&words[..4], &["--seed", "6..8", "-o", "{seed}.png"]].concat();
+    assert!(bench.run(&several).fails(12).stderr.contains("@1"));
+    assert_eq!(accepted(), 1);
+
+    run(&["--again"]).ok();
+    bench.run(&["again", "@1"]).ok();
+    // Each draws its own seed.
+    (0..2).for_each(|_| drop(bench.run(&words[..4]).ok()));
+    bench.run(&[&words[..5], &["8"]].concat()).ok();
+    assert_eq!(accepted(), 6);
+}
+
+#[test]
+fn a_request_that_failed_or_whose_image_changed_is_another_one() {
+    let bench = Bench::new();
+    let failing = ["generate", "a [[error]] fox", "--size", "64x64", "--seed", "7"];
+    (0..2).for_each(|_| drop(bench.run(&failing).fails(4)));
+    bench.place.write("cat.png", crate::bench::png(64, 64));
+    let edit = ["edit", "a hat", "cat.png", "--seed", "7", "-o", "."];
+    bench.run(&edit).ok();
+    bench.run(&edit).fails(12);
+    bench.place.write("cat.png", crate::bench::png(64, 80));
+    bench.run(&edit).ok();
+    assert_eq!(bench.simulator.counts().accepted, 4);
+}

@@ -58,7 +58,8 @@ fn seeds_make_a_picture_each_and_name_it() {
     let made = bench.run(&with(&words)).ok();
     assert_eq!(sorted(&made.text()), ["fox-1.jpg", "fox-3.jpg", "fox-4.jpg"]);
     assert_eq!(sent(&bench, "seed"), ["1", "3", "4"]);
-    let json = bench.run(&[&with(&words)[..], &["--json", "--overwrite"]].concat()).ok().text();
+    let more = ["--json", "--overwrite", "--again"];
+    let json = bench.run(&[&with(&words)[..], &more].concat()).ok().text();
     let mut results: Vec<Value> =
         json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     results.sort_by_key(|result| result["index"].as_u64());
@@ -113,7 +114,7 @@ fn other_commands_make_several_pictures_too() {
 #[test]
 fn existing_files_are_replaced_only_with_overwrite() {
     let bench = Bench::new();
-    let words = with(&["generate", "a fox", "--seed", "1..2", "-o", "fox-{seed}.png"]);
+    let words = with(&["generate", "a fox", "--seed", "1..2", "-o", "fox-{seed}.png", "--again"]);
     bench.run(&words).ok();
     let again = bench.run(&words).ok();
     assert_eq!(sorted(&again.text()), ["fox-1-2.png", "fox-2-2.png"]);

@@ -131,7 +131,7 @@ fn pictures(check: &Check) {
     }
     for line in [
         "generate a_fox -s 64x64 --seed 1..2 -o {seed}.png",
-        "generate a_fox -s 64x64 --dry-run",
+        "generate a_fox -s 64x64 --seed 2 -o {seed}.png --dry-run",
         "generate a_fox -s 64x64 --dry-run --simulate",
         "edit at_night cat.png -o night.png",
         "tool inpaint a_hat cat.png --mask mask.png -o hat-on.png",

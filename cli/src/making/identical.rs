@@ -1,0 +1,113 @@
+//! Finds requests that are already paid, so that nobody pays for the same picture twice by mistake.
+//! A drawn seed makes a request a new one.
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use super::plan::Planned;
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{self, Entry, relative},
+    service,
+    text::sanitize::printable,
+};
+use imagekiln::{Client, journal::State};
+
+/// The number of submissions to compare, newest first. Each is a file to read.
+const NEWEST: usize = 1000;
+
+/// The maximum number of submissions to name.
+const MOST_NAMED: usize = 5;
+
+const AGAIN: &str = "again";
+
+pub fn again_arg() -> Arg {
+    Arg::new(AGAIN)
+        .long(AGAIN)
+        .action(ArgAction::SetTrue)
+        .hide_short_help(true)
+        .help("Pay again for a request that is already paid")
+}
+
+/// Whether an argument is the one that insists on paying again.
+pub fn is_again(arg: &Arg) -> bool {
+    arg.get_id() == AGAIN
+}
+
+/// Refuses requests that are already paid, unless the user insists. Commands without the flag
+/// always do.
+pub fn check(
+    context: &Context,
+    client: &Client,
+    planned: &[Planned],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    if matches.try_get_one(AGAIN).ok().flatten().is_none_or(|insists| *insists) {
+        return Ok(());
+    }
+    if !context.records()? {
+        return Ok(());
+    }
+    let paid: Vec<Entry> = paid(context, client, planned)?.into_iter().flatten().collect();
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let names = paid.iter().take(MOST_NAMED).map(|entry| named(context, entry));
+    let names = names.collect::<Vec<_>>().join("; ");
+    let more = match paid.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Err(Failure::already_paid(format!("the same request is {names}{more}")))
+}
+
+/// Returns what [`paid`] returns, for a command that sends nothing. It needs no history, and knows of
+/// no service without a base URL.
+pub fn of_dry_run(context: &Context, planned: &[Planned]) -> Result<Vec<Option<Entry>>, Failure> {
+    let tls = service::tls(false)?;
+    let builder = context.settings.unsent()?.api_key("not sent");
+    let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
+    let paid = builder.build().ok().and_then(|client| paid(context, &client, planned).ok());
+    Ok(paid.unwrap_or_else(|| vec![None; planned.len()]))
+}
+
+/// Returns the newest paid submission of the same request for each picture.
+fn paid(
+    context: &Context,
+    client: &Client,
+    planned: &[Planned],
+) -> Result<Vec<Option<Entry>>, Failure> {
+    let mut found = vec![None; planned.len()];
+    for entry in history::read(context.process())?.take(NEWEST).flatten() {
+        if entry.kept.request.is_none() || !is_paid(&entry) || !client.can_continue(&entry.record) {
+            continue;
+        }
+        for (planned, found) in planned.iter().zip(&mut found) {
+            let is_same = planned.key.is_none() && planned.kept == entry.kept.request;
+            if is_same && found.is_none() {
+                *found = Some(entry.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the submission is charged or may be, and may still lead to a picture.
+fn is_paid(entry: &Entry) -> bool {
+    let state = entry.record.state();
+    matches!(state, State::Unknown | State::Accepted | State::Ready | State::Saved { .. })
+}
+
+/// For example `already paid as @12, saved as fox.png`.
+pub fn named(context: &Context, entry: &Entry) -> String {
+    let number = entry.number;
+    match (entry.record.state(), entry.saved_path()) {
+        (State::Unknown, _) => format!("submitted as @{number}, and may be paid"),
+        (_, Some(path)) => {
+            let path = relative(path, &context.process().directory);
+            let path = printable(&path.to_string_lossy());
+            format!("already paid as @{number}, saved as {path}")
+        }
+        _ => format!("already paid as @{number}"),
+    }
+}
