@@ -38,4 +38,4 @@ CREATE TABLE outage (
     probe TEXT,
     kind TEXT NOT NULL,
     reason TEXT NOT NULL
-);
+) STRICT;

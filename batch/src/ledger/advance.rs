@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{Error, ErrorKind, JobState};
 
-/// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite, which
-/// PostgreSQL requires.
+/// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite,
+/// which PostgreSQL requires.
 const MOST_CREDITS: f64 = 1e300;
 
 /// A change of a job.

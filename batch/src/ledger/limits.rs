@@ -126,7 +126,7 @@ impl fmt::Display for LimitReached {
                  service has responded to an earlier one; try again then, or set the price"
             ),
             Limit::Budget { credits, committed, price, .. } => {
-                let [committed, credits] = [committed, credits].map(Credits);
+                let [committed, credits] = [*committed, *credits].map(Credits);
                 write!(
                     f,
                     "the budget of {scope} is used up: {committed:.2} of {credits:.2} credits are \

@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use super::plan::Planned;
+use super::plan::{Paid, Planned};
 use crate::{
     context::Context,
     failure::Failure,
@@ -61,14 +61,15 @@ pub fn check(
     Err(Failure::already_paid(format!("the same request is {names}{more}")))
 }
 
-/// Returns what [`paid`] returns, for a command that sends nothing. It needs no history, and knows of
-/// no service without a base URL.
-pub fn of_dry_run(context: &Context, planned: &[Planned]) -> Result<Vec<Option<Entry>>, Failure> {
+/// Finds the paid submissions for a command that sends nothing. It needs no history, and knows no
+/// service without a base URL.
+pub fn of_dry_run(context: &Context, planned: &[Planned]) -> Result<Vec<Option<Paid>>, Failure> {
     let tls = service::tls(false)?;
     let builder = context.settings.unsent()?.api_key("not sent");
     let builder = builder.http_client(move |http| http.tls_backend_preconfigured(tls.clone()));
     let paid = builder.build().ok().and_then(|client| paid(context, &client, planned).ok());
-    Ok(paid.unwrap_or_else(|| vec![None; planned.len()]))
+    let paid = paid.unwrap_or_else(|| vec![None; planned.len()]).into_iter();
+    Ok(paid.map(|entry| entry.map(|entry| (entry.number, named(context, &entry)))).collect())
 }
 
 /// Returns the newest paid submission of the same request for each picture.
@@ -99,7 +100,7 @@ fn is_paid(entry: &Entry) -> bool {
 }
 
 /// For example `already paid as @12, saved as fox.png`.
-pub fn named(context: &Context, entry: &Entry) -> String {
+fn named(context: &Context, entry: &Entry) -> String {
     let number = entry.number;
     match (entry.record.state(), entry.saved_path()) {
         (State::Unknown, _) => format!("submitted as @{number}, and may be paid"),

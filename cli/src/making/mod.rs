@@ -78,7 +78,8 @@ pub fn checked(
 ) -> Result<Option<Vec<Planned>>, Failure> {
     let planned = plan(context, request, variants, matches)?;
     if plan::is_dry_run(matches) {
-        return plan::print_requests(context, &planned).map(|()| None);
+        let paid = identical::of_dry_run(context, &planned)?;
+        return plan::print_requests(context, &planned, &paid).map(|()| None);
     }
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;

@@ -11,7 +11,7 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::{identical, keyed::Keys, upright};
+use super::{keyed::Keys, upright};
 use crate::{
     args::{
         options::{FieldOptions, MOST},
@@ -244,20 +244,26 @@ pub fn is_dry_run(matches: &ArgMatches) -> bool {
     matches.get_flag(DRY_RUN)
 }
 
+/// A submission of the same request: its number, and what to say of it.
+pub type Paid = (u64, String);
+
 /// Prints the requests. Needs neither a key nor the network.
-pub fn print_requests(context: &Context, planned: &[Planned]) -> Result<(), Failure> {
+pub fn print_requests(
+    context: &Context,
+    planned: &[Planned],
+    paid: &[Option<Paid>],
+) -> Result<(), Failure> {
     let simulated = context.shared.simulate;
-    let paid = identical::of_dry_run(context, planned)?;
     let count = if context.output.json { planned.len() } else { 1 };
-    for (Planned { request, .. }, entry) in planned.iter().zip(&paid).take(count) {
+    for (Planned { request, .. }, entry) in planned.iter().zip(paid).take(count) {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {
                 let text = for_people(&preview, planned, simulated);
-                let names = paid.iter().flatten().map(|entry| identical::named(context, entry));
-                names.fold(text, |text, name| format!("{text}\n{name}"))
+                let names = paid.iter().flatten();
+                names.fold(text, |text, (_, name)| format!("{text}\n{name}"))
             },
             || {
                 json!({
@@ -266,7 +272,7 @@ pub fn print_requests(context: &Context, planned: &[Planned]) -> Result<(), Fail
                     "method": "POST",
                     "path": preview.path,
                     "body": preview.body,
-                    "already_paid": entry.as_ref().map(|entry| entry.number),
+                    "already_paid": entry.as_ref().map(|(number, _)| number),
                     "price": if simulated { json!(0) } else { Value::Null },
                 })
             },

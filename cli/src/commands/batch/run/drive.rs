@@ -200,8 +200,8 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
     }
 }
 
-/// Why a budget that the ledger contains does not allow the queued jobs, and what to do. The budget of the run has
-/// an option, which its caller knows.
+/// Why a budget that the ledger contains does not allow the queued jobs, and what to do. The caller
+/// knows the budget of the run, which has an option.
 async fn budget(ledger: &Ledger) -> Option<String> {
     let queued = ledger.list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
     let kinds: BTreeSet<_> = queued.into_iter().map(|job| (job.operation, job.group)).collect();
