@@ -1,7 +1,8 @@
 //! The loop of a worker: claims jobs, decides which one continues next, and renews the lease.
 
+mod held;
+
 use std::{
-    cmp::Reverse,
     collections::{HashMap, HashSet, VecDeque},
     panic,
     sync::Arc,
@@ -15,13 +16,14 @@ use tokio::{
     time::{self, Interval, MissedTickBehavior},
 };
 
+use self::held::scopes;
 use super::{
     room::{Room, Turn},
     worker::{End, Worker},
 };
 use crate::{
     Error, ErrorKind, JobState, Scope,
-    ledger::{Claim, Claimed, Demand, Limit, LimitReached},
+    ledger::{Claim, Claimed, Demand},
 };
 
 /// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a
@@ -34,9 +36,6 @@ const MOST_DAMAGED: u32 = 5;
 
 /// How often a worker looks for jobs that other processes added or gave back.
 const LOOKS: Duration = Duration::from_secs(1);
-
-/// How long a run waits for a service that accepts no submission.
-const LONGEST_OUTAGE: Duration = Duration::from_secs(3 * 3600);
 
 /// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
@@ -306,23 +305,6 @@ impl Run {
         Ok(is_done)
     }
 
-    /// Returns why the run no longer waits for a service that accepts no submission.
-    async fn gives_up(&mut self) -> Result<Option<Error>, Error> {
-        let Some(outage) = self.worker.ledger.outage().await? else { return Ok(None) };
-        // A key that was wrong from the beginning does not become right.
-        let is_permanent = self.refusal.as_ref().is_some_and(|error| !error.is_transient());
-        let is_hopeless = is_permanent && !self.has_accepted;
-        if !is_hopeless && outage.lasted < LONGEST_OUTAGE {
-            return Ok(None);
-        }
-        let message = format!("the service accepts no submissions: {}", outage.reason);
-        let error = Error::new(ErrorKind::Outage, message);
-        Ok(Some(match self.refusal.take() {
-            Some(refusal) => error.with_source(refusal),
-            None => error,
-        }))
-    }
-
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
         let Ended { job, end, started_after } = match joined {
             Ok(ended) => ended,
@@ -369,65 +351,6 @@ impl Run {
         }
         Ok(())
     }
-
-    /// Returns a job to its place: those that are refused together come back in any order.
-    fn put_back(&mut self, job: Claim) {
-        let turn = |job: &Claim| (Reverse(job.status.priority), job.id);
-        let place = self.queue.iter().position(|other| turn(other) > turn(&job));
-        self.queue.insert(place.unwrap_or(self.queue.len()), job);
-    }
-
-    /// Decides when a job is tried again that a limit does not allow.
-    async fn after_limit(
-        &mut self,
-        job: Claim,
-        reached: LimitReached,
-        started_after: u64,
-    ) -> Result<(), Error> {
-        match (&reached.limit, &reached.scope) {
-            (Limit::Outage { .. }, _) => self.room.outage(),
-            (Limit::ActiveTasks { .. }, Scope::Ledger) => {
-                self.room.refused(self.active.len());
-                self.put_back(job);
-                return Ok(());
-            }
-            // The next claim leaves out the jobs of its scope, until it may have more again.
-            (Limit::Paused | Limit::ActiveTasks { .. } | Limit::Rate { .. }, _) => {}
-            (Limit::Budget { is_spent: true, credits, .. }, Scope::Group(group)) => {
-                self.worker.ledger.release(&job).await?;
-                self.worker.ledger.leave_group(group, *credits, reached.to_string()).await?;
-                self.look();
-                return Ok(());
-            }
-            // If a job ended in between, the budget may allow this one now.
-            (Limit::UnknownPrice | Limit::Budget { .. }, scope) => {
-                if started_after == self.ended {
-                    let operation = Scope::Operation(job.status.operation.clone());
-                    let is_of_group = matches!(scope, Scope::Group(_));
-                    let blocked = if is_of_group { scope.clone() } else { operation };
-                    self.held.insert(blocked.clone(), reached.to_string());
-                    self.blocked.insert(blocked);
-                }
-            }
-        }
-        self.worker.ledger.release(&job).await?;
-        self.look();
-        Ok(())
-    }
-
-    /// A budget may allow jobs that it did not allow before.
-    fn unblock(&mut self) {
-        if !self.blocked.is_empty() {
-            self.blocked.clear();
-            self.look();
-        }
-    }
-}
-
-/// Returns the scopes that may be blocked for a job.
-fn scopes(job: &Claim) -> Vec<Scope> {
-    let group = job.status.group.clone().map(Scope::Group);
-    [Scope::Operation(job.status.operation.clone())].into_iter().chain(group).collect()
 }
 
 fn no_slot(error: imagekiln::Error) -> Error {

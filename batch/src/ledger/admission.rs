@@ -74,8 +74,8 @@ impl Ledger {
     }
 }
 
-/// Adds to queued jobs without a reason which limit of the ledger holds them back now. Those that no
-/// worker has looked at have one, too.
+/// Adds to queued jobs without a reason which limit of the ledger holds them back now, whether a
+/// worker has looked at them or not.
 pub(super) async fn explain(
     database: &mut Database,
     jobs: impl Iterator<Item = &mut JobStatus>,

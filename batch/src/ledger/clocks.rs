@@ -30,6 +30,11 @@ impl Default for Clocks {
     }
 }
 
+/// Returns a time of a ledger, in milliseconds since the Unix epoch.
+pub(super) fn time_of(milliseconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
+}
+
 /// Returns the time since the machine started, including the time for which it was suspended.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn uptime() -> Duration {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     iter,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use imagekiln::Request;
@@ -11,6 +11,7 @@ use imagekiln::Request;
 use super::{
     Ledger,
     admission::explain,
+    clocks::time_of,
     database::{Database, FromRow, Row, Value},
     manage::prices,
 };
@@ -353,10 +354,6 @@ impl FromRow for FoundRequest {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
         Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
     }
-}
-
-pub(super) fn time_of(milliseconds: i64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
 }
 
 fn metadata(text: Option<String>) -> Result<Option<serde_json::Value>, Error> {

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{
     Ledger,
+    clocks::time_of,
     database::Database,
-    jobs::time_of,
     limits::{Limit, LimitReached},
 };
 use crate::{Error, Scope, time};

@@ -12,8 +12,9 @@ use super::{
     Ledger,
     advance::JobChange,
     claims::{Claim, SMALL},
+    clocks::time_of,
     database::{Database, Value, no_row},
-    jobs::{find_jobs, read_request, state_named, time_of},
+    jobs::{find_jobs, read_request, state_named},
     records::{SubmissionRow, read},
     workers::lease_lost,
 };
