@@ -9,6 +9,7 @@ use imagekiln::{
 
 use super::{
     database::{self, Database, FromRow},
+    outage,
     records::{SubmissionRow, text},
 };
 use crate::{Error, ErrorKind, JobState};
@@ -58,7 +59,7 @@ impl SubmissionRow {
         database: &mut Database,
         step: &Step,
     ) -> Result<bool, Error> {
-        let before = self.record.state().clone();
+        let (before, was_lost) = (self.record.state().clone(), self.record.is_lost());
         let has_changed = self.record.advance(step);
         let task = self.record.task();
         if let Step::Accepted(accepted) = step
@@ -71,7 +72,11 @@ impl SubmissionRow {
         }
         let has_new_state = *self.record.state() != before;
         let change = if has_new_state { self.job_change(database.now()) } else { None };
-        Ok(self.write::<()>(database, change).await?.is_some())
+        let is_written = self.write::<()>(database, change).await?.is_some();
+        if is_written && was_lost && matches!(step, Step::Accepted(_)) {
+            outage::found(database).await?;
+        }
+        Ok(is_written)
     }
 
     /// Like [`try_advance`](Self::try_advance), with a change of the job by its worker. Returns

@@ -138,6 +138,23 @@ pub(super) async fn enter(database: &mut Database, intent: &str) -> Result<Entry
     }
 }
 
+/// Lets another submission take the place of a probe whose worker has ended.
+pub(super) async fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
+    let replace = "UPDATE outage SET until = $1, probe = NULL WHERE until IS NOT NULL
+        AND probe IN (SELECT intent_id FROM submissions WHERE worker = $2)";
+    let now = database.now();
+    database.execute(replace, [now.into(), worker.into()]).await?;
+    Ok(())
+}
+
+/// Ends an outage because the task of a lost submission was found: the service accepts submissions,
+/// although its responses do not arrive.
+pub(super) async fn found(database: &mut Database) -> Result<(), Error> {
+    let lost = [LOST.as_str().into()];
+    database.execute("DELETE FROM outage WHERE kind = $1", lost).await?;
+    Ok(())
+}
+
 impl Ledger {
     /// Returns why no job is submitted now, although no limit forbids it: the service refuses all
     /// submissions, or does not say whether it accepts them.
@@ -147,7 +164,7 @@ impl Ledger {
     /// Then no process of the ledger submits anything. After a pause, one submission finds out
     /// whether the outage has ended. The pauses grow from one second to ten minutes, or last as
     /// long as the service asks for, at most a day. [`Ledger::resume`] ends a pause. Polls and
-    /// downloads continue.
+    /// downloads continue. A webhook of a lost submission ends an outage.
     ///
     /// # Errors
     ///
@@ -320,4 +337,35 @@ fn pause_after(pauses: i64) -> i64 {
     let mut backoff = Outcomes::pauses();
     let last = (0..=pauses.clamp(0, 32)).map(|_| backoff.pause()).last().unwrap_or_default();
     i64::try_from(last.as_millis()).unwrap_or(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The process of a probe may have been killed.
+    #[tokio::test]
+    async fn another_submission_takes_the_place_of_a_probe_whose_worker_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let probe = async |database: &mut Database| {
+            let outage = "INSERT INTO outage (id, since, until, pauses, kind, reason)
+                VALUES (1, 0, 0, 5, 'outage', 'lost')";
+            database.execute(outage, []).await?;
+            let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
+                RETURNING id";
+            let worker: i64 = database.value(worker, []).await?;
+            let submission = "INSERT INTO submissions
+                (intent_id, operation, record, state, sent_at, worker)
+                VALUES ('one', 'gen-2-pro', '', 'open', 0, $1)";
+            database.execute(submission, [worker.into()]).await?;
+            assert!(matches!(enter(database, "one").await?, Entry::Probe));
+            assert!(matches!(enter(database, "two").await?, Entry::Refused(_)));
+            Ok(worker)
+        };
+        let worker = ledger.transaction(probe).await.unwrap();
+        ledger.retire(worker).await.unwrap();
+        let next = async |database: &mut Database| enter(database, "two").await;
+        assert!(matches!(ledger.transaction(next).await.unwrap(), Entry::Probe));
+    }
 }

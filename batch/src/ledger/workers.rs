@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Ledger, claims::OPEN, connect::Source, database::Database, identity::Marking, limits::RunLimits,
+    Ledger, claims::OPEN, connect::Source, database::Database, identity::Marking,
+    limits::RunLimits, outage,
 };
 use crate::{Error, ErrorKind};
 
@@ -183,6 +184,7 @@ async fn end(
     database.execute(&unknown, [reason.into(), now.into(), worker.into()]).await?;
     let free = format!("UPDATE jobs SET worker = NULL WHERE worker = $1 AND {OPEN}");
     database.execute(&free, [worker.into()]).await?;
+    outage::replace_probe(database, worker).await?;
     let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
     database.execute(ended, [now.into(), worker.into()]).await?;
     Ok(())

@@ -1,6 +1,6 @@
 //! What one process knows about an outage of the service holds for all processes of its ledger.
 
-use imagekiln::types::Gen2Pro;
+use imagekiln::{Client, Unfinished, types::Gen2Pro};
 use imagekiln_batch::{Advanced, Batch, Error, ErrorKind, JobState, Scope};
 use imagekiln_testbed::Trial;
 
@@ -10,8 +10,18 @@ pub fn tests() -> Vec<Trial> {
     let tests = [
         both(a_refusal_in_one_process_pauses_the_others),
         both(lost_responses_in_one_process_pause_the_others),
+        both(the_task_of_a_lost_submission_ends_an_outage),
     ];
     tests.into_iter().flatten().collect()
+}
+
+/// The service accepts three submissions, whose responses are lost.
+async fn lose_three(fixture: &Fixture, client: &Client) {
+    fixture.simulator.faults().add("error-after@submission:3x").unwrap();
+    for _ in 0..3 {
+        let error = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
+        assert!(error.may_have_been_billed(), "{error}");
+    }
 }
 
 async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
@@ -46,17 +56,26 @@ async fn lost_responses_in_one_process_pause_the_others(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let other = fixture.another(&ledger).await;
-    fixture.simulator.faults().add("error-after@submission:3x").unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
-    for _ in 0..3 {
-        let error = client.submit(Gen2Pro::new("a fox")).await.unwrap_err();
-        assert!(error.may_have_been_billed(), "{error}");
-    }
+    lose_three(&fixture, &client).await;
     let outage = other.outage().await.unwrap().unwrap();
     assert_eq!((outage.kind.as_str(), outage.pauses), ("outage", 1));
 
     // The first job of another process is the probe.
     let report = fixture.batch(&other).jobs(jobs(12)).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (12, 12 + 3));
+    assert_eq!(ledger.outage().await.unwrap(), None);
+}
+
+async fn the_task_of_a_lost_submission_ends_an_outage(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let client = fixture.client().journal(ledger.clone()).build().unwrap();
+    lose_three(&fixture, &client).await;
+    assert!(ledger.outage().await.unwrap().is_some());
+    let unfinished = client.resume().await.unwrap();
+    let Some(Unfinished::Unknown(record)) = unfinished.into_iter().next() else { panic!() };
+    let task = fixture.simulator.tasks().remove(0).id;
+    let _task = client.adopt(&record, &task).await.unwrap();
     assert_eq!(ledger.outage().await.unwrap(), None);
 }
