@@ -250,6 +250,7 @@ fn cause(retry: &Retry<'_>) -> String {
     let error = retry.error;
     let asked = error.retry_after().filter(|wait| !wait.is_zero());
     let text = match (asked, retry.purpose, error.kind()) {
+        (.., ErrorKind::Outage) => "the last responses were lost, so submissions pause".to_owned(),
         (Some(wait), ..) => format!("the service asks to wait {} s", wait.as_secs()),
         (None, Purpose::Download, _) => "the download failed".to_owned(),
         (None, _, ErrorKind::Network) => "the service is unreachable".to_owned(),

@@ -96,6 +96,12 @@ impl Outage {
         Some(until.saturating_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
     }
 
+    /// Returns how long the pause still lasts, unless a submission finds out whether the outage has
+    /// ended.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        self.wait().filter(|_| !self.is_probing)
+    }
+
     /// A submission starts. Returns whether it is the probe.
     pub(super) fn start(&mut self) -> bool {
         let is_probe = self.until.is_some();

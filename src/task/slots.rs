@@ -20,7 +20,11 @@ use super::{
     limit::Limit,
     outage::{Outage, Outcome},
 };
-use crate::{Error, ErrorKind, TaskRef, retry::Backoff};
+use crate::{
+    Error, ErrorKind, TaskRef,
+    retry::Backoff,
+    transport::middleware::{Purpose, Retry},
+};
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
 /// time between those polls.
@@ -241,8 +245,18 @@ impl Shared {
         let started = Instant::now();
         let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
         let is_set = slots.lock().limit.is_set();
+        // Time only makes the wait shorter, so a longer one is another pause.
+        let mut announced = None;
         loop {
-            let (pause, outage) = (backoff.pause(), slots.lock().outage.wait());
+            let pause = backoff.pause();
+            let (outage, left) = {
+                let outage = &slots.lock().outage;
+                (outage.wait(), outage.pause())
+            };
+            if left > announced {
+                left.inspect(|wait| self.announce_outage(*wait));
+            }
+            announced = left;
             let polling = async {
                 time::sleep(pause).await;
                 self.poll_held().await
@@ -262,6 +276,18 @@ impl Shared {
                 tracing::warn!(active_tasks, "a submission is waiting for a slot");
             }
         }
+    }
+
+    fn announce_outage(&self, wait: Duration) {
+        self.service.middlewares.announce(&Retry {
+            purpose: Purpose::Submission,
+            operation: None,
+            task_id: None,
+            failures: 0,
+            attempts: None,
+            wait,
+            error: &outage(wait),
+        });
     }
 
     /// Polls the tasks that hold a slot and have no active wait.

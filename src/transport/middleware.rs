@@ -117,7 +117,8 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
-/// A request that has failed and will be repeated.
+/// A request that has failed and will be repeated, or a submission that waits because others have
+/// failed.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Retry<'a> {
@@ -127,7 +128,8 @@ pub struct Retry<'a> {
     pub operation: Option<&'a str>,
     /// The id of the task, for polls and downloads.
     pub task_id: Option<&'a str>,
-    /// The number of attempts that have failed in a row, at least 1.
+    /// The number of attempts that have failed in a row. 0 for a submission that waits for the end
+    /// of an [outage](crate::Outcomes), and at least 1 otherwise.
     pub failures: u32,
     /// The maximum number of attempts, including the first. `None` for what is repeated until its
     /// deadline: polls, and submissions that the service refuses because it is busy (429).

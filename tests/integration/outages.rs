@@ -1,8 +1,9 @@
 //! Outages of the service: how many submissions they cost, and when a client submits again.
 
 use std::{
+    collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -16,7 +17,21 @@ use crate::support::{
     samples::{self, fox},
     scripted::ScriptedServer,
 };
-use imagekiln::{Billing, Error, ErrorKind, SubmitOptions};
+use imagekiln::{
+    Billing, Error, ErrorKind, SubmitOptions,
+    middleware::{Middleware, Retry},
+};
+
+/// The announced waits for the end of an outage, in seconds.
+#[derive(Clone, Default)]
+struct Pauses(Arc<Mutex<BTreeSet<u64>>>);
+
+impl Middleware for Pauses {
+    fn retry(&self, retry: &Retry<'_>) {
+        assert_eq!((retry.error.kind(), retry.failures), (ErrorKind::Outage, 0));
+        self.0.lock().unwrap().insert(retry.wait.as_secs_f64().round() as u64);
+    }
+}
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -38,7 +53,8 @@ async fn failing() -> (Arc<ScriptedServer>, Arc<AtomicBool>) {
 #[tokio::test(start_paused = true)]
 async fn an_hour_of_500s_costs_a_handful() {
     let (service, works) = failing().await;
-    let client = samples::client(&service);
+    let pauses = Pauses::default();
+    let client = samples::builder(&service).middleware(pauses.clone()).build().unwrap();
     let mut submissions = JoinSet::new();
     for _ in 0..40 {
         let client = client.clone();
@@ -56,6 +72,10 @@ async fn an_hour_of_500s_costs_a_handful() {
     assert_eq!(outcomes.iter().filter(lost).count(), during);
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 40 - during);
     assert_eq!(service.posts().len(), 40);
+    let announced = pauses.0.lock().unwrap().clone();
+    // Those that wait look every few seconds.
+    assert!(announced.len() > 5 && announced.last() > Some(&590), "{announced:?}");
+    assert!(announced.last() <= Some(&600), "{announced:?}");
 }
 
 #[tokio::test(start_paused = true)]
