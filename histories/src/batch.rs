@@ -11,7 +11,7 @@ use imagekiln_batch::{
     Batch, Error, ErrorKind, Job, JobState, JobStatus, Ledger, Resolution,
     fuzzing::{Clocks, open_ledger, pragma},
 };
-use tokio::time::sleep;
+use tokio::{runtime::Handle, time::sleep};
 
 use crate::{
     disk::closed,
@@ -76,7 +76,13 @@ async fn open(world: &mut World, process: &Arc<Process>) -> Result<Batch, Error>
     let started = world.started;
     // The clock of leases never jumps.
     let lease = Arc::new(move || started.elapsed());
-    let clocks = Clocks { wall: Arc::new(world.wall_clock()), lease };
+    // The database has a runtime of its own, whose clock is not paused.
+    let (paused, wall) = (Handle::current(), world.wall_clock());
+    let wall = Arc::new(move || {
+        let _paused = paused.enter();
+        wall()
+    });
+    let clocks = Clocks { wall, lease };
     let ledger = open_ledger(&path, clocks, open).await?;
     let batch = Batch::open(world.client_of(process, Payer::FIRST), ledger)?
         .save_to(world.path("pictures"));

@@ -13,7 +13,7 @@ use imagekiln::Slot;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
-    time::{self, Interval, MissedTickBehavior},
+    time::{self, Instant, Interval, MissedTickBehavior},
 };
 
 use self::held::scopes;
@@ -65,6 +65,7 @@ pub(super) struct Run {
     ended: u64,
     /// The number of damaged deliveries since the last saved picture.
     damaged: u32,
+    started: Instant,
     /// The last refusal that affects all jobs.
     refusal: Option<imagekiln::Error>,
     /// Whether the service has accepted a submission of this run.
@@ -104,6 +105,7 @@ impl Run {
             held: HashMap::new(),
             ended: 0,
             damaged: 0,
+            started: Instant::now(),
             refusal: None,
             has_accepted: false,
             turn: Turn::default(),

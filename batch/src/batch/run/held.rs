@@ -19,14 +19,15 @@ impl Run {
         // A key that was wrong from the beginning does not become right.
         let is_permanent = self.refusal.as_ref().is_some_and(|error| !error.is_transient());
         let is_hopeless = is_permanent && !self.has_accepted;
-        if !is_hopeless && outage.lasted < LONGEST_OUTAGE {
+        // Somebody may have set the clock of the ledger.
+        let lasted = outage.lasted.min(self.started.elapsed());
+        if !is_hopeless && lasted < LONGEST_OUTAGE {
             return Ok(None);
         }
-        let message = format!("the service accepts no submissions: {}", outage.reason);
-        let error = Error::new(ErrorKind::Outage, message);
+        let message = "the service accepts no submissions";
         Ok(Some(match self.refusal.take() {
-            Some(refusal) => error.with_source(refusal),
-            None => error,
+            Some(refusal) => Error::new(ErrorKind::Outage, message).with_source(refusal),
+            None => Error::new(ErrorKind::Outage, format!("{message}: {}", outage.reason)),
         }))
     }
 

@@ -74,7 +74,8 @@ pub async fn status(
         let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
         let lines: Vec<_> = others.iter().map(|it| job_line(&it.job, &directory)).collect();
         let lines = wrapped(&lines.join("\n"), width);
-        let outage = outage.as_ref().map(outage_line).unwrap_or_default();
+        let held = outage.as_ref().filter(|_| report.count(JobState::Queued) > 0);
+        let outage = held.map(outage_line).unwrap_or_default();
         let mut parts = vec![report_table(&report).text(width), wrapped(&outage, width), lines];
         if !unknown.is_empty() {
             parts.push(unknown_table(unknown).text(width));
