@@ -7,7 +7,7 @@ use imagekiln_simulator::{Config, TaskView, WebhookSettings};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::Notify,
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -21,6 +21,9 @@ use crate::{
 
 /// Short, because workers look for jobs of others when they renew their leases.
 const LEASE: Duration = Duration::from_secs(1);
+
+/// No process of the model has anything to wait for.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// No webhook arrives there. The model passes them on.
 const CALLBACK_URL: &str = "http://127.0.0.1:9/hooks";
@@ -51,14 +54,15 @@ impl World {
         self.faults.iter().enumerate().map(job).collect()
     }
 
-    /// Runs a process, unless it crashes. A crash drops the runtime with everything in it.
+    /// Runs a process, unless it crashes. A crash drops the runtime with everything in it. Fails if
+    /// the process hangs.
     pub fn process<T>(&self, crash: &Fuse, process: impl Future<Output = T>) -> Option<T> {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let done = runtime.block_on(async {
             tokio::select! {
                 biased;
                 () = crash.blown() => None,
-                done = process => Some(done),
+                done = timeout(LONGEST, process) => Some(done.expect("the process hangs")),
             }
         });
         drop(runtime);
