@@ -55,6 +55,14 @@ struct Unresolved {
     hold_until: Option<i64>,
 }
 
+impl Unresolved {
+    /// What a decision would do now.
+    fn expected(&self, step: &Step, now: i64) -> Outcome {
+        let is_held = *step == Step::NotBilled && self.hold_until > Some(now);
+        if is_held { Outcome::Held } else { Outcome::Resolved }
+    }
+}
+
 impl FromRow for Unresolved {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
         let (submission, hold_until) = (row.named("submission")?, row.named("hold_until")?);
@@ -97,17 +105,7 @@ impl Ledger {
         filter: &Filter,
         resolution: Resolution,
     ) -> Result<Resolved, Error> {
-        let step = step(resolution)?;
-        let (mut all, mut last) = (Resolved::default(), 0);
-        loop {
-            let (jobs, _) = self.unresolved(filter, last).await?;
-            let Some(end) = jobs.last() else { return Ok(all) };
-            last = end.job.status.number;
-            let outcomes = self.decide_page(&jobs, &step).await?;
-            for (job, outcome) in jobs.into_iter().zip(&outcomes) {
-                all.add(job.job.status, outcome);
-            }
-        }
+        self.resolve_pages(filter, resolution, true).await
     }
 
     /// Returns which jobs [`resolve_all`](Self::resolve_all) would resolve and leave out now.
@@ -121,15 +119,28 @@ impl Ledger {
         filter: &Filter,
         resolution: Resolution,
     ) -> Result<Resolved, Error> {
+        self.resolve_pages(filter, resolution, false).await
+    }
+
+    async fn resolve_pages(
+        &self,
+        filter: &Filter,
+        resolution: Resolution,
+        writes: bool,
+    ) -> Result<Resolved, Error> {
         let step = step(resolution)?;
         let (mut all, mut last) = (Resolved::default(), 0);
         loop {
             let (jobs, now) = self.unresolved(filter, last).await?;
             let Some(end) = jobs.last() else { return Ok(all) };
             last = end.job.status.number;
-            for Unresolved { job, hold_until, .. } in jobs {
-                let is_held = step == Step::NotBilled && hold_until > Some(now);
-                all.add(job.status, if is_held { &Outcome::Held } else { &Outcome::Resolved });
+            let outcomes = if writes {
+                self.decide_page(&jobs, &step).await?
+            } else {
+                jobs.iter().map(|job| job.expected(&step, now)).collect()
+            };
+            for (job, outcome) in jobs.into_iter().zip(&outcomes) {
+                all.add(job.job.status, outcome);
             }
         }
     }

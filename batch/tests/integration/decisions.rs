@@ -8,7 +8,7 @@ use imagekiln_testbed::Trial;
 
 use crate::{
     support::{Backend, Fixture, both, job, jobs, state},
-    webhooks::delivery,
+    webhooks::{delivery, with_lost_job},
 };
 
 pub fn tests() -> Vec<Trial> {
@@ -113,10 +113,7 @@ async fn a_webhook_counts_more_than_a_decision(backend: Backend) {
     for resolution in [Resolution::NotPaid, Resolution::Paid] {
         let fixture = Fixture::new(backend).await;
         let ledger = fixture.ledger().await;
-        let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
-        fixture.simulator.faults().add("reply-lost:once").unwrap();
-        batch = batch.jobs(jobs(1));
-        batch.run().await.unwrap();
+        let mut batch = with_lost_job(&fixture, &ledger).await;
         let (token, event) = delivery(&fixture);
         let (all, callbacks) = (Filter::all(), batch.callbacks());
         let manager = fixture.another(&ledger).await;

@@ -121,13 +121,19 @@ pub fn delivery(fixture: &Fixture) -> (String, Event) {
     (url.rsplit('/').next().unwrap().to_owned(), event(&task.id))
 }
 
+/// A batch whose only job is unknown, although the service accepted it.
+pub async fn with_lost_job(fixture: &Fixture, ledger: &Ledger) -> Batch {
+    fixture.simulator.faults().add("reply-lost:once").unwrap();
+    let batch = fixture.batch(ledger).callback_url("http://127.0.0.1:9/hooks");
+    let mut batch = batch.jobs(jobs(1));
+    batch.run().await.unwrap();
+    batch
+}
+
 async fn a_webhook_proves_that_a_job_was_billed(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
-    fixture.simulator.faults().add("reply-lost:once").unwrap();
-    batch = batch.jobs(jobs(1));
-    batch.run().await.unwrap();
+    let mut batch = with_lost_job(&fixture, &ledger).await;
     ledger.resolve("0", Resolution::NotPaid).await.unwrap();
     assert_eq!(state(&ledger, "0").await, JobState::Queued);
     let (token, event) = delivery(&fixture);
