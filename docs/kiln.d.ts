@@ -133,7 +133,7 @@ export interface Job {
   location: string | null // the path or the URL of the picture
 }
 export interface ListedJob extends Job {
-  prompt: string | null
+  prompt: string | null // of an unknown job, as the next member; null for the others
   expected_credits: number | null // the highest known cost of the model; null if none is known
 }
 export interface ResolvedJobs {
@@ -161,7 +161,7 @@ export interface Report extends Counts { event: "report" }
 export interface LedgerStatus extends Counts {
   event: "status"
   ledger: string
-  outage: Outage | null
+  outages: Outage[]
   listed: ListedJob[] // those that need attention, or those of `--state` or `--all`
 }
 export interface Plan {
@@ -191,9 +191,11 @@ export interface Limit {
 }
 export interface Price { event: "price"; model: string; credits: number | null }
 export interface ChangedLimit extends Limit { event: "limit" }
-export interface Limits { event: "limits"; limits: Limit[]; outage: Outage | null }
+export interface Limits { event: "limits"; limits: Limit[]; outages: Outage[] }
 export interface Outage { // why nothing is submitted, although no limit forbids it
-  since: string; next_at: string // RFC 3339
+  model: string | null // null if nothing is submitted
+  since: number // seconds since the Unix epoch
+  wait: number // seconds until one submission finds out whether it has ended
   pauses: int
   kind: string // of the refusal, or "outage" if the service does not say whether it accepts
   reason: string

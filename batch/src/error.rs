@@ -45,7 +45,7 @@ pub enum ErrorKind {
     /// A person or a program [paused](crate::Ledger::pause) the submissions. Nothing was sent.
     Paused,
     /// The service accepts no submissions, or does not say whether it does: see
-    /// [`Ledger::outage`](crate::Ledger::outage). Nothing was sent. If it refused a submission,
+    /// [`Ledger::outages`](crate::Ledger::outages). Nothing was sent. If it refused a submission,
     /// [`Error::client_error`] says why.
     Outage,
     /// A scope has as many active tasks as it [may have](crate::Ledger::set_max_active). Nothing

@@ -29,7 +29,7 @@
 //! submitted nothing. A history that breaks a promise is lived again without some of its parts, as
 //! long as it still does.
 //!
-//! Histories have found four mistakes, which are fixed; `record.tsv` has all runs. These mistakes
+//! Histories have found five mistakes, which are fixed; `record.tsv` has all runs. These mistakes
 //! were put back into the code, one at a time. Histories find them, or tests in the file that is
 //! named:
 //!

@@ -13,13 +13,9 @@ const MOST_UNKNOWN: u32 = 6;
 const MOST_IN_A_ROW: u32 = 3;
 
 /// The first and the longest pause before a single submission finds out whether the service works
-/// again. There are at most 15 in an hour.
+/// again.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-
-/// How long after an outage the pauses of the next one continue to grow, so that a service that
-/// works now and then costs no more than one that does not.
-const RELAPSE: Duration = Duration::from_secs(3600);
+const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 
 /// The outcomes of the last submissions, which show an outage: three in a row are unknown, or 6 of
 /// the last 30 (20 %). An outcome is unknown if the service may have accepted the submission, and
@@ -30,8 +26,11 @@ const RELAPSE: Duration = Duration::from_secs(3600);
 ///
 /// ```
 /// let mut outcomes = imagekiln::Outcomes::default();
-/// assert!(![true, true, false, true, true].into_iter().any(|unknown| outcomes.add(unknown)));
-/// assert!(outcomes.add(true));
+/// let (accepted, unknown) = (false, true);
+/// for outcome in [unknown, unknown, accepted, unknown, unknown] {
+///     assert!(!outcomes.add(outcome));
+/// }
+/// assert!(outcomes.add(unknown), "the third in a row");
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Outcomes {
@@ -40,6 +39,13 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
+    /// The longest pause of an outage: ten minutes. An hour has at most 15 pauses.
+    pub const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+    /// How long after an outage the pauses of the next one continue to grow: one hour. A service
+    /// that works only now and then costs no more than one that does not work at all.
+    pub const RELAPSE: Duration = Duration::from_secs(3600);
+
     /// Adds the outcome of a submission. Returns whether this begins an outage, and then forgets
     /// all outcomes.
     pub fn add(&mut self, is_unknown: bool) -> bool {
@@ -130,7 +136,7 @@ impl Outage {
                 if !self.outcomes.add(true) && !is_probe {
                     return false;
                 }
-                let is_new = !is_probe && self.ended.is_none_or(|at| now > at + RELAPSE);
+                let is_new = !is_probe && self.ended.is_none_or(|at| now > at + Outcomes::RELAPSE);
                 if is_new {
                     self.pauses.reset();
                 }
@@ -210,7 +216,7 @@ mod tests {
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
         outage.ended(Outcome::Accepted, true);
-        tokio::time::advance(RELAPSE + FIRST_PAUSE).await;
+        tokio::time::advance(Outcomes::RELAPSE + FIRST_PAUSE).await;
         assert_eq!(lose_three(&mut outage), 1);
         assert_eq!(outage.wait(), Some(FIRST_PAUSE));
     }

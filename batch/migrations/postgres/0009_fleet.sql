@@ -26,9 +26,10 @@ CREATE INDEX jobs_to_claim ON jobs (state, priority DESC, id) WHERE worker IS NU
 CREATE INDEX jobs_of_workers ON jobs (worker, claim)
     WHERE state IN ('queued', 'submitting', 'submitted', 'ready');
 
--- The last outage of the service, or its refusal of all submissions.
-CREATE TABLE outage (
-    id BIGINT PRIMARY KEY CHECK (id = 1),
+-- The last outages of the service, or its refusals of all submissions.
+CREATE TABLE outages (
+    -- Empty for all of them.
+    operation TEXT PRIMARY KEY,
     since BIGINT NOT NULL,
     -- When the next submission may start. NULL if the outage has ended.
     until BIGINT,

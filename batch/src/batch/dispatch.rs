@@ -125,8 +125,8 @@ impl Dispatcher {
     /// # Errors
     ///
     /// - [`State`](ErrorKind::State): there is no job with this name.
-    /// - [`Client`](ErrorKind::Client): the service refuses submissions, or the picture could not
-    ///   be fetched or saved. The job keeps its state, with the reason.
+    /// - [`Client`](ErrorKind::Client): the picture could not be fetched or saved. The job keeps
+    ///   its state, with the reason.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed. [`Error::tasks`] returns the accepted tasks that the ledger could not
     ///   record.

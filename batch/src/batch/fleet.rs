@@ -60,7 +60,7 @@ impl Batch {
     /// Runs the workers until they end. Dropping the future stops them.
     pub(super) async fn run_workers(&mut self, output: &Output) -> Result<(), Error> {
         self.retire().await?;
-        self.ledger.end_pause_of_refusal().await?;
+        self.ledger.end_pause_of_refusals().await?;
         let (stop, stopped) = watch::channel(false);
         loop {
             let workers = self.start_workers(output, &stopped);

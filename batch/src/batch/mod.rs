@@ -301,8 +301,10 @@ impl Batch {
     /// error is the first one; later ones are logged. [`Error::tasks`] returns the accepted tasks
     /// that the ledger could not record.
     ///
-    /// - [`Client`](ErrorKind::Client): the service refuses submissions, or a picture could not be
-    ///   fetched or saved. Its job keeps its state, with the reason.
+    /// - [`Outage`](ErrorKind::Outage): the service has accepted no submission for three hours, or
+    ///   refused money or rights before it accepted any of this run. The jobs stay queued.
+    /// - [`Client`](ErrorKind::Client): a picture could not be fetched or saved. Its job keeps its
+    ///   state, with the reason.
     /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
     ///   Only jobs that were submitted before were continued.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was

@@ -6,8 +6,12 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use imagekiln::{Client, journal::Directory, types::Gen2Pro};
-use imagekiln_simulator::{Config, Credits, Organization, Simulator};
+use imagekiln::{
+    Client, ClientBuilder,
+    journal::Directory,
+    types::{Gen2Flex, Gen2Pro},
+};
+use imagekiln_simulator::{Config, Credits, Organization, Project, ProjectKey, Simulator};
 use tempfile::TempDir;
 use tokio::{
     runtime::Handle,
@@ -15,7 +19,7 @@ use tokio::{
 };
 
 use super::Batch;
-use crate::{Error, ErrorKind, Job, JobState, Ledger, Report, Scope, ledger::Clocks};
+use crate::{Error, ErrorKind, Job, JobState, Ledger, Outage, Report, Scope, ledger::Clocks};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -48,14 +52,16 @@ impl Fixture {
         Self { simulator, directory, ledger }
     }
 
+    fn client(&self) -> ClientBuilder {
+        Client::builder().api_key(self.simulator.api_key()).base_url(self.simulator.base_url())
+    }
+
     fn batch(&self, jobs: usize) -> Batch {
-        let client =
-            Client::builder().api_key(self.simulator.api_key()).base_url(self.simulator.base_url());
         let job = |number: usize| {
             let request = Gen2Pro::new(format!("fox {number}")).width(64).height(64);
             Job::new(format!("fox-{number}"), format!("{number}.jpg"), request)
         };
-        Batch::open(client, self.ledger.clone())
+        Batch::open(self.client(), self.ledger.clone())
             .unwrap()
             .jobs((0..jobs).map(job))
             .save_to(self.directory.path().join("pictures"))
@@ -75,6 +81,10 @@ impl Fixture {
         tokio::join!(batch.run(), during).0
     }
 
+    async fn outage(&self) -> Option<Outage> {
+        self.ledger.outages().await.unwrap().pop()
+    }
+
     /// Returns how many submissions have arrived.
     fn submissions(&self) -> usize {
         let requests = self.simulator.requests();
@@ -89,7 +99,7 @@ async fn an_hour_of_500s_costs_a_handful_and_the_run_goes_on() {
     faults.add("error-before@submission:always").unwrap();
     let hour = async {
         fixture.pass(HOUR).await;
-        let outage = fixture.ledger.outage().await.unwrap().unwrap();
+        let outage = fixture.outage().await.unwrap();
         assert_eq!(outage.kind, "outage");
         assert!(outage.reason.contains("500") && outage.pauses > 10, "{outage:?}");
         assert!(outage.lasted > HOUR - Duration::from_secs(60), "{outage:?}");
@@ -102,7 +112,7 @@ async fn an_hour_of_500s_costs_a_handful_and_the_run_goes_on() {
     assert_eq!(report.count(JobState::Unknown), lost as u64);
     assert_eq!(report.count(JobState::Saved), 60 - lost as u64);
     assert_eq!(fixture.submissions(), 60);
-    assert_eq!(fixture.ledger.outage().await.unwrap(), None);
+    assert_eq!(fixture.outage().await, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +152,7 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
     let fixture = Fixture::new(with_credits_for(5)).await;
     let person = async {
         fixture.pass(HOUR).await;
-        let outage = fixture.ledger.outage().await.unwrap().unwrap();
+        let outage = fixture.outage().await.unwrap();
         assert_eq!(outage.kind, "payment", "{outage:?}");
         let report = fixture.ledger.report().await.unwrap();
         // What was paid is there.
@@ -150,7 +160,7 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
         add_credits(&fixture).await;
         let before = Instant::now();
         fixture.ledger.resume(Scope::Ledger).await.unwrap();
-        let is_over = async || fixture.ledger.outage().await.unwrap().is_none();
+        let is_over = async || fixture.outage().await.is_none();
         while !is_over().await {
             sleep(Duration::from_millis(100)).await;
         }
@@ -177,4 +187,56 @@ async fn a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs() {
     };
     let report = fixture.run(web_app, credits).await.unwrap();
     assert_eq!(report.count(JobState::Saved), 12);
+}
+
+/// Nobody sends the probe that would end the outage.
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_budget_allows_no_submission_does_not_wait_for_the_service() {
+    let fixture = Fixture::new(with_credits_for(0)).await;
+    fixture.run(fixture.batch(4), async {}).await.unwrap_err();
+    assert_eq!(fixture.outage().await.unwrap().kind, "payment");
+    let mut poor = fixture.batch(4).budget(2.0).price(3.0);
+    let report = tokio::select! {
+        ended = poor.run() => ended.unwrap(),
+        () = fixture.pass(HOUR) => panic!("the run goes on"),
+    };
+    assert_eq!(report.count(JobState::Queued), 4);
+}
+
+/// The project of the key has no access to one of two models.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_one_model_does_not_hold_back_the_others() {
+    let key = ProjectKey { name: "ci".to_owned(), key: "web-key".into() };
+    let project = Project {
+        name: "Web".to_owned(),
+        keys: vec![key],
+        endpoints: Some(vec!["gen-2-pro".to_owned()]),
+        ..Project::default()
+    };
+    let organization = Organization { projects: vec![project], ..Organization::new("Acme") };
+    let config = Config { organizations: vec![organization], ..Config::default() };
+    let fixture = Fixture::new(config).await;
+    let job = |number: usize| {
+        let (name, file) = (format!("fox-{number}"), format!("{number}.jpg"));
+        if number.is_multiple_of(2) {
+            return Job::new(name, file, Gen2Flex::new("a fox").width(64).height(64));
+        }
+        Job::new(name, file, Gen2Pro::new("a fox").width(64).height(64))
+    };
+    let mut batch = Batch::open(fixture.client().api_key("web-key"), fixture.ledger.clone())
+        .unwrap()
+        .jobs((0..20).map(job))
+        .save_to(fixture.directory.path().join("pictures"));
+    let error = batch.run().await.unwrap_err();
+    assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
+    let outage = fixture.outage().await.unwrap();
+    assert_eq!(outage.scope, Scope::Operation("gen-2-flex".to_owned()));
+    for job in fixture.ledger.jobs().await.unwrap() {
+        let is_flex = job.operation == "gen-2-flex";
+        assert_eq!(job.state, if is_flex { JobState::Queued } else { JobState::Saved }, "{job:?}");
+        let reason = job.reason.unwrap_or_default();
+        assert_eq!(reason.starts_with("submissions to gen-2-flex pause"), is_flex, "{reason}");
+    }
+    let refused = fixture.submissions() - 10;
+    assert!(refused <= IN_FLIGHT, "{refused}");
 }

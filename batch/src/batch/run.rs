@@ -56,20 +56,18 @@ pub(super) struct Run {
     is_limited: bool,
     /// Whether no other worker had jobs when this one looked for jobs the last time.
     has_looked_alone: bool,
-    /// The operations and groups whose jobs a budget does not allow until another job ends.
-    blocked: HashSet<Scope>,
-    /// Why the budget does not allow the jobs of these operations and groups, as far as this run
-    /// knows.
-    held: HashMap<Scope, String>,
+    /// The operations and groups whose jobs a budget does not allow until another job ends, and
+    /// why.
+    blocked: HashMap<Scope, String>,
     /// The number of jobs that ended.
     ended: u64,
     /// The number of damaged deliveries since the last saved picture.
     damaged: u32,
     started: Instant,
-    /// The last refusal that affects all jobs.
-    refusal: Option<imagekiln::Error>,
-    /// Whether the service has accepted a submission of this run.
-    has_accepted: bool,
+    /// The last refusal of each operation that affects other jobs, too.
+    refusals: HashMap<String, imagekiln::Error>,
+    /// The operations of which the service has accepted submissions of this run.
+    accepted: HashSet<String>,
     room: Room,
     turn: Turn,
     /// The slot of the next submission.
@@ -101,13 +99,12 @@ impl Run {
             may_have_queued: true,
             is_limited: false,
             has_looked_alone: false,
-            blocked: HashSet::new(),
-            held: HashMap::new(),
+            blocked: HashMap::new(),
             ended: 0,
             damaged: 0,
             started: Instant::now(),
-            refusal: None,
-            has_accepted: false,
+            refusals: HashMap::new(),
+            accepted: HashSet::new(),
             turn: Turn::default(),
             slot: None,
             stopped_by: None,
@@ -134,7 +131,7 @@ impl Run {
             }
         }
         // The budget of the run is not in the ledger.
-        for (scope, reason) in self.held {
+        for (scope, reason) in self.blocked {
             self.worker.ledger.explain_held(scope, reason).await?;
         }
         self.stopped_by.map_or(Ok(()), Err)
@@ -256,7 +253,7 @@ impl Run {
         let may_start = |job: &Claim| {
             job.status.state == JobState::Queued
                 && (self.blocked.is_empty()
-                    || scopes(job).iter().all(|scope| !self.blocked.contains(scope)))
+                    || scopes(job).iter().all(|scope| !self.blocked.contains_key(scope)))
         };
         self.queue.iter().position(may_start).filter(|_| self.may_submit())
     }
@@ -268,7 +265,7 @@ impl Run {
             number: self.claims,
             paid: if self.may_have_paid { free } else { 0 },
             queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
-            blocked: self.blocked.iter().cloned().collect(),
+            blocked: self.blocked.keys().cloned().collect(),
         };
         let queued = demand.queued;
         let Claimed { jobs, is_limited } = self.worker.ledger.claim(demand).await?;
@@ -292,19 +289,11 @@ impl Run {
         let submits = self.worker.settings.submits;
         let waits = self.worker.settings.waits_for_jobs && submits;
         // In this order: a webhook turns an unknown job into one that can be claimed.
-        let is_done = self.waiting().is_none()
+        Ok(self.waiting().is_none()
             && !waits
             && !self.worker.expects_callbacks().await?
-            && !self.worker.ledger.has_more_jobs(self.number, submits).await?;
-        if !is_done
-            && submits
-            && !waits
-            && let Some(error) = self.gives_up().await?
-        {
-            self.stop_by(error);
-            return Ok(true);
-        }
-        Ok(is_done)
+            && !self.worker.ledger.has_more_jobs(self.number, submits).await?
+            && (!submits || !self.waits_for_service().await?))
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
@@ -316,7 +305,7 @@ impl Run {
             self.damaged = 0;
         }
         if job.status.task_id.is_some() {
-            self.has_accepted = true;
+            self.accepted.insert(job.status.operation.clone());
             self.room.ended();
         }
         match end {
@@ -341,7 +330,7 @@ impl Run {
             }
             End::Refused(error) => {
                 self.worker.ledger.release(&job).await?;
-                self.refusal = Some(error);
+                self.refusals.insert(job.status.operation, error);
                 self.room.outage();
                 self.look();
             }

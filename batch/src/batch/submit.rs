@@ -8,7 +8,7 @@ use tokio::sync::RwLockWriteGuard;
 use super::worker::{End, Worker, stop};
 use crate::{
     Error, ErrorKind, JobState, JobStatus, Template, TemplateFields,
-    ledger::{Admission, Claim, LimitReached, Ticket, refuses_all},
+    ledger::{Admission, Claim, LimitReached, Ticket, refuses_others},
     random,
 };
 
@@ -145,7 +145,7 @@ impl Worker {
             self.set_state(job, JobState::Failed, Some(&error.to_string())).await?;
             return Err(End::Finished);
         }
-        if refuses_all(&error) {
+        if refuses_others(&error) {
             Err(End::Refused(error))
         } else {
             Err(stop(job, "could not submit the request", error))

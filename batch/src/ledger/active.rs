@@ -53,8 +53,8 @@ pub(super) struct Gate {
     /// How many submissions the rates allow now.
     turns: HashMap<Scope, i64>,
     closed: HashSet<Scope>,
-    /// Whether only one job may be submitted, which finds out whether an outage has ended.
-    is_probing: bool,
+    /// Those in which only one job may be submitted, which finds out whether an outage has ended.
+    probed: HashSet<Scope>,
 }
 
 impl Gate {
@@ -71,12 +71,12 @@ impl Gate {
         let turns_of =
             |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
         let turns = limits.0.iter().filter_map(turns_of).collect();
-        let closed = blocked.iter().cloned().collect();
-        let outage = outage::wait(database).await?;
-        let mut gate = Self { limits, active, turns, closed, is_probing: outage == Some(0) };
-        if outage.is_some_and(|wait| wait > 0) {
-            gate.closed.insert(Scope::Ledger);
-        }
+        let held = outage::held_scopes(database).await?;
+        let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
+        let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
+        let closed = blocked.iter().cloned().chain(scopes(held)).collect();
+        let probed = scopes(probed).collect();
+        let mut gate = Self { limits, active, turns, closed, probed };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
         Ok(gate)
@@ -112,10 +112,10 @@ impl Gate {
         for scope in scopes {
             *self.active.entry(scope.clone()).or_default() += 1;
             self.turns.entry(scope.clone()).and_modify(|turns| *turns -= 1);
-            self.close_if_full(scope);
-        }
-        if self.is_probing {
-            self.closed.insert(Scope::Ledger);
+            self.close_if_full(scope.clone());
+            if self.probed.contains(&scope) {
+                self.closed.insert(scope);
+            }
         }
         true
     }

@@ -8,7 +8,7 @@ use super::{
     database::{Database, FromRow, Row},
     limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
     manage::prices,
-    outage,
+    outage::{self, OF_OPERATION},
     ticket::Ticket,
 };
 use crate::{Error, JobState, JobStatus, Scope, report::sum};
@@ -80,9 +80,8 @@ pub(super) async fn explain(
     database: &mut Database,
     jobs: impl Iterator<Item = &mut JobStatus>,
 ) -> Result<(), Error> {
-    let outage = outage::refusal(database).await?;
-    let limits = "SELECT 1 FROM limits LIMIT 1";
-    if outage.is_none() && !database.finds(limits, []).await? {
+    let limits = "SELECT 1 FROM limits UNION ALL SELECT 1 FROM outages LIMIT 1";
+    if !database.finds(limits, []).await? {
         return Ok(());
     }
     let mut reasons: HashMap<_, Option<String>> = HashMap::new();
@@ -92,10 +91,7 @@ pub(super) async fn explain(
         }
         let subject = (status.operation.clone(), status.group.clone());
         if !reasons.contains_key(&subject) {
-            let refused = match &outage {
-                Some(outage) => Some(outage.clone()),
-                None => refusal(database, &subject.0, subject.1.as_deref()).await?,
-            };
+            let refused = refusal(database, &subject.0, subject.1.as_deref()).await?;
             reasons.insert(subject.clone(), refused.map(|limit| limit.to_string()));
         }
         status.reason = reasons.get(&subject).cloned().flatten();
@@ -109,6 +105,10 @@ async fn refusal(
     operation: &str,
     group: Option<&str>,
 ) -> Result<Option<LimitReached>, Error> {
+    let mut outages = outage::find(database, OF_OPERATION, [operation.into()]).await?;
+    if let Some(outage) = outages.pop() {
+        return Ok(Some(Box::new(outage).into()));
+    }
     let subject = Subject { operation, group };
     let facts = Facts::read(database, subject, "", None).await?;
     Ok(match admission(database, subject, &facts, None).await? {

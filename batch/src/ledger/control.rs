@@ -132,16 +132,14 @@ impl Ledger {
     }
 
     /// Resumes the submissions of a scope after [`pause`](Self::pause). Workers of other processes
-    /// notice it within a second. For the [whole ledger](Scope::Ledger), one submission also finds
-    /// out now whether an [outage](Self::outage) has ended.
+    /// notice it within a second. One submission also finds out now whether an
+    /// [outage](Self::outages) of the whole ledger or of the operation has ended.
     ///
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
     pub async fn resume(&self, scope: Scope) -> Result<(), Error> {
-        if scope == Scope::Ledger {
-            self.end_pause().await?;
-        }
+        self.end_pause(&scope).await?;
         self.set_limit(scope, "paused_at", Value::Integer(None)).await
     }
 

@@ -273,8 +273,8 @@ async fn intend(
     if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
         return Ok(Err(limit));
     }
-    let is_probe = match outage::enter(database, intent.id()).await? {
-        Entry::Refused(limit) => return Ok(Err(limit)),
+    let is_probe = match outage::enter(database, intent).await? {
+        Entry::Refused(outage) => return Ok(Err(outage.into())),
         entry => matches!(entry, Entry::Probe),
     };
     facts.stored.count_for_rates(database).await?;

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, error, fmt};
 
 use imagekiln::text::Credits;
 
-use super::database::{Database, FromRow, Row, Value};
+use super::{
+    database::{Database, FromRow, Row, Value},
+    outage::Outage,
+};
 use crate::{Error, ErrorKind, Scope};
 
 /// The limits of a batch.
@@ -66,11 +69,7 @@ pub(crate) struct LimitReached {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Limit {
     Paused,
-    /// The service accepts no submissions. `wait` is in milliseconds.
-    Outage {
-        wait: u64,
-        reason: String,
-    },
+    Outage(Box<Outage>),
     ActiveTasks {
         most: u64,
     },
@@ -95,7 +94,7 @@ impl LimitReached {
     fn kind(&self) -> ErrorKind {
         match self.limit {
             Limit::Paused => ErrorKind::Paused,
-            Limit::Outage { .. } => ErrorKind::Outage,
+            Limit::Outage(_) => ErrorKind::Outage,
             Limit::ActiveTasks { .. } => ErrorKind::ActiveTasks,
             Limit::Rate { .. } => ErrorKind::Rate,
             Limit::UnknownPrice | Limit::Budget { .. } => ErrorKind::Budget,
@@ -108,10 +107,7 @@ impl fmt::Display for LimitReached {
         let scope = &self.scope;
         match &self.limit {
             Limit::Paused => write!(f, "{scope} is paused; resume it to submit"),
-            Limit::Outage { wait, reason } => {
-                let seconds = wait.div_ceil(1000);
-                write!(f, "submissions pause, and one tries again in {seconds} s: {reason}")
-            }
+            Limit::Outage(outage) => fmt::Display::fmt(outage, f),
             Limit::ActiveTasks { most } => {
                 write!(f, "{scope} may have {most} active tasks, and has as many")
             }
@@ -142,6 +138,12 @@ impl fmt::Display for LimitReached {
 }
 
 impl error::Error for LimitReached {}
+
+impl From<Box<Outage>> for LimitReached {
+    fn from(outage: Box<Outage>) -> Self {
+        Self { scope: outage.scope.clone(), limit: Limit::Outage(outage) }
+    }
+}
 
 impl From<LimitReached> for Error {
     fn from(limit: LimitReached) -> Self {

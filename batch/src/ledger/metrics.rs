@@ -9,6 +9,7 @@ use super::{
     active::{COUNTED, count_active},
     admission::{SPENDING, Spending},
     manage::prices,
+    outage::Outage,
 };
 #[cfg(doc)]
 use crate::ErrorKind;
@@ -26,7 +27,7 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn metrics(&self) -> Result<String, Error> {
         let (report, limits) = (self.report().await?, self.limits().await?);
-        let has_outage = self.outage().await?.is_some();
+        let outages = self.outages().await?;
         let (spending, active) = self
             .transaction(async |database| {
                 let active = count_active(database, COUNTED).await?;
@@ -39,13 +40,16 @@ impl Ledger {
                 Ok((spending, active))
             })
             .await?;
-        let mut text = metrics(&report, &spending, &limits, active.unsigned_abs());
-        add_outage(&mut text, has_outage);
-        Ok(text.0)
+        Ok(metrics(&report, &spending, (&limits, &outages), active.unsigned_abs()))
     }
 }
 
-fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], active: u64) -> Text {
+fn metrics(
+    report: &Report,
+    spending: &[Spending],
+    (limits, outages): (&[LimitStatus], &[Outage]),
+    active: u64,
+) -> String {
     let mut text = Text::default();
     text.family("jobs", "gauge", "Jobs by state and operation.");
     for row in report.rows() {
@@ -89,12 +93,13 @@ fn metrics(report: &Report, spending: &[Spending], limits: &[LimitStatus], activ
     for limit in limits.iter().filter(|limit| limit.scope != Scope::Ledger) {
         text.sample("paused", labels(&limit.scope), u8::from(limit.is_paused));
     }
-    text
-}
-
-fn add_outage(text: &mut Text, has_outage: bool) {
     text.family("outage", "gauge", "Whether the service accepts no submissions.");
-    text.sample("outage", labels(&Scope::Ledger), u8::from(has_outage));
+    let is_down = outages.iter().any(|outage| outage.scope == Scope::Ledger);
+    text.sample("outage", labels(&Scope::Ledger), u8::from(is_down));
+    for outage in outages.iter().filter(|outage| outage.scope != Scope::Ledger) {
+        text.sample("outage", labels(&outage.scope), 1);
+    }
+    text.0
 }
 
 fn labels(scope: &Scope) -> [(&'static str, &str); 2] {
@@ -164,7 +169,7 @@ mod tests {
             active: 2,
             ..limit.clone()
         };
-        let text = metrics(&report, &spending, &[limit, group], 5).0;
+        let text = metrics(&report, &spending, (&[limit, group], &[]), 5);
         let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(
             samples,
@@ -180,6 +185,7 @@ mod tests {
                 r#"imagekiln_batch_paused{scope="ledger",name=""} 0"#,
                 r#"imagekiln_batch_paused{scope="each_group",name=""} 0"#,
                 r#"imagekiln_batch_paused{scope="group",name="a \"b\" \\c\nd"} 1"#,
+                r#"imagekiln_batch_outage{scope="ledger",name=""} 0"#,
             ]
         );
         let head = "# HELP imagekiln_batch_jobs Jobs by state and operation.\n\
@@ -191,9 +197,7 @@ mod tests {
     fn the_alerts_of_the_book_name_metrics() {
         let page = imagekiln_testbed::page("docs/night.md");
         let guide = imagekiln_testbed::page("src/guide/observe.md");
-        let mut text = metrics(&Report::new(Vec::new()), &[], &[], 0);
-        add_outage(&mut text, false);
-        let text = text.0;
+        let text = metrics(&Report::new(Vec::new()), &[], (&[], &[]), 0);
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         let words = page.split(|letter| !is_part(letter));
         let names: Vec<_> = words.filter_map(|word| word.strip_prefix("imagekiln_")).collect();

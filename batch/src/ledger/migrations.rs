@@ -168,8 +168,8 @@ mod tests {
                  4da642b6c5607fa78eb8b43c8b13048a",
                 "0cc749f8fa4b92e85e0c28c8304daf363f6a8b36e9b092321152552c95b0f6da\
                  65a9ba12946a762997f8eeefd1f60c02",
-                "0c447daf7516c69b9e536b529803b5ffbd13bd1e7e87bf83d637a212cb8500bd\
-                 11d59d38637a91d98b7e5af35381d272",
+                "da7a4e7a09c26f45a07ed65ebce2320b0253874ecb9b257e29be74247fa00ba6\
+                 7f3b434289ae3dae3ef3960eed6360ed",
             ]
         );
         #[cfg(feature = "postgres")]
@@ -192,8 +192,8 @@ mod tests {
                  0272608c5e836e5b681035607f675fdf",
                 "7c781b67e9a8488f4a04d30a08c5f3b4159017f4084e666d4b069e4b860d4acc\
                  0b7197b581313b0a59a4dfe86060e8c4",
-                "3770ba0554077f60301c709666417e21d62aa6d444221254859e5e040fa15c96\
-                 5a7802542fb42c9b8e8e56ef7cef1520",
+                "270f131d394b96b463e8b1146382653d4b364d704abbc420acad4b683ab4403b\
+                 6f1526dde46840d686d08658b726c8f4",
             ]
         );
     }

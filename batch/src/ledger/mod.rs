@@ -56,7 +56,7 @@ pub(crate) use self::identity::Marking;
 pub use self::jobs::KnownJob;
 pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
 pub use self::outage::Outage;
-pub(crate) use self::outage::refuses_all;
+pub(crate) use self::outage::refuses_others;
 pub use self::resolve::Resolution;
 pub(crate) use self::resolve::task_of;
 pub(crate) use self::steps::Change;

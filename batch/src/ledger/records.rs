@@ -78,7 +78,8 @@ impl SubmissionRow {
                     AND worker IS NOT DISTINCT FROM $6 AND state = 'queued')
                 AND NOT EXISTS (SELECT 1 FROM submissions WHERE intent_id = $1)
                 AND NOT EXISTS (SELECT 1 FROM submissions WHERE key_name = $8 AND job IS NULL)
-                AND NOT EXISTS (SELECT 1 FROM outage WHERE until IS NOT NULL)
+                AND NOT EXISTS (SELECT 1 FROM outages
+                    WHERE until IS NOT NULL AND operation IN ('', $2))
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE scope = 'ledger'
                     OR scope = 'operation' AND name = $2
                     OR scope = 'group' AND $3 IS NOT NULL AND name IN ($3, ''))

@@ -128,19 +128,18 @@ impl Ledger {
 
     /// Whether another worker, which may be dead, still has jobs to continue, a paid job can be
     /// claimed, for example because a webhook has just found its task, or, if this worker submits
-    /// jobs, a queued job waits until an outage ends, its scope is resumed, or its rate allows it.
+    /// jobs, a queued job waits until its scope is resumed, or until its rate allows it.
     pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
         self.transaction(async move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
                     AND state IN ('queued', 'submitting', 'submitted', 'ready')
                 OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
                     AND (state IN ('submitted', 'ready') OR state = 'queued' AND $2 = 1
-                        AND (EXISTS (SELECT 1 FROM outage WHERE until IS NOT NULL)
-                        OR EXISTS (SELECT 1 FROM limits
+                        AND EXISTS (SELECT 1 FROM limits
                             WHERE (paused_at IS NOT NULL OR next_at > $3)
                             AND (scope = 'ledger' OR scope = 'operation' AND name = operation
                             OR scope = 'group' AND group_name IS NOT NULL
-                                AND name IN (group_name, '')))))
+                                AND name IN (group_name, ''))))
                 LIMIT 1";
             let values = [worker.into(), i64::from(submits).into(), database.now().into()];
             database.finds(find, values).await

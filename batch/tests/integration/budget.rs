@@ -44,6 +44,11 @@ async fn submissions_stop_before_the_budget_is_exceeded(backend: Backend) {
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (4, 6));
     assert_equal(report.credits(), fixture.charged());
+    for job in ledger.jobs().await.unwrap() {
+        let reason = job.reason.unwrap_or_default();
+        let is_held = reason.starts_with("the budget of the ledger is used up");
+        assert_eq!(is_held, job.state == JobState::Queued, "{} {reason}", job.name);
+    }
     // The budget is that of the ledger, not of the run.
     assert_eq!(batch.run().await.unwrap(), report);
     let report = batch.budget(7.0 * PRICE).run().await.unwrap();

@@ -9,6 +9,7 @@ mod damaged;
 mod decisions;
 mod dispatch;
 mod examples;
+mod held;
 mod identity;
 mod journal;
 mod keys;
@@ -39,6 +40,7 @@ fn main() {
         decisions::tests(),
         dispatch::tests(),
         examples::tests(),
+        held::tests(),
         identity::tests(),
         journal::tests(),
         keys::tests(),

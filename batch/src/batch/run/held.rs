@@ -1,11 +1,11 @@
 //! Jobs that a limit or an outage of the service holds back: when a worker tries them again, and
 //! when it gives up.
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, collections::VecDeque, time::Duration};
 
 use super::Run;
 use crate::{
-    Error, ErrorKind, Scope,
+    Error, ErrorKind, Outage, Scope,
     ledger::{Claim, Limit, LimitReached},
 };
 
@@ -13,29 +13,42 @@ use crate::{
 const LONGEST_OUTAGE: Duration = Duration::from_secs(3 * 3600);
 
 impl Run {
-    /// Returns why the run no longer waits for a service that accepts no submission.
-    pub(super) async fn gives_up(&mut self) -> Result<Option<Error>, Error> {
-        let Some(outage) = self.worker.ledger.outage().await? else { return Ok(None) };
-        // A key that was wrong from the beginning does not become right.
-        let is_permanent = self.refusal.as_ref().is_some_and(|error| !error.is_transient());
-        let is_hopeless = is_permanent && !self.has_accepted;
-        // Somebody may have set the clock of the ledger.
-        let lasted = outage.lasted.min(self.started.elapsed());
-        if !is_hopeless && lasted < LONGEST_OUTAGE {
-            return Ok(None);
+    /// Whether queued jobs are left that only outages of the service hold back. If the run has
+    /// waited for long enough, ends it with an error.
+    pub(super) async fn waits_for_service(&mut self) -> Result<bool, Error> {
+        let outages = self.worker.ledger.outages_of_jobs(self.number).await?;
+        let Some(outage) = outages.first() else { return Ok(false) };
+        if !outages.iter().all(|outage| self.gives_up(outage)) {
+            return Ok(true);
         }
         let message = "the service accepts no submissions";
-        Ok(Some(match self.refusal.take() {
+        let refusal = match &outage.scope {
+            Scope::Operation(name) => self.refusals.remove(name),
+            _ => self.refusals.drain().next().map(|(_, refusal)| refusal),
+        };
+        self.stop_by(match refusal {
             Some(refusal) => Error::new(ErrorKind::Outage, message).with_source(refusal),
             None => Error::new(ErrorKind::Outage, format!("{message}: {}", outage.reason)),
-        }))
+        });
+        Ok(false)
+    }
+
+    fn gives_up(&self, outage: &Outage) -> bool {
+        let is_permanent = |error: &imagekiln::Error| !error.is_transient();
+        // A key that was wrong from the beginning does not become right.
+        let is_hopeless = match &outage.scope {
+            Scope::Operation(name) => {
+                self.refusals.get(name).is_some_and(is_permanent) && !self.accepted.contains(name)
+            }
+            _ => self.refusals.values().any(is_permanent) && self.accepted.is_empty(),
+        };
+        // Somebody may have set the clock of the ledger.
+        is_hopeless || outage.lasted.min(self.started.elapsed()) >= LONGEST_OUTAGE
     }
 
     /// Returns a job to its place: those that are refused together come back in any order.
     pub(super) fn put_back(&mut self, job: Claim) {
-        let turn = |job: &Claim| (Reverse(job.status.priority), job.id);
-        let place = self.queue.iter().position(|other| turn(other) > turn(&job));
-        self.queue.insert(place.unwrap_or(self.queue.len()), job);
+        insert_by(&mut self.queue, job, |job| (Reverse(job.status.priority), job.id));
     }
 
     /// Decides when a job is tried again that a limit does not allow.
@@ -46,7 +59,7 @@ impl Run {
         started_after: u64,
     ) -> Result<(), Error> {
         match (&reached.limit, &reached.scope) {
-            (Limit::Outage { .. }, _) => self.room.outage(),
+            (Limit::Outage(_), _) => self.room.outage(),
             (Limit::ActiveTasks { .. }, Scope::Ledger) => {
                 self.room.refused(self.active.len());
                 self.put_back(job);
@@ -66,8 +79,7 @@ impl Run {
                     let operation = Scope::Operation(job.status.operation.clone());
                     let is_of_group = matches!(scope, Scope::Group(_));
                     let blocked = if is_of_group { scope.clone() } else { operation };
-                    self.held.insert(blocked.clone(), reached.to_string());
-                    self.blocked.insert(blocked);
+                    self.blocked.insert(blocked, reached.to_string());
                 }
             }
         }
@@ -85,8 +97,27 @@ impl Run {
     }
 }
 
+fn insert_by<T, K: Ord>(queue: &mut VecDeque<T>, item: T, key: impl Fn(&T) -> K) {
+    let place = queue.iter().position(|other| key(other) > key(&item));
+    queue.insert(place.unwrap_or(queue.len()), item);
+}
+
 /// Returns the scopes that may be blocked for a job.
 pub(super) fn scopes(job: &Claim) -> Vec<Scope> {
     let group = job.status.group.clone().map(Scope::Group);
     [Scope::Operation(job.status.operation.clone())].into_iter().chain(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_come_back_in_any_order_keep_their_turns() {
+        let mut queue = VecDeque::from([(0, 4), (0, 6)]);
+        for job in [(0, 5), (0, 7), (9, 8), (0, 3)] {
+            insert_by(&mut queue, job, |(priority, id)| (Reverse(*priority), *id));
+        }
+        assert_eq!(queue, [(9, 8), (0, 3), (0, 4), (0, 5), (0, 6), (0, 7)]);
+    }
 }

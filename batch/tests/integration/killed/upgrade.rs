@@ -25,7 +25,7 @@ use crate::support::open;
 const REVERSALS: [(i64, &str); 4] = [
     (
         9,
-        "DROP TABLE outage, prices;
+        "DROP TABLE outages, prices;
          ALTER TABLE limits DROP COLUMN rate, DROP COLUMN next_at;
          ALTER TABLE submissions DROP COLUMN worker, DROP COLUMN key_name;
          DROP INDEX jobs_to_claim, jobs_of_workers;

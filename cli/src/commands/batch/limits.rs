@@ -4,7 +4,10 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{place::model, print::outage_line};
+use super::{
+    place::model,
+    print::{outage_events, outage_lines},
+};
 use crate::{
     context::Context,
     failure::Failure,
@@ -198,19 +201,19 @@ async fn set_price(
 }
 
 pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let (limits, outage) = (ledger.limits().await?, ledger.outage().await?);
+    let (limits, outages) = (ledger.limits().await?, ledger.outages().await?);
     let people = || {
         let mut lines: Vec<_> = limits.iter().map(for_people).collect();
         if lines.is_empty() {
             lines.push("the ledger has no limits".to_owned());
         }
-        lines.extend(outage.as_ref().map(outage_line));
+        lines.extend(outage_lines(&outages));
         wrapped(&lines.join("\n"), (context.process().stdout.columns)())
     };
     let programs = || {
         let limit = |limit: &LimitStatus| for_programs(&limit.scope, Some(limit));
         let limits: Vec<_> = limits.iter().map(limit).collect();
-        json!({ "event": "limits", "limits": limits, "outage": outage })
+        json!({ "event": "limits", "limits": limits, "outages": outage_events(&outages) })
     };
     context.output.result(people, programs)
 }

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 use imagekiln::text::Credits;
-use imagekiln_batch::{JobState, JobStatus, Outage, Report, ReportRow};
+use imagekiln_batch::{JobState, JobStatus, Outage, Report, ReportRow, Scope};
 
 /// Prints a job that has changed.
 pub fn print_job(output: &Output, job: &JobStatus) -> Result<(), Failure> {
@@ -74,11 +74,24 @@ pub fn job_event(job: &JobStatus) -> Value {
     })
 }
 
-/// Why no jobs are submitted, and when one will be.
-pub fn outage_line(outage: &Outage) -> String {
-    let wait = outage.next_at.duration_since(outage.since).unwrap_or_default();
-    let seconds = wait.saturating_sub(outage.lasted).as_secs_f64().ceil();
-    format!("submissions pause, and one tries again in {seconds} s: {}", printable(&outage.reason))
+/// Why no jobs are submitted, a line for each outage.
+pub fn outage_lines(outages: &[Outage]) -> Vec<String> {
+    outages.iter().map(|outage| printable(&outage.to_string())).collect()
+}
+
+pub fn outage_events(outages: &[Outage]) -> Value {
+    let event = |outage: &Outage| {
+        let model = if let Scope::Operation(name) = &outage.scope { Some(name) } else { None };
+        json!({
+            "model": model,
+            "since": seconds(outage.since),
+            "wait": outage.wait.as_secs_f64(),
+            "pauses": outage.pauses,
+            "kind": outage.kind,
+            "reason": outage.reason,
+        })
+    };
+    outages.iter().map(event).collect()
 }
 
 /// A job with what a person compares with the usage that the service reports.

@@ -12,7 +12,8 @@ use time::UtcDateTime;
 use super::{
     place::{Place, state},
     print::{
-        ListedJob, directory, job_line, outage_line, report_event, report_table, unknown_table,
+        ListedJob, directory, job_line, outage_events, outage_lines, report_event, report_table,
+        unknown_table,
     },
 };
 use crate::{
@@ -28,11 +29,8 @@ use crate::{
         table::{Table, wrapped},
     },
 };
-use imagekiln::{Request, text::Credits};
+use imagekiln::text::Credits;
 use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Report, SpendingRow};
-
-/// How many requests are read at once: they may contain images.
-const PAGE: usize = 100;
 
 /// The states in which a person decides what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
@@ -65,8 +63,11 @@ pub async fn status(
         states if states.is_empty() => NEEDS_ATTENTION.to_vec(),
         states => states,
     };
-    let jobs = list(ledger, &Filter::all().states(states)).await?;
-    let (report, outage) = (ledger.report().await?, ledger.outage().await?);
+    let jobs = list(ledger, &states).await?;
+    let (report, mut outages) = (ledger.report().await?, ledger.outages().await?);
+    if report.count(JobState::Queued) == 0 {
+        outages.clear();
+    }
     let people = || {
         let width = (context.process().stdout.columns)();
         let directory = directory(context.process());
@@ -74,9 +75,8 @@ pub async fn status(
         let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
         let lines: Vec<_> = others.iter().map(|it| job_line(&it.job, &directory)).collect();
         let lines = wrapped(&lines.join("\n"), width);
-        let held = outage.as_ref().filter(|_| report.count(JobState::Queued) > 0);
-        let outage = held.map(outage_line).unwrap_or_default();
-        let mut parts = vec![report_table(&report).text(width), wrapped(&outage, width), lines];
+        let held = wrapped(&outage_lines(&outages).join("\n"), width);
+        let mut parts = vec![report_table(&report).text(width), held, lines];
         if !unknown.is_empty() {
             parts.push(unknown_table(unknown).text(width));
         }
@@ -86,34 +86,35 @@ pub async fn status(
         }
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     };
-    context.output.result(people, || status_event(place, &report, outage.as_ref(), &jobs))
+    context.output.result(people, || status_event(place, &report, &outages, &jobs))
 }
 
-/// The jobs that match a filter, with their prompts and expected costs.
-async fn list(ledger: &Ledger, filter: &Filter) -> Result<Vec<ListedJob>, Error> {
-    let prices = ledger.prices().await?;
-    let (mut jobs, mut last) = (Vec::new(), 0);
-    loop {
-        let prompt = |request: Request| request.text(PROMPT).map(str::to_owned);
-        let page: Vec<_> = match ledger.list_with_requests(filter, last, PAGE).await {
-            Ok(page) => page.into_iter().map(|(job, request)| (job, prompt(request))).collect(),
-            // The jobs are listed even if a later version wrote one of the requests.
-            Err(_) => {
-                let mut page = Vec::new();
-                for job in ledger.list(filter, last, PAGE).await? {
-                    let request = ledger.request(&job.name).await.ok().flatten();
-                    page.push((job, request.and_then(prompt)));
-                }
-                page
-            }
-        };
-        let Some((end, _)) = page.last() else { return Ok(jobs) };
-        last = end.number;
-        jobs.extend(page.into_iter().map(|(job, prompt)| {
-            let expected = prices.get(&job.operation).copied();
-            ListedJob { job, prompt, expected }
-        }));
+/// The jobs in these states, in the order of the ledger. The unknown ones have their prompts and
+/// expected costs.
+async fn list(ledger: &Ledger, states: &[JobState]) -> Result<Vec<ListedJob>, Error> {
+    let (unknown, others): (Vec<_>, Vec<_>) =
+        states.iter().copied().partition(|state| *state == JobState::Unknown);
+    let listed = ledger.list(&Filter::all().states(others), 0, usize::MAX).await?;
+    let without = |job| ListedJob { job, prompt: None, expected: None };
+    let mut jobs: Vec<_> = listed.into_iter().map(without).collect();
+    if !unknown.is_empty() {
+        jobs.extend(list_unknown(ledger).await?);
+        jobs.sort_by_key(|listed| listed.job.number);
     }
+    Ok(jobs)
+}
+
+async fn list_unknown(ledger: &Ledger) -> Result<Vec<ListedJob>, Error> {
+    let (filter, prices) = (Filter::all().state(JobState::Unknown), ledger.prices().await?);
+    let mut jobs = Vec::new();
+    for job in ledger.list(&filter, 0, usize::MAX).await? {
+        // The job is listed even if a later version wrote its request.
+        let request = ledger.request(&job.name).await.ok().flatten();
+        let prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
+        let expected = prices.get(&job.operation).copied();
+        jobs.push(ListedJob { job, prompt, expected });
+    }
+    Ok(jobs)
 }
 
 /// The advice for the listed jobs.
@@ -150,18 +151,13 @@ fn hints(place: &Place, jobs: &[ListedJob]) -> Vec<String> {
     hints
 }
 
-fn status_event(
-    place: &Place,
-    report: &Report,
-    outage: Option<&Outage>,
-    jobs: &[ListedJob],
-) -> Value {
+fn status_event(place: &Place, report: &Report, outages: &[Outage], jobs: &[ListedJob]) -> Value {
     let listed = jobs.iter().map(ListedJob::event).collect();
     let ledger = place.to_string().into();
     let members = [
         ("event", "status".into()),
         ("ledger", ledger),
-        ("outage", json!(outage)),
+        ("outages", outage_events(outages)),
         ("listed", listed),
     ];
     json::with(report_event(report), members)

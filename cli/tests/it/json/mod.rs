@@ -242,6 +242,7 @@ fn batches(check: &Check) {
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
     place.write("lost.jsonl", job("lost", json!({})));
     check.run("batch run lost.jsonl --output pictures").fails(8);
+    check.run("batch status --ledger pictures").ok();
     check.run("batch resolve lost a --paid --dry-run --ledger pictures").fails(10);
     for line in [
         "batch resolve lost --paid",

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    super::{place::Place, print::outage_line, progress::Progress},
+    super::{place::Place, print::outage_lines, progress::Progress},
     arguments::{RunOptions, is_given},
 };
 use crate::{
@@ -71,7 +71,7 @@ pub async fn drive(
     let mut batch = batch.on_change(move |job| drop(sender.send(job.clone())));
     let mut progress = Progress::new(&context.output, &ledger.report().await?);
     let mut looks = look(ledger.clone(), progress.has_counts());
-    let (mut paused, mut pauses) = (BTreeSet::new(), None);
+    let (mut paused, mut outages) = (BTreeSet::new(), Vec::new());
     let (mut is_stopping, mut is_charged) = (false, false);
     let outcome = {
         let mut run = pin!(batch.resume());
@@ -91,8 +91,8 @@ pub async fn drive(
                     if let Some(report) = look.report {
                         progress.update(&report);
                     }
-                    note_outage(resume, pauses, look.outage.as_ref());
-                    pauses = look.outage.map(|outage| outage.pauses);
+                    note_outages(resume, &outages, &look.outages);
+                    outages = look.outages;
                     note_pauses(resume, &paused, &look.paused);
                     paused = look.paused;
                 }
@@ -151,7 +151,7 @@ async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef>
 struct Look {
     report: Option<Report>,
     paused: BTreeSet<Scope>,
-    outage: Option<Outage>,
+    outages: Vec<Outage>,
 }
 
 /// Reads the ledger until the receiver is dropped. A task of its own reads it: between two polls,
@@ -163,10 +163,10 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
             let start = Instant::now();
             let report = if counts { ledger.report().await.ok() } else { None };
             // Errors are those of the run, too, which reports them.
-            if let (Ok(limits), Ok(outage)) = (ledger.limits().await, ledger.outage().await) {
+            if let (Ok(limits), Ok(outages)) = (ledger.limits().await, ledger.outages().await) {
                 let paused = limits.into_iter().filter(|limit| limit.is_paused);
                 let paused = paused.map(|limit| limit.scope).collect();
-                let _ = sender.send(Look { report, paused, outage }).await;
+                let _ = sender.send(Look { report, paused, outages }).await;
             }
             let pause = LOOKS.max(start.elapsed() * SHARE);
             tokio::select! {
@@ -179,12 +179,16 @@ fn look(ledger: Ledger, counts: bool) -> mpsc::Receiver<Look> {
 }
 
 /// Says once for each pause why nothing is submitted.
-fn note_outage(resume: &Resume<'_>, before: Option<u64>, now: Option<&Outage>) {
+fn note_outages(resume: &Resume<'_>, before: &[Outage], now: &[Outage]) {
     let output = &resume.context.output;
-    match now {
-        Some(outage) if before != Some(outage.pauses) => output.note(&outage_line(outage)),
-        None if before.is_some() => output.note("the service accepts submissions again"),
-        _ => {}
+    let is_news = |outage: &&Outage| {
+        let same = |other: &Outage| (&other.scope, other.pauses) == (&outage.scope, outage.pauses);
+        !before.iter().any(same)
+    };
+    let news: Vec<_> = now.iter().filter(is_news).cloned().collect();
+    outage_lines(&news).iter().for_each(|line| output.note(line));
+    if now.is_empty() && !before.is_empty() {
+        output.note("the service accepts submissions again");
     }
 }
 

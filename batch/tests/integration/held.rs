@@ -1,0 +1,73 @@
+//! Jobs that a limit holds back: their reasons, and their order.
+
+use std::sync::{Arc, Mutex};
+
+use imagekiln_batch::{Filter, Job, JobState, JobStatus, Scope};
+use imagekiln_testbed::Trial;
+
+use crate::support::{Backend, Fixture, both, job, jobs};
+
+pub fn tests() -> Vec<Trial> {
+    let tests = [
+        both(every_queued_job_that_a_limit_holds_back_has_its_reason),
+        both(jobs_are_submitted_in_their_order),
+    ];
+    tests.into_iter().flatten().collect()
+}
+
+/// The first five jobs are those of a group.
+fn grouped(number: usize) -> Job {
+    let job = job(&number.to_string(), "a fox");
+    if number < 5 { job.group("anna") } else { job }
+}
+
+async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add((0..8).map(grouped)).await.unwrap();
+    let has_reason = async |reason: &str, count: usize| {
+        let is_held = |job: &JobStatus| job.reason.as_deref().is_some_and(|it| it.contains(reason));
+        let all = Filter::all();
+        let listed = ledger.list(&all, 0, usize::MAX).await.unwrap();
+        let requested = ledger.list_with_requests(&all, 0, usize::MAX).await.unwrap();
+        let requested: Vec<_> = requested.into_iter().map(|(job, _)| job).collect();
+        for jobs in [&listed, &requested] {
+            let held = jobs.iter().filter(|job| is_held(job)).count();
+            assert_eq!(held, count, "{reason} {jobs:?}");
+        }
+        let first = ledger.job("0").await.unwrap().unwrap();
+        assert!(is_held(&first), "{reason} {first:?}");
+        // Nothing holds back the others.
+        assert_eq!(listed.iter().filter(|job| job.reason.is_none()).count(), 8 - count);
+    };
+    let anna = Scope::Group("anna".to_owned());
+    ledger.pause(anna.clone()).await.unwrap();
+    has_reason("the group `anna` is paused", 5).await;
+    ledger.resume(anna).await.unwrap();
+    ledger.set_budget(Scope::Ledger, Some(0.0)).await.unwrap();
+    has_reason("the budget of the ledger is used up", 8).await;
+    ledger.set_budget(Scope::Ledger, None).await.unwrap();
+    ledger.set_max_active(Scope::Ledger, Some(0)).await.unwrap();
+    has_reason("the ledger may have 0 active tasks", 8).await;
+    ledger.set_max_active(Scope::Ledger, None).await.unwrap();
+    let outage = "INSERT INTO imagekiln.outages (operation, since, until, pauses, kind, reason)
+        VALUES ('gen-2-pro', 0, 9000000000000, 1, 'auth', 'no access')";
+    fixture.execute(outage).await;
+    has_reason("submissions to gen-2-pro", 8).await;
+}
+
+async fn jobs_are_submitted_in_their_order(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let other = fixture.another(&ledger).await;
+    ledger.set_max_active(Scope::Ledger, Some(1)).await.unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let submitted = Arc::clone(&order);
+    let mut batch = fixture.batch(&other).jobs(jobs(12)).on_change(move |job| {
+        if job.state == JobState::Submitted {
+            submitted.lock().unwrap().push(job.number);
+        }
+    });
+    batch.run().await.unwrap();
+    assert_eq!(*order.lock().unwrap(), (1..=12).collect::<Vec<u64>>());
+}
