@@ -16,7 +16,7 @@ use imagekiln::{Client, journal::State};
 /// The number of submissions to compare, newest first. Each is a file to read.
 const NEWEST: usize = 1000;
 
-/// The maximum number of submissions to name.
+/// The maximum number of submissions or jobs to name.
 const MOST_NAMED: usize = 5;
 
 const AGAIN: &str = "again";
@@ -48,17 +48,21 @@ pub fn check(
     if !context.records()? {
         return Ok(());
     }
-    let paid: Vec<Entry> = paid(context, client, planned)?.into_iter().flatten().collect();
-    if paid.is_empty() {
+    let paid = paid(context, client, planned)?.into_iter().flatten();
+    let names: Vec<_> = paid.map(|entry| named(context, &entry)).collect();
+    if names.is_empty() {
         return Ok(());
     }
-    let names = paid.iter().take(MOST_NAMED).map(|entry| named(context, entry));
-    let names = names.collect::<Vec<_>>().join("; ");
-    let more = match paid.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    Err(Failure::already_paid(format!("the same request is {names}{more}")))
+    Err(Failure::already_paid(format!("the same request is {}", first_of(&names))))
+}
+
+/// Joins the first ones, and counts the others.
+pub fn first_of(texts: &[String]) -> String {
+    let first = texts.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match texts.len().saturating_sub(MOST_NAMED) {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
 }
 
 /// Finds the paid submissions for a command that sends nothing. It needs no history, and knows no

@@ -50,7 +50,8 @@ fn jobs_of_a_ledger_without_seeds_are_not_paid_for_again() {
     run(&bench, &FOXES, &[]).ok();
     batch(&bench, &["archive", "--older-than", "0s"]).ok();
     run(&bench, &FOXES, &[]).ok();
-    let other = run(&bench, &FOXES, &["--seed", "7"]).ok();
+    // Two of them are the same picture.
+    let other = run(&bench, &FOXES, &["--seed", "7", "--again"]).ok();
     assert!(other.text().contains("saved"), "other jobs");
     assert_eq!(bench.simulator.counts().accepted, 6);
 }
@@ -71,4 +72,34 @@ fn pictures_without_seeds_are_adopted() {
     assert_eq!(adopted.matches(": saved pictures/").count(), 3, "{adopted}");
     run(&bench, &FOXES, &[]).ok();
     assert_eq!((named(&bench, "saved").len(), bench.simulator.counts().accepted), (3, 3));
+}
+
+#[test]
+fn identical_jobs_are_paid_again_only_if_the_user_insists() {
+    let bench = Bench::new();
+    let list = |names: &[&str]| {
+        let line = |name: &&str| format!(r#"{{"name":"{name}","prompt":"a fox","seed":7}}"#);
+        let lines: Vec<_> = names.iter().map(line).collect();
+        bench.place.write("jobs.jsonl", lines.join("\n"));
+    };
+    let words = ["batch", "run", "jobs.jsonl", "-o", "pictures", "--width", "64", "--height", "64"];
+    let run = |more: &[&'static str]| bench.run(&[&words[..], more].concat());
+    list(&["a", "b"]);
+    let refused = run(&["--json"]).fails(12).error();
+    assert_eq!(refused["kind"], "already_paid");
+    assert_eq!(refused["message"], "job `b` is the same request as job `a`");
+    assert_eq!(bench.simulator.counts().accepted, 0);
+    list(&["a"]);
+    run(&[]).ok();
+    list(&["a", "c"]);
+    let same = "job `c` is the same request as job `a`, saved as ";
+    let refused = run(&[]).fails(12);
+    assert!(refused.stderr.contains(same), "{refused:?}");
+    let plan = run(&["--dry-run"]).ok();
+    assert!(plan.stderr.contains(same) && plan.stderr.contains("--again"), "{plan:?}");
+    assert_eq!(bench.simulator.counts().accepted, 1);
+    run(&["--again"]).ok();
+    // The ledger has both.
+    run(&[]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 2);
 }

@@ -64,6 +64,9 @@ pub struct JobOptions {
     /// Accept masks that are transparent, in color, black everywhere or white everywhere
     #[arg(long)]
     any_mask: bool,
+    /// Pay again for jobs with the request and the seed of others, which are refused otherwise
+    #[arg(long)]
+    pub again: bool,
     /// Without JOBS: a prompt; each prompt is combined with each seed and each model
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs")]
     prompt: Vec<String>,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod drive;
+mod identical;
 mod plan;
 mod servers;
 
@@ -12,6 +13,7 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 use self::{
     arguments::{JobOptions, RunOptions},
     drive::{Resume, check, drive},
+    identical::Candidate,
     servers::Webhooks,
 };
 use super::place::{self, Access, Place};
@@ -63,16 +65,32 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             return Err(Failure::usage("no jobs given")
                 .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
         }
-        return run(context, matches, &options, place, Vec::new()).await;
+        return run(context, matches, &options, place, New::default()).await;
     };
     let defaults = jobs.defaults(matches, &source)?;
+    let pays_again = jobs.again;
     let jobs = source.read(&context.output, &defaults)?;
+    let candidates = if pays_again { Vec::new() } else { identical::candidates(&jobs) };
     let jobs: Vec<_> = jobs.into_iter().map(FileJob::with_seed).collect();
     if options.dry_run {
-        let known = plan::Known::read(context.process(), place.as_ref()).await?;
+        let ledger = match &place {
+            Some(place) => place.find(context.process(), Access::Manage).await?,
+            None => None,
+        };
+        if let Some(same) = identical::find(&candidates, ledger.as_ref()).await? {
+            context.output.warning(&format!("{same}; a run needs --again to pay for them"));
+        }
+        let known = plan::Known::read(ledger.as_ref()).await?;
         return plan::print(context, &source, &jobs, &known, &options);
     }
-    run(context, matches, &options, place, jobs).await
+    run(context, matches, &options, place, New { jobs, candidates }).await
+}
+
+/// The jobs that the arguments name.
+#[derive(Default)]
+struct New {
+    jobs: Vec<FileJob>,
+    candidates: Vec<Candidate>,
 }
 
 async fn run(
@@ -80,7 +98,7 @@ async fn run(
     matches: &ArgMatches,
     options: &RunOptions,
     place: Option<Place>,
-    jobs: Vec<FileJob>,
+    new: New,
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
     check_features(&options.output)?;
@@ -99,7 +117,8 @@ async fn run(
     let is_kept = context.records()?;
     let _durations =
         is_kept.then(|| KeptDurations::of(context.process(), batch.client())).flatten();
-    ledger.add(jobs.into_iter().map(Into::into)).await?;
+    identical::check(&new.candidates, &ledger).await?;
+    ledger.add(new.jobs.into_iter().map(Into::into)).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
         batch = webhooks.serve(batch);

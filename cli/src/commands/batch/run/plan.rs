@@ -5,15 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
-    super::place::{Access, Place},
-    arguments::{RunOptions, Source},
-};
+use super::arguments::{RunOptions, Source};
 use crate::{
     context::Context,
     failure::Failure,
     models::SEED,
-    process::Process,
     text::{
         sanitize::one_line,
         table::{Table, wrapped},
@@ -23,7 +19,7 @@ use imagekiln::{
     Address,
     text::{Credits, counted},
 };
-use imagekiln_batch::{KnownJob, files::FileJob};
+use imagekiln_batch::{KnownJob, Ledger, files::FileJob};
 
 /// The number of jobs that the plan names.
 const MOST_NAMED: usize = 5;
@@ -78,9 +74,7 @@ pub struct Known {
 
 impl Known {
     /// Reads the ledger, if it exists.
-    pub async fn read(process: &Process, place: Option<&Place>) -> Result<Self, Failure> {
-        let Some(place) = place else { return Ok(Self::default()) };
-        let ledger = place.find(process, Access::Manage).await?;
+    pub async fn read(ledger: Option<&Ledger>) -> Result<Self, Failure> {
         let Some(ledger) = ledger else { return Ok(Self::default()) };
         Ok(Self { prices: ledger.prices().await?, jobs: ledger.known_jobs().await? })
     }

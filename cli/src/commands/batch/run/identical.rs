@@ -1,0 +1,108 @@
+//! Finds new jobs whose request is paid already, or is that of another new job, so that nobody pays
+//! for the same picture twice by mistake. A seed that depends on the name of its job makes a
+//! request a new one.
+
+use std::{
+    cell::Cell,
+    collections::{HashMap, hash_map},
+};
+
+use serde_json::Value;
+
+use crate::{
+    failure::Failure, making::identical::first_of, models::SEED, text::sanitize::one_line,
+};
+use imagekiln::Request;
+use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, describe_request, files::FileJob};
+
+/// How many jobs of the ledger are read at once: their requests may contain images.
+const PAGE: usize = 1000;
+
+/// The states of jobs that are paid or may be, and that may still have a picture.
+const PAID: [JobState; 6] = [
+    JobState::Submitting,
+    JobState::Unknown,
+    JobState::Submitted,
+    JobState::Ready,
+    JobState::Saved,
+    JobState::Damaged,
+];
+
+/// A job that may have the same request as another one.
+pub struct Candidate {
+    name: String,
+    digest: String,
+}
+
+/// Returns the candidates among jobs without drawn seeds.
+pub fn candidates(jobs: &[FileJob]) -> Vec<Candidate> {
+    let jobs = jobs.iter().filter(|job| may_be_identical(&job.request));
+    let candidate = |job: &FileJob| {
+        Some(Candidate { name: job.name.clone(), digest: job.request.digest().ok()? })
+    };
+    jobs.filter_map(candidate).collect()
+}
+
+/// Whether the same request makes the same picture: not without a seed, and not if the ledger knows
+/// only the path of an image, which may have changed.
+fn may_be_identical(request: &Request) -> bool {
+    let has_seed = request.integer(SEED).is_some() || request.operation().field(SEED).is_none();
+    let has_files = Cell::new(false);
+    let note = |_: &_| {
+        has_files.set(true);
+        Value::Null
+    };
+    has_seed && describe_request(request, note).is_ok() && !has_files.get()
+}
+
+/// Refuses new jobs that are identical to others.
+pub async fn check(candidates: &[Candidate], ledger: &Ledger) -> Result<(), Failure> {
+    match find(candidates, Some(ledger)).await? {
+        Some(same) => Err(Failure::already_paid(same)),
+        None => Ok(()),
+    }
+}
+
+/// Says which of the candidates are new and identical to others, if any.
+pub async fn find(
+    candidates: &[Candidate],
+    ledger: Option<&Ledger>,
+) -> Result<Option<String>, Failure> {
+    let known = match ledger {
+        Some(ledger) if !candidates.is_empty() => ledger.known_jobs().await?,
+        _ => HashMap::new(),
+    };
+    let (mut new, mut same) = (HashMap::new(), Vec::new());
+    for Candidate { name, digest } in candidates {
+        if known.contains_key(name) {
+            continue;
+        }
+        match new.entry(digest) {
+            hash_map::Entry::Vacant(entry) => drop(entry.insert(name)),
+            hash_map::Entry::Occupied(first) => same.push(sentence(name, first.get(), "")),
+        }
+    }
+    let (filter, mut last) = (Filter::all().states(PAID), 0);
+    while let Some(ledger) = ledger.filter(|_| !new.is_empty()) {
+        let page = ledger.list_with_requests(&filter, last, PAGE).await?;
+        let Some((end, _)) = page.last() else { break };
+        last = end.number;
+        for (job, request) in &page {
+            let name = request.digest().ok().and_then(|digest| new.get(&digest));
+            same.extend(name.map(|name| sentence(name, &job.name, &outcome(job))));
+        }
+    }
+    Ok((!same.is_empty()).then(|| first_of(&same)))
+}
+
+fn sentence(name: &str, other: &str, outcome: &str) -> String {
+    let [name, other] = [name, other].map(one_line);
+    format!("job `{name}` is the same request as job `{other}`{outcome}")
+}
+
+fn outcome(job: &JobStatus) -> String {
+    match &job.location {
+        Some(location) => format!(", saved as {}", one_line(location)),
+        None => format!(", which is {}", job.state),
+    }
+}
