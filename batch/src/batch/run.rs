@@ -18,7 +18,7 @@ use tokio::{
 
 use self::held::scopes;
 use super::{
-    room::{Room, Turn},
+    room::{Order, Room, Turn},
     worker::{End, Worker},
 };
 use crate::{
@@ -69,6 +69,7 @@ pub(super) struct Run {
     /// The operations of which the service has accepted submissions of this run.
     accepted: HashSet<String>,
     room: Room,
+    order: Order,
     turn: Turn,
     /// The slot of the next submission.
     slot: Option<Slot>,
@@ -105,6 +106,7 @@ impl Run {
             started: Instant::now(),
             refusals: HashMap::new(),
             accepted: HashSet::new(),
+            order: Order::default(),
             turn: Turn::default(),
             slot: None,
             stopped_by: None,
@@ -230,7 +232,12 @@ impl Run {
 
     fn start(&mut self, mut job: Claim, slot: Option<Slot>) {
         let (worker, started_after) = (Arc::clone(&self.worker), self.ended);
+        let place = (job.status.state == JobState::Queued).then(|| self.order.place());
         self.active.spawn(async move {
+            let _place = match place {
+                Some(place) => Some(worker.ledger.hold_place(job.id, place.await)),
+                None => None,
+            };
             let end = worker.advance(&mut job, slot).await;
             Ended { job, end, started_after }
         });

@@ -41,7 +41,7 @@ use std::{
 
 use imagekiln::journal::{Directory, Step};
 use tokio::{
-    sync::{self, watch},
+    sync::{self, OwnedMutexGuard, watch},
     time::sleep,
 };
 
@@ -107,6 +107,8 @@ struct Inner {
     known: Mutex<HashMap<String, SubmissionRow>>,
     /// The polls that are not written yet, by submission.
     held_polls: Mutex<HashMap<String, Option<Step>>>,
+    /// The places of jobs in the order of their run, until their intents are recorded.
+    places: Mutex<HashMap<i64, OwnedMutexGuard<()>>>,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
     /// What this process knows about outages of the service.
@@ -297,6 +299,7 @@ impl Ledger {
             workers: Mutex::default(),
             known: Mutex::default(),
             held_polls: Mutex::default(),
+            places: Mutex::default(),
             changes: watch::Sender::new(()),
             outages: Mutex::default(),
             acceptances: OnceLock::new(),

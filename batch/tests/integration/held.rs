@@ -1,18 +1,20 @@
 //! Jobs that a limit holds back: their reasons, and their order.
 
-use std::sync::{Arc, Mutex};
-
 use imagekiln_batch::{Filter, Job, JobState, JobStatus, Scope};
-use imagekiln_testbed::Trial;
+use imagekiln_testbed::{Runtime, Trial, test};
 
-use crate::support::{Backend, Fixture, both, job, jobs};
+use crate::support::{Backend, Fixture, PRICE, both, job, jobs};
 
 pub fn tests() -> Vec<Trial> {
-    let tests = [
-        both(every_queued_job_that_a_limit_holds_back_has_its_reason),
-        both(jobs_are_submitted_in_their_order),
-    ];
-    tests.into_iter().flatten().collect()
+    let in_order = |backend: Backend| {
+        let name = format!("held::jobs_are_submitted_in_their_order::{backend}");
+        test(name, backend.requirements(), Runtime::MultiThread, async move || {
+            jobs_are_submitted_in_their_order(backend).await
+        })
+    };
+    let mut tests = both(every_queued_job_that_a_limit_holds_back_has_its_reason);
+    tests.extend(Backend::ALL.map(in_order));
+    tests
 }
 
 /// The first five jobs are those of a group.
@@ -56,18 +58,22 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
     has_reason("submissions to gen-2-pro", 8).await;
 }
 
+/// Also those that start at the same moment.
 async fn jobs_are_submitted_in_their_order(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    let other = fixture.another(&ledger).await;
-    ledger.set_max_active(Scope::Ledger, Some(1)).await.unwrap();
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let submitted = Arc::clone(&order);
-    let mut batch = fixture.batch(&other).jobs(jobs(12)).on_change(move |job| {
-        if job.state == JobState::Submitted {
-            submitted.lock().unwrap().push(job.number);
-        }
-    });
-    batch.run().await.unwrap();
-    assert_eq!(*order.lock().unwrap(), (1..=12).collect::<Vec<u64>>());
+    ledger.set_price("gen-2-pro", Some(PRICE)).await.unwrap();
+    for (cap, pictures) in [(Some(1), 6_u32), (None, 30), (Some(3), 60)] {
+        ledger.set_max_active(Scope::Ledger, cap).await.unwrap();
+        let other = fixture.another(&ledger).await;
+        let mut batch = fixture.batch(&other).jobs(jobs(60)).budget(f64::from(pictures) * PRICE);
+        batch.run().await.unwrap();
+        let report = ledger.report().await.unwrap();
+        assert_eq!(report.count(JobState::Saved), u64::from(pictures));
+        let overtaken = "SELECT COUNT(*) FROM imagekiln.submissions one
+            JOIN imagekiln.submissions other ON one.id < other.id AND one.job > other.job";
+        assert_eq!(fixture.count(overtaken).await, 0);
+        let last = fixture.count("SELECT MAX(job) FROM imagekiln.submissions").await;
+        assert_eq!(last, i64::from(pictures));
+    }
 }
