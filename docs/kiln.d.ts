@@ -73,7 +73,7 @@ export interface Request {
   event: "dry_run"; operation: string; method: "POST"; path: string
   body: Record<string, unknown> // an image has `bytes`, `format`, `width`, `height`, `file`
   already_paid: int | null // the number of a submission of the same request
-  price: number | null // 0 with `--simulate`, otherwise not known
+  price: number | null // 0 with `--simulate`, otherwise that of the setting `prices`
 }
 export interface Status {
   id: string

@@ -96,7 +96,11 @@ fn help() -> String {
     let line = |name: &&Name| {
         let other: Vec<_> = [name.flag, name.variable].into_iter().flatten().collect();
         let other = other.join(", ");
-        let names = if name.is_in_file { format!("{} ({other})", name.name) } else { other };
+        let names = match (name.is_in_file, &*other) {
+            (true, "") => name.name.to_owned(),
+            (true, other) => format!("{} ({other})", name.name),
+            (false, other) => other.to_owned(),
+        };
         let default = match name.default {
             "-" => String::new(),
             default => format!(" [default: {default}]"),

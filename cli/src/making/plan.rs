@@ -25,7 +25,7 @@ use crate::{
     settings::Profile,
     text::sanitize::printable,
 };
-use imagekiln::{Client, ImageInput, Preview, Request, journal::Key};
+use imagekiln::{Client, ImageInput, Preview, Request, journal::Key, text::Credits};
 use imagekiln_batch::{MissingInput, mask_problem, masks};
 
 /// What to do if the contract does not list the fields of the images.
@@ -258,10 +258,11 @@ pub fn print_requests(
     for (Planned { request, .. }, entry) in planned.iter().zip(paid).take(count) {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
+        let price = context.settings.prices().get(operation.name).copied();
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {
-                let text = for_people(&preview, planned, simulated);
+                let text = for_people(&preview, planned, simulated, price);
                 let names = paid.iter().flatten();
                 names.fold(text, |text, (_, name)| format!("{text}\n{name}"))
             },
@@ -273,7 +274,7 @@ pub fn print_requests(
                     "path": preview.path,
                     "body": preview.body,
                     "already_paid": entry.as_ref().map(|(number, _)| number),
-                    "price": if simulated { json!(0) } else { Value::Null },
+                    "price": if simulated { json!(0) } else { json!(price) },
                 })
             },
         )?;
@@ -282,7 +283,12 @@ pub fn print_requests(
 }
 
 /// The first request, and the differences of the others.
-fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String {
+fn for_people(
+    preview: &Preview,
+    planned: &[Planned],
+    simulated: bool,
+    price: Option<f64>,
+) -> String {
     let mut text = format!("POST {}", printable(&preview.path));
     for (name, value) in &preview.body {
         // Writing to a `String` does not fail.
@@ -291,10 +297,10 @@ fn for_people(preview: &Preview, planned: &[Planned], simulated: bool) -> String
     if planned.len() > 1 {
         text += &others(planned);
     }
-    text += if simulated {
-        "\nprice: none; the simulator charges nothing"
-    } else {
-        "\nprice: not known before the service has accepted the request"
+    text += &match price {
+        _ if simulated => "\nprice: none; the simulator charges nothing".to_owned(),
+        Some(price) => format!("\nprice: {:.2} credits a picture, as configured", Credits(price)),
+        None => "\nprice: not known before the service has accepted the request".to_owned(),
     };
     text + "\nnothing was sent"
 }

@@ -6,7 +6,7 @@ pub mod key;
 pub mod names;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fmt,
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{
-        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
+        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT, PRICES,
         REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
 };
@@ -242,6 +242,13 @@ impl Settings {
     /// The default of `--max-active` for a batch.
     pub fn max_active(&self) -> Option<u16> {
         self.text(&MAX_ACTIVE)?.parse().ok()
+    }
+
+    /// The prices of operations in credits, as long as no cost of one is known.
+    pub fn prices(&self) -> BTreeMap<String, f64> {
+        let prices = self.list(&PRICES);
+        let prices = prices.iter().filter_map(|text| names::price(text).ok());
+        prices.map(|(operation, credits)| (operation.to_owned(), credits)).collect()
     }
 
     /// Whether pictures are described even without `--describe`.

@@ -107,6 +107,11 @@ pub const MAX_ACTIVE: Name = Name {
     check: check_count,
     ..text("max_active", "how many pictures a command may work on at once")
 };
+pub const PRICES: Name = Name {
+    is_list: true,
+    check: |text| price(text).map(drop),
+    ..text("prices", "what models cost in credits, such as `gen-2-pro=3`, until a cost is known")
+};
 pub const WEBHOOK_URL: Name = Name {
     variable: Some(WEBHOOK_URL_VARIABLE),
     ..text("webhook_url", "where the service sends webhooks, unless the request sets it")
@@ -135,7 +140,7 @@ pub const ALLOW_HTTP: Name = Name {
 };
 
 /// All settings, in the order in which they are listed.
-pub const NAMES: [&Name; 17] = [
+pub const NAMES: [&Name; 18] = [
     &PROFILE,
     &API_KEY,
     &API_KEY_FILE,
@@ -148,6 +153,7 @@ pub const NAMES: [&Name; 17] = [
     &DESCRIBE,
     &DEADLINE,
     &MAX_ACTIVE,
+    &PRICES,
     &WEBHOOK_URL,
     &WEBHOOK_SECRET,
     &POLLING_HOSTS,
@@ -201,4 +207,12 @@ fn check_flag(text: &str) -> Result<(), String> {
 fn check_count(text: &str) -> Result<(), String> {
     let count = text.parse::<u16>().ok().filter(|count| *count > 0);
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
+}
+
+/// The operation and the credits of `MODEL=CREDITS`.
+pub fn price(text: &str) -> Result<(&'static str, f64), String> {
+    let (model, credits) = text.split_once('=').ok_or("give MODEL=CREDITS")?;
+    let known = models::find(model.trim());
+    let model = known.ok_or_else(|| models::unknown(model).0)?;
+    Ok((model.name, parse::credits(credits.trim())?))
 }

@@ -180,6 +180,10 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
     assert_eq!((&json["path"], &json["price"]), (&json!("/v1/xyz-2-pro"), &json!(null)));
     assert_eq!(place.files(), ["cat.png", "mask.png"]);
 
+    place.run(&["config", "set", "prices", "gen-2-pro=2.5"]).ok();
+    let priced = place.run(&["generate", "a fox", "--dry-run"]).ok().text();
+    assert!(priced.contains("\nprice: 2.50 credits a picture, as configured\n"), "{priced}");
+
     // The checks apply, too.
     place.run(&["generate", "", "--dry-run"]).fails(2);
     place.run(&["generate", "a fox", "--width", "16", "--dry-run"]).fails(2);

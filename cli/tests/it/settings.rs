@@ -21,7 +21,7 @@ fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &s
 /// A setting: the values that the file, a profile and the environment give it.
 type Values = (&'static str, &'static str, &'static str, Option<[&'static str; 2]>);
 
-const VALUES: [Values; 12] = [
+const VALUES: [Values; 13] = [
     (
         "base_url",
         "http://127.0.0.1:1",
@@ -41,6 +41,7 @@ const VALUES: [Values; 12] = [
     ("describe", "true", "false", None),
     ("deadline", "1m", "2m", None),
     ("max_active", "1", "2", None),
+    ("prices", "gen-2-pro=3", "gen-2-pro=4", None),
     (
         "webhook_url",
         "http://127.0.0.1/1",
@@ -55,7 +56,7 @@ const VALUES: [Values; 12] = [
 fn the_environment_precedes_a_profile_and_the_file() {
     let place = Place::new();
     for (name, in_file, in_profile, variable) in VALUES {
-        let is_list = name.ends_with("_hosts");
+        let is_list = name.ends_with("_hosts") || name == "prices";
         let expected = |text: &str, source: &str| {
             [if is_list { json!([text]) } else { json!(text) }, json!(source)]
         };

@@ -66,3 +66,20 @@ fn jobs_have_the_group_and_the_priority_of_their_line_or_of_the_option() {
     let resumed = bench.run(&["batch", "run", "-o", "pictures", "--group", "anna"]).fails(2);
     assert!(resumed.stderr.contains("no jobs given"), "{}", resumed.stderr);
 }
+
+#[test]
+fn prices_of_the_settings_hold_until_a_cost_is_known() {
+    let bench = Bench::new();
+    let prompts = ["a fox", "a wolf"];
+    let set = |price: &str| bench.run(&["config", "set", "prices", price]);
+    for wrong in ["gen-2-pro", "gen-2-pro=-1", "gen-2-por=3"] {
+        set(wrong).fails(2);
+    }
+    set("gen-2-pro=4").ok();
+    assert_eq!(run(&bench, &prompts, &["--dry-run", "--json"]).ok().json()["credits"], 8.0);
+    // Without a price, the first job would be submitted.
+    run(&bench, &prompts, &["--budget", "3"]).fails(10);
+    assert_eq!(bench.simulator.counts().accepted, 0);
+    run(&bench, &prompts, &["--budget", "6"]).ok();
+    assert_eq!(run(&bench, &["an owl"], &["--dry-run", "--json"]).ok().json()["credits"], 3.0);
+}

@@ -80,7 +80,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         if let Some(same) = identical::find(&candidates, ledger.as_ref()).await? {
             context.output.warning(&format!("{same}; a run needs --again to pay for them"));
         }
-        let known = plan::Known::read(ledger.as_ref()).await?;
+        let known = plan::Known::read(context, ledger.as_ref()).await?;
         return plan::print(context, &source, &jobs, &known, &options);
     }
     run(context, matches, &options, place, New { jobs, candidates }).await
@@ -119,6 +119,7 @@ async fn run(
         is_kept.then(|| KeptDurations::of(context.process(), batch.client())).flatten();
     identical::check(&new.candidates, &ledger).await?;
     ledger.add(new.jobs.into_iter().map(Into::into)).await?;
+    set_prices(context, &ledger).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
         batch = webhooks.serve(batch);
@@ -185,6 +186,17 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
         batch = batch.workers(workers.into());
     }
     batch
+}
+
+/// Gives the ledger the prices of the settings that it has none of.
+async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
+    let known = ledger.prices().await?;
+    for (model, credits) in context.settings.prices() {
+        if !known.contains_key(&model) {
+            ledger.set_price(&model, Some(credits)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a ledger with tasks that an in-process simulator cannot have: each of them would be

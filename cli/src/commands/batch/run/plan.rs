@@ -64,7 +64,7 @@ struct First<'a> {
     target: String,
 }
 
-/// The facts from the ledger that a plan needs.
+/// The facts that a plan needs.
 #[derive(Default)]
 pub struct Known {
     /// The prices by model.
@@ -73,10 +73,12 @@ pub struct Known {
 }
 
 impl Known {
-    /// Reads the ledger, if it exists.
-    pub async fn read(ledger: Option<&Ledger>) -> Result<Self, Failure> {
-        let Some(ledger) = ledger else { return Ok(Self::default()) };
-        Ok(Self { prices: ledger.prices().await?, jobs: ledger.known_jobs().await? })
+    /// Reads the settings, and the ledger if it exists.
+    pub async fn read(context: &Context, ledger: Option<&Ledger>) -> Result<Self, Failure> {
+        let mut prices = context.settings.prices();
+        let Some(ledger) = ledger else { return Ok(Self { prices, ..Self::default() }) };
+        prices.extend(ledger.prices().await?);
+        Ok(Self { prices, jobs: ledger.known_jobs().await? })
     }
 }
 
