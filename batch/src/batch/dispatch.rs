@@ -1,51 +1,65 @@
 //! Continues single jobs, for programs with a queue of their own.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, panic, sync::Arc, time::Duration};
 
+use imagekiln::Slot;
 use tokio::{
-    sync::{Mutex as AsyncMutex, watch},
-    task::JoinHandle,
+    sync::{Mutex, watch},
     time,
 };
 
 use super::{
-    Batch,
+    Batch, Settings,
     fleet::Fleet,
+    renewals::Renewals,
+    run::no_slot,
     unrecorded::first,
     worker::{End, Worker},
 };
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
-    ledger::{Limit, Marking, Named},
+    ledger::{Claim, Limit, Marking, Named},
 };
 
-/// When a job is looked at again that another worker continues, or that a limit holds back.
+/// When a job is looked at again that another call continues, or that other jobs hold back.
 const SOON: Duration = Duration::from_secs(1);
 
+/// When a job is looked at again at the earliest that an outage holds back: another job may be
+/// finding out whether the outage has ended.
+const PROBE: Duration = Duration::from_secs(5);
+
 /// When a job is looked at again whose task was not final after ten minutes, that the service did
-/// not find or refused, or that a budget does not allow.
+/// not find or refused, that waits for a webhook, or that a person holds back.
 const LATER: Duration = Duration::from_secs(30);
 
-/// The number of renewals within the duration of a lease.
-const RENEWALS: u32 = 3;
+/// When a job is looked at again about which a person decides.
+const DECISION: Duration = Duration::from_secs(60);
 
 /// Continues the jobs of a ledger one by one, from [`Batch::dispatcher`]: for programs whose jobs
-/// are delivered by a queue, such as one on PostgreSQL, Redis or a cloud.
+/// are delivered by a queue or a workflow engine, such as one on PostgreSQL, Redis or a cloud.
 ///
-/// The queue delivers names of jobs, at least once each. The ledger remains the record of what was
-/// paid, so a name may be delivered twice, to two processes at the same time, or not at all: then
-/// [`Ledger::list`](crate::Ledger::list) returns the jobs that have not ended, to fill the queue
-/// again.
+/// The queue delivers names of jobs. The ledger remains the record of what was paid, and decides
+/// which call may submit a job. Four rules make sure that every paid picture is saved, and that
+/// none is paid for twice:
 ///
-/// | the queue | here |
-/// |---|---|
-/// | next | call [`advance`](Self::advance) with the name of each job that the queue delivers |
-/// | touch | extend the time for which the queue hides the job, while `advance` runs |
-/// | done | `advance` returned [`Advanced::Ended`]: remove the job from the queue |
-/// | later | `advance` returned [`Advanced::Later`]: deliver the job again after that time |
+/// 1. **Deliver every name until its job has ended.** Call [`advance`](Self::advance) for each
+///    delivery. A name may be delivered twice, or to two processes at the same time: one call
+///    continues the job, and the other returns [`Later`](Advanced::Later). Extend the time for
+///    which the queue hides the name while `advance` runs.
+/// 2. **Remove a name only after [`Ended`](Advanced::Ended).** After [`Later`](Advanced::Later),
+///    deliver the name again when that time has passed, however often that happens. After an error,
+///    deliver it again, too, like any step that failed.
+/// 3. **Drop a call whenever you want to**, for example after a timeout. The call gives the job
+///    back as soon as the step in flight is done, and the next call continues the job, in this
+///    process or in another one. Call [`finish`](Self::finish) before the process ends. If it is
+///    killed, others continue its jobs when its [lease](Batch::lease) has expired.
+/// 4. **Deliver the names of jobs that a person opens again.** An
+///    [`Unknown`](JobState::Unknown) job is never `Ended`, so the decision of a person or a webhook
+///    takes effect with the next delivery. [`Ledger::retry`](crate::Ledger::retry),
+///    [`Batch::resolve_with_task`] and late webhooks can open jobs whose names the queue has
+///    removed. [`Ledger::watch`](crate::Ledger::watch) returns them within a second, whichever
+///    process opened them. [`Ledger::list`](crate::Ledger::list) returns all open jobs, to fill the
+///    queue when the program starts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,21 +83,13 @@ const RENEWALS: u32 = 3;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Dispatcher {
-    worker: Arc<Worker>,
-    fleet: Fleet,
-    /// The number of the worker, and of the claims that it made.
-    number: AsyncMutex<(i64, i64)>,
-    /// Held by those that continue jobs. The run of the signal to stop ends with it.
-    _stop: watch::Sender<bool>,
-    renewals: Renewals,
-}
+pub struct Dispatcher(Arc<Engine>);
 
 /// What [`Dispatcher::advance`] did.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Advanced {
-    /// The job has ended, or waits for a person: no call continues it.
+    /// The job has ended: no call continues it, unless a person opens it again.
     Ended(Box<JobStatus>),
     /// The job should be looked at again after this time.
     Later(Duration),
@@ -96,31 +102,79 @@ impl Batch {
     ///
     /// # Errors
     ///
+    /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is not
+    ///   valid, or the batch has a setting for runs only: [`stop_when`](Self::stop_when),
+    ///   [`wait_for_jobs`](Self::wait_for_jobs), [`archive_after`](Self::archive_after) or
+    ///   [`workers`](Self::workers). Nothing was changed.
     /// - [`Job`](ErrorKind::Job): a job could not be added.
     /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
+    /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
+    ///   changed.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger): the output directory or the
     ///   ledger failed.
     pub async fn dispatcher(mut self) -> Result<Dispatcher, Error> {
+        self.check_for_dispatcher()?;
+        self.check_service().await?;
         self.ledger.add(self.jobs.iter().cloned()).await?;
         let output = self.open_output().await?;
         self.ledger.check_output(&output).await?;
-        let (stop, stopped) = watch::channel(false);
-        let worker =
-            Arc::new(self.worker(&output, &stopped, Arc::new(Marking::new(output.clone()))));
+        // Each call has a signal of its own.
+        let (_, stopped) = watch::channel(false);
+        let worker = self.worker(&output, &stopped, Arc::new(Marking::new(output.clone())));
         let number = worker.register().await?;
         let fleet = Fleet::default();
         fleet.add(number);
-        let renewals = Renewals::start(Arc::clone(&worker), number);
-        let number = AsyncMutex::new((number, 0));
-        Ok(Dispatcher { worker, fleet, number, _stop: stop, renewals })
+        let renewals = Renewals::start(&worker, number);
+        let number = Mutex::new((number, 0));
+        let running = watch::Sender::default();
+        Ok(Dispatcher(Arc::new(Engine { worker, fleet, number, renewals, running })))
+    }
+
+    /// Refuses the settings that only a run uses.
+    fn check_for_dispatcher(&self) -> Result<(), Error> {
+        let Settings { limits, workers, waits_for_jobs, archive_after, .. } = &self.settings;
+        let of_runs = [
+            (self.stop.is_some(), "stop_when", "drop the calls of `Dispatcher::advance`"),
+            (*waits_for_jobs, "wait_for_jobs", "the queue waits for jobs"),
+            (archive_after.is_some(), "archive_after", "call `Ledger::archive`"),
+            (*workers != 1, "workers", "call `Dispatcher::advance` several times at once"),
+        ];
+        match of_runs.into_iter().find(|(is_set, ..)| *is_set) {
+            Some((_, setting, instead)) => {
+                let message =
+                    format!("a dispatcher does not use `Batch::{setting}`; remove it: {instead}");
+                Err(Error::new(ErrorKind::State, message))
+            }
+            None => limits.check(),
+        }
     }
 }
 
 impl Dispatcher {
     /// Continues the job with this name until it ends, or until it has to wait.
     ///
-    /// Dropping the future loses nothing: the ledger has every step, and a submission in flight
-    /// completes in the background. The next call continues the job.
+    /// Dropping the future gives the job back. The work runs in a task of its own, because the
+    /// ledger has to record the outcome of each step that was begun:
+    ///
+    /// - A submission in flight completes. Until then, other calls for the job return
+    ///   [`Later`](Advanced::Later), so it is never sent twice.
+    /// - An attempt to save the picture completes.
+    /// - A wait for a slot or for the task ends at once.
+    /// - Nothing is submitted if the submission had not begun.
+    ///
+    /// If another call of this process continues the job, this one waits for it for up to a second,
+    /// because a call that was dropped usually gives the job back within milliseconds.
+    ///
+    /// The time of `Later` is
+    ///
+    /// - the pause of an [outage](crate::Ledger::outages), or the time until a
+    ///   [rate](crate::Ledger::set_rate) allows the submission;
+    /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and a webhook may arrive, which is
+    ///   for [`callback_patience`](Batch::callback_patience) after its submission, and a minute
+    ///   afterwards;
+    /// - 30 seconds if a pause or a budget holds the job back, or the task is not final after ten
+    ///   minutes;
+    /// - a second if another worker has the job, or other jobs hold it back.
     ///
     /// # Errors
     ///
@@ -131,100 +185,168 @@ impl Dispatcher {
     ///   ledger failed. [`Error::tasks`] returns the accepted tasks that the ledger could not
     ///   record.
     pub async fn advance(&self, name: &str) -> Result<Advanced, Error> {
-        let claimed = {
-            let mut number = self.number.lock().await;
-            if self.renewals.has_lost_the_lease() {
-                number.0 = self.worker.register().await?;
-                self.fleet.add(number.0);
-                self.renewals.restart(Arc::clone(&self.worker), number.0);
-            }
-            number.1 += 1;
-            self.worker.ledger.claim_named(number.0, number.1, name).await?
-        };
-        let mut job = match claimed {
-            Named::Claimed(job) => job,
-            Named::Ended(status) => return Ok(Advanced::Ended(status)),
-            Named::Held => return Ok(Advanced::Later(SOON)),
-        };
-        let end = self.worker.advance(&mut job, None).await;
-        let (result, after) = match end {
-            End::Finished | End::Damaged(_) => (Ok(()), SOON),
-            End::Limit(reached) if matches!(reached.limit, Limit::Budget { .. }) => (Ok(()), LATER),
-            End::Limit(_) | End::NotNow => (Ok(()), SOON),
-            End::Left => (Ok(()), LATER),
-            End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),
-            End::Stop(error) if error.kind() == ErrorKind::Lease => (Ok(()), SOON),
-            End::Stop(error) => (Err(error), LATER),
-        };
-        let result = first(result, self.worker.ledger.release(&job).await);
-        self.worker.unrecorded.add_to(result)?;
-        let status = self.worker.ledger.existing(name).await?;
-        Ok(if is_open(status.state) {
-            Advanced::Later(after)
-        } else {
-            Advanced::Ended(Box::new(status))
-        })
+        let Some(turn) = self.0.turn(name).await else { return Ok(Advanced::Later(SOON)) };
+        // The worker gives the job back when this future drops the sender.
+        let (_caller, stopped) = watch::channel(false);
+        let advanced = tokio::spawn(turn.continue_job(stopped)).await.unwrap_or_else(|error| {
+            let error = match error.try_into_panic() {
+                Ok(panic) => panic::resume_unwind(panic),
+                Err(error) => error,
+            };
+            let message = "the runtime shut down before the job was given back";
+            Err(Error::new(ErrorKind::Ledger, message).with_source(error))
+        });
+        self.0.worker.unrecorded.add_to(advanced)
     }
 
-    /// Waits for the submissions in flight, and returns the jobs to other workers at once. Without
-    /// this call, they wait until the lease has expired.
+    /// Waits until the calls that were dropped have given back their jobs, and ends the worker.
+    /// Without this call, the end of the runtime may interrupt submissions in flight. Then their
+    /// jobs wait until the lease has expired, and become [`Unknown`](JobState::Unknown).
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn finish(self) -> Result<(), Error> {
-        let Worker { client, ledger, unrecorded, .. } = &*self.worker;
-        let retired = self.fleet.retire(client, ledger, unrecorded).await;
+        let Engine { worker: Worker { client, ledger, unrecorded, .. }, fleet, running, .. } =
+            &*self.0;
+        // Fails only if the sender was dropped.
+        let _ = running.subscribe().wait_for(HashSet::is_empty).await;
+        let retired = fleet.retire(client, ledger, unrecorded).await;
         unrecorded.add_to(retired)
     }
 }
 
-/// Whether a worker can continue a job in this state.
-fn is_open(state: JobState) -> bool {
-    use JobState::{Queued, Ready, Submitted, Submitting};
-    matches!(state, Queued | Submitting | Submitted | Ready)
+/// What the calls of a dispatcher share. The steps in flight keep it.
+struct Engine {
+    worker: Worker,
+    fleet: Fleet,
+    /// The number of the worker, and of the claims that it made.
+    number: Mutex<(i64, i64)>,
+    renewals: Renewals,
+    /// The names of the jobs that calls continue, or have not given back yet.
+    running: watch::Sender<HashSet<String>>,
 }
 
-/// Renews the lease of a worker in the background.
-struct Renewals(Mutex<JoinHandle<()>>);
-
-impl Renewals {
-    fn start(worker: Arc<Worker>, number: i64) -> Self {
-        Self(Mutex::new(tokio::spawn(renew(worker, number))))
-    }
-
-    fn restart(&self, worker: Arc<Worker>, number: i64) {
-        *self.lock() = tokio::spawn(renew(worker, number));
-    }
-
-    fn has_lost_the_lease(&self) -> bool {
-        self.lock().is_finished()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, JoinHandle<()>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The right to continue a job in this process, for one call at a time.
+struct Turn {
+    engine: Arc<Engine>,
+    name: String,
 }
 
-impl Drop for Renewals {
+impl Drop for Turn {
     fn drop(&mut self) {
-        self.lock().abort();
+        self.engine.running.send_modify(|names| {
+            names.remove(&self.name);
+        });
     }
 }
 
-/// Returns when the lease is lost.
-async fn renew(worker: Arc<Worker>, number: i64) {
-    let lease = worker.settings.lease;
-    loop {
-        time::sleep(lease / RENEWALS).await;
-        let renewed = async {
-            worker.ledger.renew(number, lease).await?;
-            worker.ledger.take_over().await
+impl Engine {
+    /// Waits a moment for the call that continues the job with this name.
+    async fn turn(self: &Arc<Self>, name: &str) -> Option<Turn> {
+        let mut running = self.running.subscribe();
+        let turn = async {
+            loop {
+                running.wait_for(|names| !names.contains(name)).await.ok().map(drop)?;
+                if self.running.send_if_modified(|names| names.insert(name.to_owned())) {
+                    return Some(Turn { engine: Arc::clone(self), name: name.to_owned() });
+                }
+            }
         };
-        match renewed.await {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::Lease => return,
-            Err(error) => tracing::warn!(error = error.chain(), "could not renew the lease"),
+        time::timeout(SOON, turn).await.ok().flatten()
+    }
+
+    /// Returns the number of the worker, and that of its next claim.
+    async fn next_claim(&self) -> Result<(i64, i64), Error> {
+        let mut number = self.number.lock().await;
+        if self.renewals.has_lost_the_lease() {
+            number.0 = self.worker.register().await?;
+            self.fleet.add(number.0);
+            self.renewals.restart(&self.worker, number.0);
         }
+        number.1 += 1;
+        Ok(*number)
+    }
+
+    /// Decides what the queue does with a job in this state, which no call continues.
+    fn advanced(&self, job: Box<JobStatus>, after: Duration) -> Advanced {
+        use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
+        match job.state {
+            Queued | Submitting | Submitted | Ready => Advanced::Later(after),
+            Unknown if self.expects_webhook(&job) => Advanced::Later(LATER),
+            Unknown => Advanced::Later(DECISION),
+            _ => Advanced::Ended(job),
+        }
+    }
+
+    /// Whether a webhook may still find the task of an unknown job.
+    fn expects_webhook(&self, job: &JobStatus) -> bool {
+        let Worker { ledger, settings, .. } = &self.worker;
+        let age = job.sent_at.and_then(|sent_at| ledger.local_time().duration_since(sent_at).ok());
+        settings.callback_url.is_some() && age.is_some_and(|age| age < settings.callback_patience)
+    }
+}
+
+impl Turn {
+    /// Continues the job, and gives it back.
+    async fn continue_job(self, stopped: watch::Receiver<bool>) -> Result<Advanced, Error> {
+        let worker = Worker { stopped, ..self.engine.worker.clone() };
+        let advanced = self.advance(&worker).await;
+        if let Err(error) = &advanced
+            && worker.is_stopping()
+        {
+            tracing::warn!(error = error.chain(), job = self.name, "a dropped call failed");
+        }
+        advanced
+    }
+
+    async fn advance(&self, worker: &Worker) -> Result<Advanced, Error> {
+        let Self { engine, name } = self;
+        let (number, claim) = engine.next_claim().await?;
+        let mut job = match worker.ledger.claim_named(number, claim, name).await? {
+            Named::Claimed(job) => job,
+            Named::Ended(status) => return Ok(engine.advanced(status, SOON)),
+            Named::Limited(reached) => return Ok(Advanced::Later(after(&reached.limit))),
+            Named::Held => return Ok(Advanced::Later(SOON)),
+        };
+        let end = match worker.slot(&job).await {
+            Ok(slot) => worker.advance(&mut job, slot).await,
+            Err(end) => end,
+        };
+        let (result, after) = match end {
+            End::Finished | End::Damaged(_) | End::NotNow => (Ok(()), SOON),
+            End::Limit(reached) => (Ok(()), after(&reached.limit)),
+            End::Left => (Ok(()), LATER),
+            End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),
+            End::Stop(error) if error.kind() == ErrorKind::Lease => (Ok(()), SOON),
+            End::Stop(error) => (Err(error), LATER),
+        };
+        first(result, worker.ledger.release(&job).await)?;
+        Ok(engine.advanced(Box::new(worker.ledger.existing(name).await?), after))
+    }
+}
+
+impl Worker {
+    /// Waits for the slot of a queued job. Gives up after a while, because another process may have
+    /// slots.
+    async fn slot(&self, job: &Claim) -> Result<Option<Slot>, End> {
+        if job.status.state != JobState::Queued {
+            return Ok(None);
+        }
+        tokio::select! {
+            slot = self.client.slot() => slot.map(Some).map_err(|error| no_slot(error).into()),
+            () = self.abandoned() => Err(End::NotNow),
+            () = time::sleep(LATER) => Err(End::NotNow),
+        }
+    }
+}
+
+/// Returns when a job is looked at again that this limit does not allow.
+fn after(limit: &Limit) -> Duration {
+    match limit {
+        Limit::Outage(outage) => outage.wait.max(PROBE),
+        Limit::Rate { wait, .. } => Duration::from_millis(*wait).max(SOON),
+        Limit::Paused | Limit::Budget { .. } => LATER,
+        Limit::ActiveTasks { .. } | Limit::UnknownPrice => SOON,
     }
 }

@@ -6,10 +6,7 @@ use std::{
 };
 
 use imagekiln::Client;
-use tokio::{
-    sync::{RwLock, watch},
-    task::JoinSet,
-};
+use tokio::{sync::watch, task::JoinSet};
 
 use super::{
     Batch,
@@ -105,7 +102,7 @@ impl Batch {
             settings: self.settings.clone(),
             receivers: Arc::downgrade(&self.receivers),
             stopped: stopped.clone(),
-            admission: RwLock::default(),
+            admission: Arc::default(),
             marking,
         }
     }

@@ -4,6 +4,7 @@ mod dispatch;
 mod fleet;
 #[cfg(test)]
 mod outages;
+mod renewals;
 mod resolve;
 mod room;
 mod run;

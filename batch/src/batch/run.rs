@@ -18,6 +18,7 @@ use tokio::{
 
 use self::held::scopes;
 use super::{
+    renewals::RENEWALS,
     room::{Order, Room, Turn},
     worker::{End, Worker},
 };
@@ -36,9 +37,6 @@ const MOST_DAMAGED: u32 = 5;
 
 /// How often a worker looks for jobs that other processes added or gave back.
 const LOOKS: Duration = Duration::from_secs(1);
-
-/// The number of renewals within the duration of a lease.
-const RENEWALS: u32 = 3;
 
 pub(super) struct Run {
     worker: Arc<Worker>,
@@ -351,7 +349,7 @@ impl Run {
     }
 }
 
-fn no_slot(error: imagekiln::Error) -> Error {
+pub(super) fn no_slot(error: imagekiln::Error) -> Error {
     Error::new(ErrorKind::Client, "no job can be submitted").with_source(error)
 }
 

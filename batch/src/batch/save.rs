@@ -6,7 +6,6 @@ use imagekiln::{
     Asked, Backoff, ErrorKind as Kind, FileKind, Picture, Task,
     journal::{Journal as _, Step},
 };
-use tokio::time;
 
 use super::worker::{End, Worker, failed, stop};
 use crate::{
@@ -58,7 +57,7 @@ impl Worker {
                 Err(error) => error,
             };
             self.not_saved(job, &picture, error, attempt).await?;
-            time::sleep(backoff.pause()).await;
+            self.pause(backoff.pause()).await?;
             picture = self.wait(job, task).await?;
         }
         Ok(())

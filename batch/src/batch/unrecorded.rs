@@ -48,11 +48,11 @@ impl Unrecorded {
     }
 
     /// Returns the outcome of a run together with everything that was not recorded.
-    pub(super) fn add_to(&self, ended: Result<(), Error>) -> Result<(), Error> {
+    pub(super) fn add_to<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
         let Losses { tasks, is_billing_unknown } = std::mem::take(&mut *self.lock());
         let error = match ended {
-            Ok(()) if tasks.is_empty() && !is_billing_unknown => return Ok(()),
-            Ok(()) => Error::new(ErrorKind::Ledger, "the ledger could not record every submission"),
+            Ok(done) if tasks.is_empty() && !is_billing_unknown => return Ok(done),
+            Ok(_) => Error::new(ErrorKind::Ledger, "the ledger could not record every submission"),
             Err(error) => error,
         };
         Err(error.with_unrecorded(tasks, is_billing_unknown))

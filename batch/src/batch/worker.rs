@@ -1,9 +1,15 @@
 //! Continues one job from its state to its end.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use imagekiln::{Client, Picture, Slot, Task};
-use tokio::sync::{RwLock, watch};
+use tokio::{
+    sync::{RwLock, watch},
+    time,
+};
 
 use super::{OnChange, Settings, unrecorded::Unrecorded};
 use crate::{
@@ -12,6 +18,7 @@ use crate::{
     output::Output,
 };
 
+#[derive(Clone)]
 pub(super) struct Worker {
     pub(super) client: Client,
     pub(super) ledger: Ledger,
@@ -21,10 +28,11 @@ pub(super) struct Worker {
     pub(super) settings: Settings,
     /// Shared by the batch and its receivers of webhooks.
     pub(super) receivers: Weak<()>,
-    /// Changes to `true` when the run should submit no more jobs.
+    /// Changes to `true` when the run should submit no more jobs. The sender is dropped when nobody
+    /// waits for the jobs any more.
     pub(super) stopped: watch::Receiver<bool>,
     /// Held alone during the submission of a job whose price is not known.
-    pub(super) admission: RwLock<()>,
+    pub(super) admission: Arc<RwLock<()>>,
     pub(super) marking: Arc<Marking>,
 }
 
@@ -36,7 +44,8 @@ pub(super) enum End {
     Left,
     /// It is queued, because a limit does not allow it.
     Limit(LimitReached),
-    /// It is queued, because the run is stopping, or the lease must be renewed first.
+    /// It is queued, because the run is stopping, or the lease must be renewed first. Or it is in
+    /// any state, and nobody waits for it any more.
     NotNow,
     /// It is queued, because the service refused it. A later submission may succeed.
     Refused(imagekiln::Error),
@@ -60,7 +69,21 @@ impl Worker {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        *self.stopped.borrow()
+        *self.stopped.borrow() || self.stopped.has_changed().is_err()
+    }
+
+    /// Returns when nobody waits for the jobs any more.
+    pub(super) async fn abandoned(&self) {
+        let mut stopped = self.stopped.clone();
+        while stopped.changed().await.is_ok() {}
+    }
+
+    /// Waits before the next attempt, unless nobody waits for the job any more.
+    pub(super) async fn pause(&self, pause: Duration) -> Result<(), End> {
+        tokio::select! {
+            () = time::sleep(pause) => Ok(()),
+            () = self.abandoned() => Err(End::NotNow),
+        }
     }
 
     /// Whether this process may receive a webhook that finds the task of an unknown job.
@@ -103,7 +126,12 @@ impl Worker {
     /// Waits for the picture of an accepted job.
     pub(super) async fn wait(&self, job: &mut Claim, task: &Task) -> Result<Picture, End> {
         use imagekiln::ErrorKind as Kind;
-        let error = match task.wait().await {
+        let waited = tokio::select! {
+            biased;
+            () = self.abandoned() => return Err(End::NotNow),
+            waited = task.wait() => waited,
+        };
+        let error = match waited {
             Ok(picture) => return Ok(picture),
             Err(error) => error,
         };

@@ -100,7 +100,7 @@ pub(super) async fn explain(
 }
 
 /// Returns the limit of the ledger that does not allow a submission now.
-async fn refusal(
+pub(super) async fn refusal(
     database: &mut Database,
     operation: &str,
     group: Option<&str>,

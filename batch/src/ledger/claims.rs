@@ -5,9 +5,10 @@ use imagekiln::Request;
 use super::{
     Ledger,
     active::Gate,
+    admission::refusal,
     database::{Database, FromRow, Row, Value},
     jobs::{self, FoundJob, find_jobs, read_request},
-    limits::Subject,
+    limits::{LimitReached, Subject},
     manage::no_job,
 };
 use crate::{Error, JobState, JobStatus, Scope};
@@ -58,9 +59,11 @@ pub(crate) struct Demand {
 #[derive(Debug)]
 pub(crate) enum Named {
     Claimed(Box<Claim>),
-    /// Its state is final, or a person decides what happens next.
+    /// No worker can continue it in its state.
     Ended(Box<JobStatus>),
-    /// Another worker has it, or a limit holds it back.
+    /// It is queued, and a limit does not allow it.
+    Limited(LimitReached),
+    /// Another worker has it, or it is being submitted.
     Held,
 }
 
@@ -88,6 +91,9 @@ impl Ledger {
     }
 
     /// Claims the job with this name, if it can be continued now. `number` is that of the claim.
+    ///
+    /// The worker must not be working on the job. If the job has a claim of this worker, the worker
+    /// could not release it.
     pub(crate) async fn claim_named(
         &self,
         worker: i64,
@@ -103,20 +109,25 @@ impl Ledger {
                 }
                 let find = find_jobs(database, "j.name = $1", [(&name).into()]);
                 let Some(job) = find.await?.pop() else { return Ok(None) };
-                let may_claim = match job.status.state {
-                    JobState::Ready | JobState::Submitted => true,
-                    JobState::Queued => {
-                        let JobStatus { operation, group, .. } = &job.status;
-                        let mut gate = Gate::read(database, &[]).await?;
-                        gate.admits(Subject { operation, group: group.as_deref() })
+                let free = "SELECT 1 FROM jobs WHERE id = $1 AND (worker IS NULL OR worker = $2)";
+                match job.status.state {
+                    JobState::Queued | JobState::Submitted | JobState::Ready => {
+                        if !database.finds(free, [job.id.into(), worker.into()]).await? {
+                            return Ok(Some(Named::Held));
+                        }
                     }
-                    JobState::Submitting => false,
+                    JobState::Submitting => return Ok(Some(Named::Held)),
                     _ => return Ok(Some(Named::Ended(Box::new(job.status)))),
-                };
-                let free = "SELECT 1 FROM jobs WHERE id = $1 AND worker IS NULL";
-                if may_claim && database.finds(free, [job.id.into()]).await? {
-                    take(database, &demand, &[job.id]).await?;
                 }
+                let JobStatus { state, operation, group, .. } = &job.status;
+                let (is_queued, group) = (*state == JobState::Queued, group.as_deref());
+                if is_queued
+                    && !Gate::read(database, &[]).await?.admits(Subject { operation, group })
+                {
+                    let limit = refusal(database, operation, group).await?;
+                    return Ok(Some(limit.map_or(Named::Held, Named::Limited)));
+                }
+                take(database, &demand, &[job.id]).await?;
                 let claimed = claimed(database, &demand).await?.pop();
                 Ok(Some(claimed.map_or(Named::Held, |job| Named::Claimed(Box::new(job)))))
             })
