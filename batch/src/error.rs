@@ -182,8 +182,8 @@ impl From<rusqlite::Error> for Error {
 }
 
 #[cfg(feature = "postgres")]
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Self {
+impl From<sqlx_core::Error> for Error {
+    fn from(error: sqlx_core::Error) -> Self {
         Self::new(ErrorKind::Ledger, ledger_failed(&error)).with_source(error)
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn is_locked(error: &(dyn error::Error + 'static)) -> bool {
         let sqlite = error.downcast_ref::<rusqlite::Error>();
         let code = sqlite.and_then(rusqlite::Error::sqlite_error_code);
         #[cfg(feature = "postgres")]
-        if let Some(sqlx::Error::Database(error)) = error.downcast_ref() {
+        if let Some(sqlx_core::Error::Database(error)) = error.downcast_ref() {
             return error.code().is_some_and(|code| code == LOCK_NOT_AVAILABLE);
         }
         code == Some(rusqlite::ErrorCode::DatabaseBusy)
@@ -245,7 +245,7 @@ mod tests {
     #[cfg(feature = "postgres")]
     #[test]
     fn a_chain_says_nothing_twice() {
-        let quoted = sqlx::Error::Decode("no column".into());
+        let quoted = sqlx_core::Error::Decode("no column".into());
         assert!(quoted.to_string().ends_with("no column"));
         let error = Error::from(quoted).chain();
         assert_eq!(error.matches("no column").count(), 1, "{error}");

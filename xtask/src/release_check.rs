@@ -58,10 +58,11 @@ const CHECKS: [Check; 16] = [
     },
     Check {
         name: "dependencies",
-        finds: "licences, sources and crates that `deny.toml` does not allow",
+        finds: "licences, sources and crates that `deny.toml` does not allow, and versions with \
+             known security advisories",
         commands: &[
             "cargo install --quiet --locked cargo-deny@0.20.2",
-            "cargo deny --all-features check bans licenses sources",
+            "cargo deny --all-features check advisories bans licenses sources",
         ],
     },
     Check {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use sqlx::postgres::PgConnectOptions;
+use sqlx_postgres::PgConnectOptions;
 use tokio::time::Instant;
 
 /// Returns the URL of a PostgreSQL database over a link that delays every request by 1 ms.

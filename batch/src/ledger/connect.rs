@@ -9,7 +9,11 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 #[cfg(feature = "postgres")]
-use sqlx::{Connection as _, PgConnection, migrate::MigrateError, postgres::PgConnectOptions};
+use sqlx_core::{
+    connection::Connection as _, migrate::MigrateError, query::query, query_scalar::query_scalar,
+};
+#[cfg(feature = "postgres")]
+use sqlx_postgres::{PgConnectOptions, PgConnection};
 
 use super::{
     APPLICATION_ID,
@@ -18,7 +22,6 @@ use super::{
     file::LockedFile,
     migrations::{self, BoxError},
 };
-#[cfg(feature = "postgres")]
 use crate::{Error, ErrorKind};
 
 /// How long a process waits for the transactions of another one that has opened the same file.
@@ -37,6 +40,11 @@ const UPGRADES: u32 = 10;
 
 /// The number of prepared statements that a connection keeps.
 const STATEMENTS: usize = 100;
+
+/// The first version of SQLite that loses no pages of a file if two connections write it or move its
+/// write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled one is
+/// later, but whoever builds a program can link another one.
+const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// The location of the database.
 pub(super) enum Source {
@@ -87,6 +95,24 @@ impl Source {
     }
 }
 
+/// Fails if SQLite has this version, and the version may damage ledgers.
+pub(super) fn check_sqlite(version: i32) -> Result<(), Error> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    let message = format!(
+        "SQLite {} can damage a ledger that two processes write; build this program with SQLite \
+         {} or later",
+        dotted(version),
+        dotted(OLDEST_SQLITE)
+    );
+    Err(Error::new(ErrorKind::Ledger, message))
+}
+
+fn dotted(version: i32) -> String {
+    format!("{}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000)
+}
+
 /// Changes nothing in a database of another program.
 fn open_file(path: &Path) -> Result<Connection, BoxError> {
     let mut connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -126,7 +152,7 @@ fn is_empty_file(connection: &Connection) -> Result<bool, BoxError> {
 
 #[cfg(feature = "postgres")]
 pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
-    url.parse().map(Box::new).map_err(|error: sqlx::Error| {
+    url.parse().map(Box::new).map_err(|error: sqlx_core::Error| {
         let message = "could not parse the URL of the ledger; use \
                        postgres://user:password@host:port/database";
         Error::new(ErrorKind::Ledger, message).with_source(error)
@@ -162,23 +188,23 @@ async fn upgrade_server(options: &PgConnectOptions) -> Result<PgConnection, BoxE
     // A process that is suspended while it holds a lock must not stop all other workers. One on a
     // busy machine may need seconds between two statements.
     for setting in ["idle_in_transaction_session_timeout", "idle_session_timeout"] {
-        sqlx::query(&format!("SET {setting} TO '30s'")).execute(&mut connection).await?;
+        query(&format!("SET {setting} TO '30s'")).execute(&mut connection).await?;
     }
     // The first workers of a fleet may create it at the same time.
     let schema = "SELECT pg_advisory_lock($1)";
-    sqlx::query(schema).bind(APPLICATION_ID).execute(&mut connection).await?;
+    query(schema).bind(APPLICATION_ID).execute(&mut connection).await?;
     for statement in ["CREATE SCHEMA IF NOT EXISTS imagekiln", "SET search_path TO imagekiln"] {
-        sqlx::query(statement).execute(&mut connection).await?;
+        query(statement).execute(&mut connection).await?;
     }
     // A commit must survive a crash of the server, whatever its settings are.
-    sqlx::query("SET synchronous_commit TO on").execute(&mut connection).await?;
+    query("SET synchronous_commit TO on").execute(&mut connection).await?;
     migrations::postgres().await?.run(&mut connection).await.map_err(explain)?;
     let unlock = "SELECT pg_advisory_unlock($1)";
-    sqlx::query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
+    query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
     // Outside of transactions, the connection holds no locks.
-    sqlx::query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
+    query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
     let transactions = "SET idle_in_transaction_session_timeout TO '5s'";
-    sqlx::query(transactions).execute(&mut connection).await?;
+    query(transactions).execute(&mut connection).await?;
     Ok(connection)
 }
 
@@ -217,7 +243,7 @@ async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
 #[cfg(feature = "postgres")]
 async fn connect_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
     let mut connection = PgConnection::connect_with(options).await?;
-    sqlx::query(LONGEST_LOCK).execute(&mut connection).await?;
+    query(LONGEST_LOCK).execute(&mut connection).await?;
     Ok(connection)
 }
 
@@ -225,11 +251,11 @@ async fn connect_server(options: &PgConnectOptions) -> Result<PgConnection, BoxE
 async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
     let mut connection = connect_server(options).await?;
     let table = "SELECT to_regclass('imagekiln._sqlx_migrations') IS NOT NULL";
-    if !sqlx::query_scalar(table).fetch_one(&mut connection).await? {
+    if !query_scalar(table).fetch_one(&mut connection).await? {
         return Err(no_ledger());
     }
     for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
-        sqlx::query(&format!("SET {setting}")).execute(&mut connection).await?;
+        query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
     let mut database = Database::Postgres(connection, 0);
     check_version(&mut database).await?;
@@ -244,5 +270,20 @@ async fn check_version(database: &mut Database) -> Result<(), BoxError> {
         None => Err(no_ledger()),
         Some(migrations::NEWEST..) => Err(migrations::LATER.into()),
         Some(_) => Err("an earlier version of this program wrote it; open it once to write".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sqlite_that_damages_ledgers_is_refused() {
+        check_sqlite(rusqlite::version_number()).unwrap();
+        check_sqlite(OLDEST_SQLITE).unwrap();
+        let error = check_sqlite(3_046_000).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Ledger);
+        assert!(error.to_string().starts_with("SQLite 3.46.0 can damage"), "{error}");
+        assert!(error.to_string().ends_with("SQLite 3.51.3 or later"), "{error}");
     }
 }

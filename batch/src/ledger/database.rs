@@ -3,11 +3,12 @@
 
 use rusqlite::types::FromSql;
 #[cfg(feature = "postgres")]
-use sqlx::{
-    Arguments as _, Decode, PgConnection, Postgres, Row as _, Type,
-    postgres::{PgArguments, PgRow},
-    query_with, raw_sql,
+use sqlx_core::{
+    arguments::Arguments as _, decode::Decode, query::query_with, raw_sql::raw_sql, row::Row as _,
+    types::Type,
 };
+#[cfg(feature = "postgres")]
+use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 
 use super::clocks::Clocks;
 use crate::{Error, ErrorKind};
@@ -299,7 +300,7 @@ fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Err
             Value::Real(value) => arguments.add(value),
             Value::Text(value) => arguments.add(value),
         }
-        .map_err(sqlx::Error::Encode)?;
+        .map_err(sqlx_core::Error::Encode)?;
     }
     Ok(arguments)
 }

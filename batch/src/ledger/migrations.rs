@@ -1,6 +1,4 @@
 //! The migrations that create the tables of a ledger.
-//!
-//! `sqlx::migrate!` would embed the same files, but building that macro means compiling sqlx twice.
 
 #[cfg(feature = "postgres")]
 use std::future;
@@ -10,7 +8,7 @@ use futures_core::future::BoxFuture;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use sha2::{Digest as _, Sha384};
 #[cfg(feature = "postgres")]
-use sqlx::{
+use sqlx_core::{
     error::BoxDynError,
     migrate::{MigrateError, Migration, MigrationSource, MigrationType, Migrator},
 };
@@ -358,17 +356,17 @@ mod tests {
     #[tokio::test]
     async fn submissions_of_earlier_versions_become_records_in_postgres() {
         use imagekiln_testbed::postgres::{POSTGRES as SERVER, cluster};
-        use sqlx::Connection as _;
+        use sqlx_core::{connection::Connection as _, raw_sql::raw_sql};
         if !(SERVER.is_present)() && std::env::var_os(SERVER.variable).is_none() {
             return;
         }
         let url = cluster().create_database();
-        let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+        let mut connection = sqlx_postgres::PgConnection::connect(&url).await.unwrap();
         let schema = "CREATE SCHEMA imagekiln; SET search_path TO imagekiln";
-        sqlx::raw_sql(schema).execute(&mut connection).await.unwrap();
+        raw_sql(schema).execute(&mut connection).await.unwrap();
         let fourth = Migrator::new(Embedded(&POSTGRES[..4])).await.unwrap();
         fourth.run(&mut connection).await.unwrap();
-        sqlx::raw_sql(ROWS).execute(&mut connection).await.unwrap();
+        raw_sql(ROWS).execute(&mut connection).await.unwrap();
         postgres().await.unwrap().run(&mut connection).await.unwrap();
         check_new_version(&mut Database::Postgres(connection, 0)).await;
     }

@@ -138,7 +138,8 @@ impl Ledger {
     /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
     ///   it within a second.
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
-    ///   written by a later version. The file is not changed.
+    ///   written by a later version. The file is not changed. Also if the program was built with a
+    ///   SQLite older than 3.51.3, which can damage a file that two processes write.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         // A process that manages the ledger while no batch runs has the lock for a moment.
         for _ in 0..LOCK_ATTEMPTS {
@@ -263,6 +264,9 @@ impl Ledger {
     }
 
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
+        if !source.is_shared() {
+            connect::check_sqlite(rusqlite::version_number())?;
+        }
         // On a blocking thread, like every access to a file.
         let (mut connection, known) = (Connection::default(), clocks.clone());
         let connect = move || {

@@ -131,7 +131,7 @@ impl Ledger {
 pub(super) fn is_taken(error: &Error) -> bool {
     let Some(source) = std::error::Error::source(error) else { return false };
     #[cfg(feature = "postgres")]
-    if let Some(sqlx::Error::Database(error)) = source.downcast_ref() {
+    if let Some(sqlx_core::Error::Database(error)) = source.downcast_ref() {
         return error.is_unique_violation();
     }
     let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() else {

@@ -308,9 +308,9 @@ fn shut_down() -> Error {
 #[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
     let source = std::error::Error::source(error);
-    match source.and_then(|source| source.downcast_ref::<sqlx::Error>()) {
-        Some(sqlx::Error::Io(_) | sqlx::Error::Tls(_)) => true,
-        Some(sqlx::Error::Database(error)) => error.code().is_some_and(|code| {
+    match source.and_then(|source| source.downcast_ref::<sqlx_core::Error>()) {
+        Some(sqlx_core::Error::Io(_) | sqlx_core::Error::Tls(_)) => true,
+        Some(sqlx_core::Error::Database(error)) => error.code().is_some_and(|code| {
             // Classes of PostgreSQL: connection exceptions, operator interventions, and rollbacks.
             // 25P03: this process was suspended during the transaction.
             ["08", "57P", "40", "25P03"].iter().any(|class| code.starts_with(class))

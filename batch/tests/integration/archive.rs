@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use imagekiln_batch::{ErrorKind, Filter, Job, JobState};
 use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
-use sqlx::{Connection as _, Executor as _, PgConnection};
+use sqlx_core::{connection::Connection as _, executor::Executor as _};
+use sqlx_postgres::PgConnection;
 use tokio::time;
 
 use crate::support::{Backend, Fixture, assert_equal, both, job, state};

@@ -13,7 +13,7 @@ use imagekiln_testbed::{
     postgres::{POSTGRES, cluster},
     test,
 };
-use sqlx::postgres::PgConnectOptions;
+use sqlx_postgres::PgConnectOptions;
 use tokio::{
     io::{self, AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixStream, tcp::OwnedWriteHalf, unix::OwnedReadHalf},

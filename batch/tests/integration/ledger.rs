@@ -14,7 +14,11 @@ use imagekiln_testbed::{
     test,
 };
 use rusqlite::Connection;
-use sqlx::{ConnectOptions as _, Connection as _, postgres::PgConnectOptions};
+use sqlx_core::{
+    connection::{ConnectOptions as _, Connection as _},
+    query::query,
+};
+use sqlx_postgres::PgConnectOptions;
 use tokio::task::JoinSet;
 
 use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
@@ -247,7 +251,7 @@ async fn a_lock_that_does_not_become_free_is_an_error() {
         let options: PgConnectOptions = url.parse().unwrap();
         let mut other = options.connect().await.unwrap();
         // The lock of all workers: "IKLB".
-        sqlx::query("SELECT pg_advisory_lock(1229671490)").execute(&mut other).await.unwrap();
+        query("SELECT pg_advisory_lock(1229671490)").execute(&mut other).await.unwrap();
         other
     };
     let other = locked().await;

@@ -16,7 +16,8 @@ use imagekiln_testbed::{
     test,
 };
 use rusqlite::Connection;
-use sqlx::{ConnectOptions as _, postgres::PgConnectOptions};
+use sqlx_core::{connection::ConnectOptions as _, query_scalar::query_scalar};
+use sqlx_postgres::PgConnectOptions;
 use tokio::runtime::Handle;
 
 /// Returns the message of an error and those of its sources.
@@ -162,7 +163,7 @@ impl Fixture {
             Some(url) => runtime.block_on(async {
                 let options: PgConnectOptions = url.parse().unwrap();
                 let mut database = options.connect().await.unwrap();
-                sqlx::query_scalar(&sql).fetch_optional(&mut database).await.unwrap()
+                query_scalar(&sql).fetch_optional(&mut database).await.unwrap()
             }),
             None => {
                 let database = Connection::open(file).unwrap();

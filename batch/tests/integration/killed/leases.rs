@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{Connection as _, PgConnection};
+use sqlx_core::{connection::Connection as _, query_as::query_as, query_scalar::query_scalar};
+use sqlx_postgres::PgConnection;
 
 use super::scenario::Scenario;
 
@@ -20,14 +21,13 @@ impl Scenario {
         let mut database = PgConnection::connect(&self.fixture.ledger_name()).await.unwrap();
         let ends = "SELECT s.token, w.id, w.ended_at FROM imagekiln.submissions s
             JOIN imagekiln.workers w ON w.ended_at IS NOT NULL AND w.id = s.worker";
-        let ends: Vec<(String, i64, i64)> =
-            sqlx::query_as(ends).fetch_all(&mut database).await.unwrap();
+        let ends: Vec<(String, i64, i64)> = query_as(ends).fetch_all(&mut database).await.unwrap();
         let ends: HashMap<_, _> =
             ends.into_iter().map(|(token, worker, end)| (token, (worker, end))).collect();
         assert!(!ends.is_empty(), "no submission names its worker");
         // The clock of the database is that of the machine.
         let now = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT";
-        let now: i64 = sqlx::query_scalar(now).fetch_one(&mut database).await.unwrap();
+        let now: i64 = query_scalar(now).fetch_one(&mut database).await.unwrap();
         let started_at = now - milliseconds(self.fixture.simulator.clock().now());
         let mut late = Vec::new();
         for task in self.fixture.simulator.tasks() {

@@ -16,7 +16,11 @@ use std::{
 
 use imagekiln_batch::Ledger;
 use imagekiln_testbed::postgres::cluster;
-use sqlx::{Connection as _, Executor as _, PgConnection};
+use sqlx_core::{
+    Error, connection::Connection as _, executor::Executor as _, query::query,
+    query_scalar::query_scalar, raw_sql::raw_sql,
+};
+use sqlx_postgres::PgConnection;
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::support::open;
@@ -85,8 +89,8 @@ pub async fn downgrade(url: &str) -> i64 {
     for (version, sql) in REVERSALS {
         let newest = newest_migration(&mut transaction).await;
         assert_eq!(newest, version, "add the reversal of each new migration");
-        sqlx::raw_sql(sql).execute(&mut *transaction).await.unwrap();
-        sqlx::query("DELETE FROM _sqlx_migrations WHERE version = $1")
+        raw_sql(sql).execute(&mut *transaction).await.unwrap();
+        query("DELETE FROM _sqlx_migrations WHERE version = $1")
             .bind(version)
             .execute(&mut *transaction)
             .await
@@ -106,7 +110,7 @@ pub async fn until_upgraded(url: &str, version: i64) {
 
 async fn newest_migration(database: &mut PgConnection) -> i64 {
     let newest = "SELECT MAX(version) FROM _sqlx_migrations";
-    sqlx::query_scalar(newest).fetch_one(database).await.unwrap()
+    query_scalar(newest).fetch_one(database).await.unwrap()
 }
 
 /// Writes submissions as a worker of the earlier version does for a part of the program without
@@ -179,7 +183,7 @@ async fn insert(database: &mut PgConnection, id: &str, record: &str) {
     const INSERT: &str = "INSERT INTO submissions
         (intent_id, operation, job, token, record, state, sent_at)
         VALUES ($1, 'gen-2-pro', NULL, NULL, $2, 'open', 0) RETURNING id";
-    sqlx::query(INSERT).bind(id).bind(record).execute(database).await.unwrap();
+    query(INSERT).bind(id).bind(record).execute(database).await.unwrap();
 }
 
 /// Returns `false` if PostgreSQL ended the transaction in favor of a migration. The earlier version
@@ -191,8 +195,8 @@ async fn advance(database: &mut PgConnection, id: &str, record: &str, state: &st
         accepted_at = COALESCE(accepted_at, $5) WHERE id = $6";
     let run = async {
         let mut transaction = database.begin().await?;
-        let row: i64 = sqlx::query_scalar(FIND).bind(id).fetch_one(&mut *transaction).await?;
-        sqlx::query(WRITE)
+        let row: i64 = query_scalar(FIND).bind(id).fetch_one(&mut *transaction).await?;
+        query(WRITE)
             .bind(record)
             .bind(state)
             .bind(format!("task-{id}"))
@@ -205,7 +209,7 @@ async fn advance(database: &mut PgConnection, id: &str, record: &str, state: &st
     };
     match run.await {
         Ok(()) => true,
-        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("40P01") => false,
+        Err(Error::Database(error)) if error.code().as_deref() == Some("40P01") => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -221,14 +225,14 @@ pub async fn a_downgraded_ledger_has_the_schema_of_the_earlier_version() {
     let [earlier, downgraded] = [(); 2].map(|()| cluster().create_database());
     let mut database = PgConnection::connect(&earlier).await.unwrap();
     let create = "CREATE SCHEMA imagekiln; SET search_path TO imagekiln";
-    sqlx::raw_sql(create).execute(&mut database).await.unwrap();
+    raw_sql(create).execute(&mut database).await.unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut files: Vec<_> = files.collect();
     files.sort_unstable();
     for file in &files[..files.len() - REVERSALS.len()] {
         let sql = fs::read_to_string(file).unwrap();
-        sqlx::raw_sql(&sql).execute(&mut database).await.unwrap();
+        raw_sql(&sql).execute(&mut database).await.unwrap();
     }
     drop(open(&downgraded).await);
     downgrade(&downgraded).await;
@@ -248,7 +252,7 @@ async fn schema(url: &str) -> Vec<String> {
             FROM pg_proc WHERE pronamespace = 'imagekiln'::REGNAMESPACE) AS lines (line)
         WHERE line NOT LIKE '%_sqlx_migrations%' ORDER BY line";
     let mut database = connect(url).await;
-    sqlx::query_scalar(LINES).fetch_all(&mut database).await.unwrap()
+    query_scalar(LINES).fetch_all(&mut database).await.unwrap()
 }
 
 /// A worker of an earlier version waits for a lock of a migration, which then needs one of the
@@ -282,9 +286,7 @@ async fn until_waiting(url: &str, connections: i64) {
     let mut database = connect(url).await;
     let waiting = "SELECT COUNT(*) FROM pg_stat_activity
         WHERE datname = CURRENT_DATABASE() AND wait_event_type = 'Lock'";
-    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut database).await.unwrap()
-        < connections
-    {
+    while query_scalar::<_, i64>(waiting).fetch_one(&mut database).await.unwrap() < connections {
         sleep(Duration::from_millis(5)).await;
     }
 }
