@@ -237,7 +237,8 @@ impl Batch {
 
     /// Makes the next run submit jobs although the ledger may not know everything that was paid
     /// for; see [`Foreign`](ErrorKind::Foreign). Jobs that another ledger has paid for are paid for
-    /// again.
+    /// again. Jobs whose responses were lost become [`Unknown`](crate::JobState::Unknown), if the
+    /// acceptance log has their submissions.
     pub fn pay_again(mut self) -> Self {
         self.pays_again = true;
         self

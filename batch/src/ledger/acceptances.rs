@@ -4,18 +4,32 @@
 use std::path::PathBuf;
 
 use imagekiln::{
-    Request,
+    Request, TaskRef,
     journal::{Directory, Intent, Journal as _, JournalError, Listed, Record, State, Step},
 };
 
 use super::{
     Ledger, database::Database, jobs::find_jobs, records::SubmissionRow, resolve::has_task,
+    ticket::Ticket,
 };
+#[cfg(doc)]
+use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus, seeds::is_either};
 
 /// The number of the newest records that show whether the database has lost some: more than the
-/// write-ahead log of SQLite has. Older ones are in the ledger, and the log forgets them.
+/// write-ahead log of SQLite has. Older ones are in the ledger, and the log forgets most of them.
 const NEWEST: u64 = 250;
+
+/// What the log knows and the database does not.
+#[derive(Default)]
+struct Differences {
+    /// What the log has to be told about submissions that both have.
+    decided: Vec<(String, Step)>,
+    /// The submissions that were sent, or may have been, and that the database has lost.
+    lost: Vec<Record>,
+    /// The submissions that were not sent, unless they are about to be recorded.
+    unsent: Vec<String>,
+}
 
 /// Opens a directory.
 pub(crate) type OpenLog = Box<dyn FnOnce(PathBuf) -> Result<Directory, imagekiln::Error> + Send>;
@@ -38,21 +52,27 @@ impl Ledger {
             let message = "the ledger has an acceptance log already";
             return Err(Error::new(ErrorKind::Ledger, message));
         }
-        self.take_logged().await?;
-        for record in self.log_records().await? {
-            // The ledger knows that the response was lost. Without the submission in the ledger,
-            // nothing was sent.
-            if *record.state() == State::Unknown {
-                self.log_step(record.intent().id(), &Step::Settled).await;
-            }
+        for submission in self.compare_log(NEWEST).await?.unsent {
+            self.log_step(&submission, &Step::NotBilled).await;
         }
         Ok(())
     }
 
-    /// Reserves the space for the acceptance of a submission.
+    /// Reserves the space for the acceptance of a submission. It is not sent before
+    /// [`log_sent`](Self::log_sent).
     pub(super) async fn log_intent(&self, intent: &Intent) -> Result<(), JournalError> {
         match self.0.acceptances.get() {
             Some(log) => log.intend(intent).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Notes in the log that the database has a submission, which is now sent. A record with this
+    /// note that the database lacks is a submission that the database has lost: its response may be
+    /// lost, too, but it is not sent again.
+    pub(super) async fn log_sent(&self, intent: &Intent) -> Result<(), JournalError> {
+        match self.0.acceptances.get() {
+            Some(log) => log.advance(intent.id(), &Step::Lost).await,
             None => Ok(()),
         }
     }
@@ -65,40 +85,47 @@ impl Ledger {
         }
     }
 
-    /// Takes over what the log knows and the database could not record. Returns the records whose
-    /// tasks the database does not contain, because it has lost them.
+    /// Takes over what the log knows and the database could not record. Returns the submissions
+    /// that the database has lost.
     pub(super) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
-        let records = self.log_records().await?;
-        let take = async move |database: &mut Database| take(database, &records).await;
-        let (taken, lost) = self.exclusive(take).await?;
-        for submission in taken {
-            self.log_step(&submission, &Step::Settled).await;
-        }
-        Ok(lost)
+        Ok(self.compare_log(NEWEST).await?.lost)
     }
 
-    /// Writes the lost submissions to the database again, so that a person decides about them once.
-    /// If `continues`, the jobs with these names and requests continue, and are returned. Otherwise
-    /// the tasks only count as paid.
+    /// Writes the lost submissions to the database again, so that a person decides about them once,
+    /// and returns the jobs with these names and requests that change. A job whose task is not
+    /// known becomes [`Unknown`](JobState::Unknown). One whose task is known continues if
+    /// `continues`; otherwise the task only counts as paid.
     pub(super) async fn restore_lost(&self, continues: bool) -> Result<Vec<JobStatus>, Error> {
-        let mut continued = Vec::new();
+        let mut changed: Vec<JobStatus> = Vec::new();
         // A job may have been submitted several times. Only its last submission counts.
-        for record in self.take_logged().await?.into_iter().rev() {
+        for record in self.compare_log(u64::MAX).await?.lost.into_iter().rev() {
+            let is_last = changed.iter().all(|job| Some(&*job.name) != record.intent().label());
+            let for_job = is_last && (continues || record.task().is_none());
             let restore =
-                async move |database: &mut Database| restore(database, &record, continues).await;
-            continued.extend(self.exclusive(restore).await?);
+                async move |database: &mut Database| restore(database, &record, for_job).await;
+            changed.extend(self.exclusive(restore).await?);
         }
         self.0.changes.send_replace(());
-        Ok(continued)
+        Ok(changed)
     }
 
-    /// Returns the open records of this process and of those that have ended, and the newest closed
-    /// ones, oldest first.
-    async fn log_records(&self) -> Result<Vec<Record>, Error> {
+    async fn compare_log(&self, newest: u64) -> Result<Differences, Error> {
+        let records = self.log_records(newest).await?;
+        let compare = async move |database: &mut Database| compare(database, &records).await;
+        let mut found = self.exclusive(compare).await?;
+        for (submission, step) in found.decided.drain(..) {
+            self.log_step(&submission, &step).await;
+        }
+        Ok(found)
+    }
+
+    /// Returns the open records of this process and of those that have ended, and the closed ones
+    /// among the newest, oldest first.
+    async fn log_records(&self, newest: u64) -> Result<Vec<Record>, Error> {
         let Some(log) = self.0.acceptances.get() else { return Ok(Vec::new()) };
         let (open, path) = (log.take_over().await.map_err(unusable)?, log.path().to_owned());
         let closed = tokio::task::spawn_blocking(move || {
-            let newest = Directory::list(path)?.take(NEWEST as usize);
+            let newest = Directory::list(path)?.take(usize::try_from(newest).unwrap_or(usize::MAX));
             let is_closed = |listed: &Listed| listed.record.state().is_closed();
             Ok::<_, imagekiln::Error>(newest.flatten().filter(is_closed).collect::<Vec<_>>())
         });
@@ -115,62 +142,83 @@ impl Ledger {
     }
 }
 
-/// Returns the ids of the submissions about which the database now agrees with the log, and the
-/// records whose tasks the database does not contain.
-async fn take(
-    database: &mut Database,
-    records: &[Record],
-) -> Result<(Vec<String>, Vec<Record>), Error> {
-    let (mut taken, mut lost) = (Vec::new(), Vec::new());
+/// Records in the database what only the log knows, and returns the differences that are left.
+async fn compare(database: &mut Database, records: &[Record]) -> Result<Differences, Error> {
+    let mut found = Differences::default();
     for record in records {
         let submission = record.intent().id();
-        let task = record.task();
         let known = SubmissionRow::find_one(database, "s.intent_id = $1", submission).await?;
-        let step = match (record.state(), task) {
-            (State::Accepted, Some(task)) => Some(Step::Accepted(task.clone())),
-            (State::NotBilled, _) => Some(Step::NotBilled),
-            _ => None,
+        let steps = match known {
+            Some(mut known) => take(database, &mut known, record).await?,
+            None => missing(database, record, &mut found).await?,
         };
-        let done = match (known, step, task) {
-            (Some(mut known), Some(step), _) => known.decide(database, &step).await,
-            (None, step, Some(task)) => {
-                let operation = record.intent().operation();
-                let is_adopted = has_task(database, task.id(), operation).await?;
-                if !is_adopted {
-                    lost.push(record.clone());
-                }
-                if step.is_none() || !is_adopted {
-                    continue;
-                }
-                Ok(())
-            }
-            _ => continue,
-        };
-        match done {
-            Ok(()) => taken.push(submission.to_owned()),
-            // For example, a person decided that it was not billed, and its job was submitted
-            // again.
-            Err(error) if error.kind() == ErrorKind::State => {
-                let task = task.map(imagekiln::TaskRef::id);
-                let error = error.chain();
-                tracing::warn!(
-                    error,
-                    submission,
-                    task,
-                    "the ledger has no place for a logged submission"
-                );
-            }
-            Err(error) => return Err(error),
+        if !record.state().is_closed() {
+            let of_record = |step| (submission.to_owned(), step);
+            found.decided.extend(steps.into_iter().map(of_record));
         }
     }
-    Ok((taken, lost))
+    Ok(found)
 }
 
-/// Writes a submission that the database has lost. Returns the status of its job if that continues.
+/// Records what the log knows about a submission of the database. Returns the steps for the log.
+async fn take(
+    database: &mut Database,
+    known: &mut SubmissionRow,
+    record: &Record,
+) -> Result<Vec<Step>, Error> {
+    let step = match (record.state(), record.task(), known.record.task()) {
+        (State::NotBilled, ..) => Step::NotBilled,
+        (state, Some(_), Some(_)) if state.is_closed() => return Ok(Vec::new()),
+        (_, Some(task), _) => Step::Accepted(task.clone()),
+        (_, None, Some(task)) => return Ok(vec![Step::Accepted(task.clone()), Step::Settled]),
+        (_, None, None) => {
+            return Ok(match known.record.state() {
+                State::NotBilled => vec![Step::NotBilled],
+                state if state.is_closed() => vec![Step::Settled],
+                // The log has the submission if the database loses it before somebody decides.
+                _ => Vec::new(),
+            });
+        }
+    };
+    let Err(error) = known.decide(database, &step).await else { return Ok(vec![Step::Settled]) };
+    if error.kind() != ErrorKind::State {
+        return Err(error);
+    }
+    // For example, a person decided that it was not billed, and its job was submitted again.
+    let (submission, task) = (record.intent().id(), record.task().map(TaskRef::id));
+    let error = error.chain();
+    tracing::warn!(error, submission, task, "the ledger has no place for a logged submission");
+    Ok(Vec::new())
+}
+
+/// Adds a submission that the database does not contain to the differences. Returns the steps for
+/// the log.
+async fn missing(
+    database: &mut Database,
+    record: &Record,
+    found: &mut Differences,
+) -> Result<Vec<Step>, Error> {
+    match (record.state(), record.task()) {
+        (State::NotBilled, _) => {}
+        (_, Some(task)) => {
+            if has_task(database, task.id(), record.intent().operation()).await? {
+                return Ok(vec![Step::Settled]);
+            }
+            found.lost.push(record.clone());
+        }
+        (_, None) if record.is_lost() => found.lost.push(record.clone()),
+        (State::Unknown, None) => found.unsent.push(record.intent().id().to_owned()),
+        (_, None) => {}
+    }
+    Ok(Vec::new())
+}
+
+/// Writes a submission that the database has lost. If it is for a job, returns the status of the
+/// job if that changes.
 async fn restore(
     database: &mut Database,
     record: &Record,
-    continues: bool,
+    for_job: bool,
 ) -> Result<Option<JobStatus>, Error> {
     let intent = record.intent();
     let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
@@ -182,25 +230,40 @@ async fn restore(
             digest.is_some_and(|digest| request.digest().is_ok_and(|found| found == digest))
         };
         let request = Request::from_json(request).ok();
-        continues && request.is_some_and(|request| is_either(name, &request, is_same))
+        for_job && request.is_some_and(|request| is_either(name, &request, is_same))
     });
-    let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
-    // The job was only submitted again because a person resolved this submission as not billed.
-    if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier).await? {
-        earlier.advance(database, &Step::NotBilled).await?;
-    }
-    let known = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?;
-    if let (None, Some(task)) = (known, record.task()) {
+    // The transaction may run twice.
+    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_none() {
+        let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
+        // The job was only submitted again because a person resolved this submission as not billed.
+        if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier).await? {
+            earlier.advance(database, &Step::NotBilled).await?;
+        }
         let mut submission = SubmissionRow::insert(database, intent, job, None).await?;
-        submission.advance(database, &Step::Accepted(task.clone())).await?;
-        if job.is_none() {
-            submission.advance(database, &Step::Settled).await?;
+        let step = record.task().map_or(Step::Lost, |task| Step::Accepted(task.clone()));
+        submission.advance(database, &step).await?;
+        match job {
+            Some(_) if record.task().is_none() => wait_for_task(database, &submission).await?,
+            Some(_) => {}
+            None => submission.advance(database, &Step::Settled).await?,
         }
     }
-    // The transaction may run twice.
-    let restored = "s.intent_id = $1 AND j.state = 'submitted'";
-    let restored = find_jobs(database, restored, [intent.id().into()]).await?.pop();
+    let restored = find_jobs(database, "s.intent_id = $1", [intent.id().into()]).await?.pop();
     Ok(restored.map(|job| job.status))
+}
+
+/// Makes the job of a lost submission wait for a webhook or a person.
+async fn wait_for_task(database: &mut Database, lost: &SubmissionRow) -> Result<(), Error> {
+    let ticket = Ticket::of(lost.record.intent());
+    let token = ticket.and_then(|ticket| ticket.token);
+    let set = "UPDATE submissions SET token = $1 WHERE id = $2";
+    database.execute(set, [token.into(), lost.id.into()]).await?;
+    let reason = "the ledger was restored, and nobody knows whether the service accepted the job";
+    let wait = "UPDATE jobs SET state = 'unknown', submission = $1, reason = $2, worker = NULL,
+        left_after = NULL, changed_at = $3 WHERE id = $4";
+    let values = [lost.id.into(), reason.into(), database.now().into(), lost.job.into()];
+    database.execute(wait, values).await?;
+    Ok(())
 }
 
 fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {

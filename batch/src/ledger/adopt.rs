@@ -30,9 +30,10 @@ impl Ledger {
     /// name and its request, and the picture is unchanged. Returns these jobs. Add the jobs to the
     /// ledger first.
     ///
-    /// If the ledger has lost tasks that its acceptance log knows, their jobs become
-    /// [`Submitted`](JobState::Submitted), and are also returned. The tasks of jobs that the ledger
-    /// does not have with the same request only count for the budget.
+    /// If the ledger has lost submissions that its acceptance log knows, their jobs are also
+    /// returned: they become [`Submitted`](JobState::Submitted) if the log has the task, and
+    /// otherwise [`Unknown`](JobState::Unknown). The tasks of jobs that the ledger does not have
+    /// with the same request only count for the budget.
     ///
     /// Tasks that the other ledger has paid for and whose pictures are not saved are not found: the
     /// next run pays for their jobs again.

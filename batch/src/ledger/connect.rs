@@ -41,9 +41,9 @@ const UPGRADES: u32 = 10;
 /// The number of prepared statements that a connection keeps.
 const STATEMENTS: usize = 100;
 
-/// The first version of SQLite that loses no pages of a file if two connections write it or move its
-/// write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled one is
-/// later, but whoever builds a program can link another one.
+/// The first version of SQLite that loses no pages of a file if two connections write it or move
+/// its write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled
+/// version is later, but a program can link another one.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// The location of the database.

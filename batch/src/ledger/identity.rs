@@ -61,15 +61,16 @@ impl Ledger {
             Some(problem) => problem,
             None if lost.is_empty() => return Ok(()),
             None => {
-                format!("has lost submissions: its acceptance log knows {} more tasks", lost.len())
+                format!("has lost submissions: its acceptance log knows {} more", lost.len())
             }
         };
         let message = format!(
             "the ledger {} {problem}; nothing was submitted: adopt the output, or pay again",
             self.name()
         );
-        let tasks = lost.iter().filter_map(|record| record.task().cloned()).collect();
-        Err(Error::new(ErrorKind::Foreign, message).with_unrecorded(tasks, false))
+        let tasks: Vec<_> = lost.iter().filter_map(|record| record.task().cloned()).collect();
+        let billing_unknown = tasks.len() < lost.len();
+        Err(Error::new(ErrorKind::Foreign, message).with_unrecorded(tasks, billing_unknown))
     }
 
     /// Returns why this ledger may not know everything that was paid for.

@@ -45,8 +45,13 @@ impl Journal for Ledger {
             }
             if recorded.is_err() {
                 self.log_step(intent.id(), &Step::NotBilled).await;
+                return recorded;
             }
-            recorded
+            let logged = self.log_sent(intent).await;
+            if logged.is_err() {
+                self.advance(intent.id(), &Step::NotBilled).await?;
+            }
+            logged
         })
     }
 

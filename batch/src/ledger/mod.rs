@@ -127,7 +127,8 @@ impl Ledger {
     /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
     ///   it is written to the ledger, in space that was reserved before the submission was sent.
     ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
-    ///   could not record before. A ledger that has lost tasks is [`Foreign`](ErrorKind::Foreign).
+    ///   could not record before. A ledger that has lost submissions is
+    ///   [`Foreign`](ErrorKind::Foreign).
     /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
     ///   network filesystems.
     ///
@@ -138,8 +139,8 @@ impl Ledger {
     /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
     ///   it within a second.
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
-    ///   written by a later version. The file is not changed. Also if the program was built with a
-    ///   SQLite older than 3.51.3, which can damage a file that two processes write.
+    ///   written by a later version; or the program was built with a version of SQLite before
+    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         // A process that manages the ledger while no batch runs has the lock for a moment.
         for _ in 0..LOCK_ATTEMPTS {

@@ -5,10 +5,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use imagekiln::{
-    journal::{Directory, Journal as _, Listed, Origin, Step},
+    journal::{Directory, Journal as _, Listed, Origin, State, Step},
     types::Gen2Pro,
 };
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
@@ -17,6 +18,7 @@ use imagekiln_testbed::{
     postgres::{POSTGRES, cluster},
     test,
 };
+use serde_json::json;
 
 use crate::support::{
     Backend, Fixture, MARKER, PRICE, assert_equal, closed, job, jobs, open, sqlite, state,
@@ -37,6 +39,8 @@ pub fn tests() -> Vec<Trial> {
     );
     vec![
         sqlite(an_ordinary_run_leaves_no_open_record),
+        sqlite(what_only_the_log_has_was_not_sent_unless_it_says_so),
+        sqlite(a_lost_response_is_unknown_if_the_ledger_loses_it),
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
         sqlite(what_a_removed_write_ahead_log_contained_is_named),
         sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
@@ -64,12 +68,79 @@ async fn an_ordinary_run_leaves_no_open_record() {
     let records = records(&log_of(&fixture));
     assert_eq!(records.len(), 4);
     assert!(records.iter().all(|listed| listed.record.state().is_closed()), "{records:?}");
-    // A lost response is in the ledger, so the log need not keep it.
+    // The log keeps a lost response until somebody decides, in case the ledger loses it.
     batch.jobs([job("lost", "a [[reply-lost]] fox")]).run().await.unwrap();
     let ledger = fixture.reopen(ledger).await;
     assert_eq!(state(&ledger, "lost").await, JobState::Unknown);
-    let records = self::records(&log_of(&fixture));
-    assert!(records.iter().all(|listed| listed.record.state().is_closed()), "{records:?}");
+    let is_open = |listed: &Listed| !listed.record.state().is_closed();
+    let open = || self::records(&log_of(&fixture)).into_iter().filter(is_open).count();
+    assert_eq!(open(), 1);
+    ledger.resolve("lost", Resolution::Paid).await.unwrap();
+    let ledger = fixture.reopen(ledger).await;
+    assert_eq!(open(), 0);
+    // The ledger has the submissions of jobs that left it.
+    ledger.forget("lost").await.unwrap();
+    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 4);
+    let ledger = fixture.reopen(ledger).await;
+    let report = fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!((report.rows().len(), fixture.accepted()), (0, 5));
+}
+
+/// A process was killed after it had written the intent to the log, and before it had written it
+/// to the ledger.
+async fn what_only_the_log_has_was_not_sent_unless_it_says_so() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    closed(&fixture, fixture.ledger().await).await;
+    let intend = async |id: &str, is_sent: bool| {
+        let intent = json!({"id": id, "operation": "gen-2-pro", "at": 1_795_673_076, "label": id});
+        let log = Directory::open(log_of(&fixture)).unwrap();
+        log.intend(&serde_json::from_value(intent).unwrap()).await.unwrap();
+        if is_sent {
+            log.advance(id, &Step::Lost).await.unwrap();
+        }
+    };
+    intend("1", false).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs(jobs(2));
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 2);
+    let records = records(&log_of(&fixture));
+    assert_eq!(*records.last().unwrap().record.state(), State::NotBilled);
+    drop(batch);
+    closed(&fixture, ledger).await;
+
+    // The ledger has lost this one.
+    intend("2", true).await;
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger);
+    let error = batch.run().await.unwrap_err();
+    assert_eq!((error.kind(), error.tasks().len()), (ErrorKind::Foreign, 0), "{error}");
+    assert!(error.may_have_been_billed());
+}
+
+/// A job that may be paid for is not submitted again, even if a person pays again for those whose
+/// tasks are known.
+async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    closed(&fixture, fixture.ledger().await).await;
+    let file = fs::read(fixture.ledger_name()).unwrap();
+    let fox = || [job("fox", "a [[reply-lost]] fox"), job("owl", "an owl")];
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
+    // Another run has found the lost response.
+    let ledger = fixture.reopen(ledger).await;
+    fs::write(closed(&fixture, ledger).await, file).unwrap();
+    fs::remove_dir_all(fixture.output()).unwrap();
+
+    let ledger = fixture.ledger().await;
+    let mut batch = fixture.batch(&ledger).jobs(fox());
+    let error = batch.run().await.unwrap_err();
+    assert_eq!((error.kind(), error.tasks().len()), (ErrorKind::Foreign, 1), "{error}");
+    let report = batch.pay_again().run().await.unwrap();
+    assert_eq!((report.count(JobState::Unknown), report.count(JobState::Saved)), (1, 1));
+    assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Unknown, 3));
+    ledger.resolve("fox", Resolution::Paid).await.unwrap();
+    fixture.batch(&ledger).run().await.unwrap();
+    assert_eq!(fixture.accepted(), 3);
 }
 
 async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {
@@ -160,7 +231,8 @@ async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
     fs::remove_file(fixture.output().join("0.jpg")).unwrap();
 
     let ledger = fixture.ledger().await;
-    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
+    // The log has the decision.
+    assert_eq!(state(&ledger, "0").await, JobState::Queued);
     let adopted = ledger.adopt_output(fixture.output()).await.unwrap();
     assert_eq!((&*adopted[0].name, adopted[0].state), ("0", JobState::Submitted));
     assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(JobState::Saved), 1);

@@ -2,9 +2,9 @@
 //!
 //! Each line is a JSON object that begins with a check of its bytes. The first line is a record,
 //! which is never changed. If the record is open, three lines of a fixed length follow, padded with
-//! spaces: the process that works on the submission, the acceptance, and the last change after it.
-//! They are written in place, so that a full disk can take them, and a write that is interrupted
-//! damages no other line.
+//! spaces: the process that works on the submission, the acceptance or that the response was lost,
+//! and the last change after the acceptance. They are written in place, so that a full disk can
+//! take them, and a write that is interrupted damages no other line.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
@@ -35,7 +35,8 @@ pub(super) struct Content {
     pub(super) owner: Option<String>,
     /// The length of the first line, if other lines follow.
     first: Option<usize>,
-    has_changed: bool,
+    /// Whether the line of the acceptance has a task. Until then, it is written again.
+    is_accepted: bool,
     /// Whether the file contains bytes that are not understood.
     pub(super) is_damaged: bool,
 }
@@ -82,7 +83,7 @@ pub(super) fn read(text: &[u8]) -> Result<Content, &'static str> {
         record,
         owner: None,
         first: (!rest.is_empty()).then_some(first.len()),
-        has_changed: false,
+        is_accepted: false,
         is_damaged: false,
     };
     if rest.is_empty() {
@@ -111,16 +112,16 @@ impl Content {
             return self.owner.is_some();
         }
         let Some(life) = parse::<Life>(line) else { return false };
-        self.has_changed = true;
         // The lines are in the order in which they are first written.
         self.record.set_life(life);
+        self.is_accepted = self.record.task().is_some();
         true
     }
 
     /// Returns the position and the bytes of a line that says what has changed, if the file has
     /// the space for it.
     pub(super) fn change(&self, record: &Record) -> serde_json::Result<Option<(u64, Vec<u8>)>> {
-        let slot = if self.has_changed { Slot::Change } else { Slot::Acceptance };
+        let slot = if self.is_accepted { Slot::Change } else { Slot::Acceptance };
         self.line_of(slot, line(record.life())?)
     }
 

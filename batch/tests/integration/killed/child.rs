@@ -112,7 +112,9 @@ async fn connect(name: &str) -> Ledger {
     }
     for _ in 0..CONNECTIONS {
         match Ledger::connect(name).await {
-            Ok(ledger) => return with_acceptance_log(ledger).await,
+            Ok(ledger) => {
+                return with_acceptance_log(ledger, env::var(DIRECTORY).unwrap().as_ref()).await;
+            }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -120,13 +122,11 @@ async fn connect(name: &str) -> Ledger {
 }
 
 /// All workers share the directory, as if they ran on one machine.
-async fn with_acceptance_log(ledger: Ledger) -> Ledger {
-    let output = env::var(DIRECTORY).unwrap();
-    let log = Path::new(&output).with_file_name("acceptances");
-    ledger.with_acceptance_log(log).await.unwrap()
+pub async fn with_acceptance_log(ledger: Ledger, output: &Path) -> Ledger {
+    ledger.with_acceptance_log(output.with_file_name("acceptances")).await.unwrap()
 }
 
-fn jobs(count: u64) -> impl Iterator<Item = Job> {
+pub fn jobs(count: u64) -> impl Iterator<Item = Job> {
     (0..count).map(|number| job(&format!("{number}"), &format!("fox {number}")))
 }
 

@@ -19,6 +19,7 @@ mod fleet;
 mod leases;
 mod process;
 mod proxy;
+mod restored;
 mod scenario;
 mod sizes;
 mod upgrade;
@@ -52,7 +53,14 @@ pub fn tests() -> Vec<Trial> {
             a_killed_process_loses_no_billed_task(backend).await;
         })
     };
+    let restored = |backend: Backend| {
+        let name = format!("killed::restored::a_restored_ledger_pays_for_nothing_twice::{backend}");
+        test(name, backend.requirements(), Runtime::MultiThread, async move || {
+            restored::a_restored_ledger_pays_for_nothing_twice(backend).await;
+        })
+    };
     let mut tests = Vec::from(Backend::ALL.map(single));
+    tests.extend(Backend::ALL.map(restored));
     tests.extend([
         postgres(fleet::a_fleet_loses_no_billed_task),
         postgres(upgrade::a_downgraded_ledger_has_the_schema_of_the_earlier_version),

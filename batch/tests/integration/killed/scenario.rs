@@ -30,6 +30,9 @@ pub struct Scenario {
     pub resolved: u64,
     /// The number of events that arrived only after all workers had ended.
     pub passed_on: u64,
+    /// Whether the ledger was restored from a backup. The jobs that it continues save their
+    /// pictures again, under other names.
+    pub is_restored: bool,
     pub random: fastrand::Rng,
     /// Webhooks arrive here. All workers share it.
     listener: TcpListener,
@@ -52,6 +55,7 @@ impl Scenario {
             kills: 0,
             resolved: 0,
             passed_on: 0,
+            is_restored: false,
             random: fastrand::Rng::with_seed(sizes.seed),
             listener: TcpListener::bind("127.0.0.1:0").unwrap(),
         }
