@@ -167,8 +167,8 @@ impl Dispatcher {
     ///
     /// The time of `Later` is
     ///
-    /// - the pause of an [outage](crate::Ledger::outages), or the time until a
-    ///   [rate](crate::Ledger::set_rate) allows the submission;
+    /// - the pause of an [outage](crate::Ledger::outages), but at most a minute, because a person
+    ///   may end it, or the time until a [rate](crate::Ledger::set_rate) allows the submission;
     /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and a webhook may arrive, which is
     ///   for [`callback_patience`](Batch::callback_patience) after its submission, and a minute
     ///   afterwards;
@@ -344,7 +344,7 @@ impl Worker {
 /// Returns when a job is looked at again that this limit does not allow.
 fn after(limit: &Limit) -> Duration {
     match limit {
-        Limit::Outage(outage) => outage.wait.max(PROBE),
+        Limit::Outage(outage) => outage.wait.clamp(PROBE, DECISION),
         Limit::Rate { wait, .. } => Duration::from_millis(*wait).max(SOON),
         Limit::Paused | Limit::Budget { .. } => LATER,
         Limit::ActiveTasks { .. } | Limit::UnknownPrice => SOON,
