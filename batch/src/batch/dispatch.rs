@@ -307,6 +307,10 @@ impl Turn {
             Named::Claimed(job) => job,
             Named::Ended(status) => return Ok(engine.advanced(status, SOON)),
             Named::Limited(reached) => return Ok(Advanced::Later(after(&reached.limit))),
+            Named::Unrecorded(job) => {
+                worker.ledger.record_loss(number, job).await?;
+                return Ok(Advanced::Later(SOON));
+            }
             Named::Held => return Ok(Advanced::Later(SOON)),
         };
         let end = match worker.slot(&job).await {

@@ -63,7 +63,10 @@ pub(crate) enum Named {
     Ended(Box<JobStatus>),
     /// It is queued, and a limit does not allow it.
     Limited(LimitReached),
-    /// Another worker has it, or it is being submitted.
+    /// The worker has submitted it, and could not record what became of that. The number is that of
+    /// the job.
+    Unrecorded(i64),
+    /// Another worker has it, or is submitting it.
     Held,
 }
 
@@ -110,13 +113,12 @@ impl Ledger {
                 let find = find_jobs(database, "j.name = $1", [(&name).into()]);
                 let Some(job) = find.await?.pop() else { return Ok(None) };
                 let free = "SELECT 1 FROM jobs WHERE id = $1 AND (worker IS NULL OR worker = $2)";
+                let is_free = database.finds(free, [job.id.into(), worker.into()]).await?;
+                use JobState::{Queued, Ready, Submitted, Submitting};
                 match job.status.state {
-                    JobState::Queued | JobState::Submitted | JobState::Ready => {
-                        if !database.finds(free, [job.id.into(), worker.into()]).await? {
-                            return Ok(Some(Named::Held));
-                        }
-                    }
-                    JobState::Submitting => return Ok(Some(Named::Held)),
+                    Queued | Submitted | Ready if is_free => {}
+                    Submitting if is_free => return Ok(Some(Named::Unrecorded(job.id))),
+                    Queued | Submitted | Ready | Submitting => return Ok(Some(Named::Held)),
                     _ => return Ok(Some(Named::Ended(Box::new(job.status)))),
                 }
                 let JobStatus { state, operation, group, .. } = &job.status;

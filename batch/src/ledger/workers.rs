@@ -92,6 +92,20 @@ impl Ledger {
         Ok(())
     }
 
+    /// Records what became of a submission of this worker that the ledger could not record before:
+    /// what the acceptance log knows, or else that nobody knows.
+    pub(crate) async fn record_loss(&self, worker: i64, job: i64) -> Result<(), Error> {
+        self.take_logged().await?;
+        self.exclusive(async move |database| {
+            let reason = "the outcome of the submission could not be recorded";
+            let hold_until = database.now() + milliseconds(HOLD);
+            make_unknown(database, worker, Some(job), reason, Some(hold_until)).await
+        })
+        .await?;
+        self.0.changes.send_replace(());
+        Ok(())
+    }
+
     /// Ends the workers whose leases expired.
     pub(crate) async fn take_over(&self) -> Result<(), Error> {
         let ended = self
@@ -163,6 +177,30 @@ impl Ledger {
     }
 }
 
+/// Makes the jobs that a worker is submitting unknown, or one of them. If a request may still be on
+/// its way, nobody can decide about its submission before the end of `hold_until`.
+async fn make_unknown(
+    database: &mut Database,
+    worker: i64,
+    job: Option<i64>,
+    reason: &str,
+    hold_until: Option<i64>,
+) -> Result<(), Error> {
+    let condition = "worker = $2 AND state = 'submitting' AND id = COALESCE($3, id)";
+    let hold = format!(
+        "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
+        (SELECT submission FROM jobs WHERE {OPEN} AND {condition})"
+    );
+    database.execute(&hold, [hold_until.into(), worker.into(), job.into()]).await?;
+    let unknown = format!(
+        "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $4, worker = NULL
+        WHERE {OPEN} AND {condition}"
+    );
+    let values = [reason.into(), worker.into(), job.into(), database.now().into()];
+    database.execute(&unknown, values).await?;
+    Ok(())
+}
+
 /// Ends a worker, and frees its jobs. If it may still run, its submissions are held until then.
 async fn end(
     database: &mut Database,
@@ -171,16 +209,7 @@ async fn end(
     hold_until: Option<i64>,
 ) -> Result<(), Error> {
     let now = database.now();
-    let hold = format!(
-        "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
-        (SELECT submission FROM jobs WHERE worker = $2 AND {OPEN} AND state = 'submitting')"
-    );
-    database.execute(&hold, [hold_until.into(), worker.into()]).await?;
-    let unknown = format!(
-        "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $2, worker = NULL
-        WHERE worker = $3 AND {OPEN} AND state = 'submitting'"
-    );
-    database.execute(&unknown, [reason.into(), now.into(), worker.into()]).await?;
+    make_unknown(database, worker, None, reason, hold_until).await?;
     let free = format!("UPDATE jobs SET worker = NULL WHERE worker = $1 AND {OPEN}");
     database.execute(&free, [worker.into()]).await?;
     outage::replace_probe(database, worker).await?;

@@ -32,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         both(an_unknown_job_continues_after_a_webhook),
         both(a_webhook_opens_a_job_that_was_resolved),
         both(an_unknown_job_continues_after_a_decision),
+        both(a_submission_whose_outcome_was_not_recorded_becomes_unknown),
         both(an_outage_holds_jobs_back_for_its_pause),
         vec![sqlite(settings_of_runs_are_refused)],
     ];
@@ -363,6 +364,24 @@ async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
     person.resume(Scope::Ledger).await.unwrap();
     assert_eq!(ended(dispatcher.advance("unpaid").await.unwrap()), JobState::Saved);
     assert_eq!(fixture.accepted(), 2);
+}
+
+/// The database failed for a while.
+async fn a_submission_whose_outcome_was_not_recorded_becomes_unknown(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let dispatcher = with_lost_job(&fixture, fixture.batch(&ledger)).await;
+    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
+    let unrecorded = "UPDATE imagekiln.jobs SET state = 'submitting', reason = NULL,
+        worker = (SELECT MAX(id) FROM imagekiln.workers)";
+    fixture.execute(unrecorded).await;
+    later(dispatcher.advance("0").await.unwrap());
+    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
+    // The request may still be on its way.
+    let error = ledger.resolve("0", Resolution::NotPaid).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Hold, "{error}");
+    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
+    assert_eq!(fixture.accepted(), 1);
 }
 
 async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
