@@ -132,6 +132,9 @@ impl ClientBuilder {
     ///   If not, it waits twice as long before the next attempt.
     ///
     /// If none of the client's tasks is active, a refused submission is retried after its delay.
+    ///
+    /// After an outage of the service, the number grows from 8 again, with this setting up to
+    /// `tasks`.
     pub fn max_active(mut self, tasks: usize) -> Self {
         self.tasks.max_active = Some(tasks);
         self

@@ -23,8 +23,11 @@ const QUIET: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Limit {
     most: usize,
+    /// What the program has set.
+    set: Option<usize>,
     phase: Phase,
-    /// All acceptances (`Growing`), or the tasks that ended since the limit changed (`Found`).
+    /// All acceptances (`Growing`, `Returning`), or the tasks that ended since the limit changed
+    /// (`Found`).
     progress: usize,
     /// How many times the limit must be used up before it is raised.
     patience: usize,
@@ -38,6 +41,8 @@ pub(super) struct Limit {
 enum Phase {
     /// The program has set the limit.
     Set,
+    /// The limit grows to what the program has set, because submissions were lost.
+    Returning,
     /// The service has refused nothing yet.
     Growing,
     /// The service has refused a submission while no task of this client was active. This says
@@ -53,6 +58,7 @@ impl Limit {
     pub(super) fn new(set: Option<usize>) -> Self {
         Self {
             most: set.unwrap_or(START),
+            set,
             phase: if set.is_some() { Phase::Set } else { Phase::Growing },
             progress: 0,
             patience: PATIENCE,
@@ -67,12 +73,12 @@ impl Limit {
 
     /// Whether the program has set the limit.
     pub(super) fn is_set(&self) -> bool {
-        self.phase == Phase::Set
+        self.set.is_some()
     }
 
     /// Whether more active tasks may be too many.
     pub(super) fn is_known(&self) -> bool {
-        matches!(self.phase, Phase::Set | Phase::Found | Phase::Probing)
+        self.is_set() || matches!(self.phase, Phase::Found | Phase::Probing)
     }
 
     /// The service has accepted a submission. `active` tasks are active now.
@@ -80,7 +86,7 @@ impl Limit {
         self.quiet_since = Instant::now();
         match self.phase {
             Phase::Set => {}
-            Phase::Growing => {
+            Phase::Growing | Phase::Returning => {
                 self.progress += 1;
                 if self.progress >= self.most {
                     self.double();
@@ -105,7 +111,7 @@ impl Limit {
             self.patience = self.patience.saturating_mul(2);
         }
         match self.phase {
-            Phase::Set => {}
+            Phase::Set | Phase::Returning => {}
             _ if active == 0 => self.phase = Phase::Doubted,
             _ => self.find(active),
         }
@@ -114,9 +120,8 @@ impl Limit {
     /// The service has not said whether it accepted the last submissions. The next ones start as
     /// carefully as the first.
     pub(super) fn lost(&mut self) {
-        if self.phase != Phase::Set {
-            (self.most, self.phase, self.progress) = (self.most.min(START), Phase::Growing, 0);
-        }
+        self.phase = if self.is_set() { Phase::Returning } else { Phase::Growing };
+        (self.most, self.progress) = (self.most.min(START), 0);
     }
 
     /// A task has ended.
@@ -133,7 +138,7 @@ impl Limit {
         }
         self.quiet_since = Instant::now();
         match self.phase {
-            Phase::Growing | Phase::Doubted => self.double(),
+            Phase::Growing | Phase::Returning | Phase::Doubted => self.double(),
             _ => self.count_use(),
         }
     }
@@ -144,6 +149,9 @@ impl Limit {
 
     fn double(&mut self) {
         self.most = self.most.saturating_mul(2);
+        if let Some(set) = self.set.filter(|set| self.most >= *set) {
+            (self.most, self.phase) = (set, Phase::Set);
+        }
     }
 
     fn count_use(&mut self) {
@@ -235,6 +243,23 @@ mod tests {
     fn delays(most: u64, seed: u64) -> impl FnMut() -> u64 {
         let mut random = fastrand::Rng::with_seed(seed);
         move || random.u64(0..=most)
+    }
+
+    #[test]
+    fn a_limit_of_the_program_returns_step_by_step_after_an_outage() {
+        let mut limit = Limit::new(Some(20));
+        limit.lost();
+        let mut most = vec![limit.most()];
+        for active in 1..=24 {
+            limit.accepted(active);
+            most.push(limit.most());
+        }
+        most.dedup();
+        assert_eq!(most, [8, 16, 20]);
+        assert_eq!(limit.phase, Phase::Set);
+        let mut small = Limit::new(Some(3));
+        small.lost();
+        assert_eq!(small.most(), 3);
     }
 
     proptest! {
