@@ -7,13 +7,14 @@
 
 mod careful;
 mod download;
-mod http2;
+mod idle;
 mod images;
 mod journal;
 mod measure;
 mod poll;
 mod server;
 mod submission;
+mod tls;
 mod upload;
 
 use tokio::runtime::{Builder, Runtime};
@@ -22,11 +23,13 @@ use self::server::Server;
 
 type Subject = fn(&Runtime, &Server);
 
-const SUBJECTS: [(&str, Subject); 6] = [
+const SUBJECTS: [(&str, Subject); 8] = [
     ("submission", submission::run),
+    ("submission_tls", |_, _| tls::run_trusting("submission_tls")),
+    ("idle", |runtime, _| idle::run(runtime)),
     ("journal", journal::run),
     ("poll", poll::run),
-    ("poll_http2", |_, _| http2::run_trusting("poll_http2")),
+    ("poll_http2", |_, _| tls::run_trusting("poll_http2")),
     ("upload", upload::run),
     ("download", download::run),
 ];
@@ -36,10 +39,13 @@ fn main() {
         return;
     }
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    if http2::is_trusted() {
-        return poll::run_http2(&runtime, &Server::start_http2());
-    }
     let names: Vec<_> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    if tls::is_trusted() {
+        return match names.first().map(String::as_str) {
+            Some("submission_tls") => submission::run_tls(&runtime, &Server::start_tls()),
+            _ => poll::run_http2(&runtime, &Server::start_http2()),
+        };
+    }
     let server = Server::start();
     for (name, run) in SUBJECTS {
         if names.is_empty() || names.iter().any(|given| given == name) {

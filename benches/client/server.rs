@@ -14,23 +14,26 @@ use tokio::{
 };
 
 use super::{
-    http2,
     images::{PICTURE, png},
+    tls,
 };
 
 /// The variable that makes this program a server, and its protocol.
 const PROTOCOL: &str = "IMAGEKILN_BENCH_SERVER";
+const TLS: &str = "tls";
 const HTTP2: &str = "http2";
 
 /// The cores of the measured process and of the server.
 const CLIENT_CORE: usize = 0;
 const SERVER_CORE: usize = 1;
 
-const SUBMITTED: &str = concat!(
-    r#"{"id":"f7a1c9","polling_url":"http://127.0.0.1/v1/get_result?id=f7a1c9","#,
-    r#""cost":4,"input_mp":0}"#,
-);
 pub const PENDING: &str = r#"{"id":"f7a1c9","status":"Pending","result":null,"progress":0.5}"#;
+
+/// The response to a submission at a URL.
+pub fn submitted(url: &str) -> String {
+    let polling_url = format!("{url}/v1/get_result?id=f7a1c9");
+    format!(r#"{{"id":"f7a1c9","polling_url":"{polling_url}","cost":4,"input_mp":0}}"#)
+}
 
 /// A running server, which ends when this is dropped.
 pub struct Server {
@@ -43,6 +46,11 @@ impl Server {
     /// thread starts.
     pub fn start() -> Self {
         Self::with_protocol("http1")
+    }
+
+    /// Starts a server for HTTP/1.1 over TLS.
+    pub fn start_tls() -> Self {
+        Self::with_protocol(TLS)
     }
 
     /// Starts a server for HTTP/2 over TLS.
@@ -85,12 +93,14 @@ pub fn serve() -> bool {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        if protocol == HTTP2 {
-            println!("https://{address}");
-            return http2::serve(listener).await;
-        }
-        let url = format!("http://{address}");
+        let scheme = if [TLS, HTTP2].contains(&&*protocol) { "https" } else { "http" };
+        let url = format!("{scheme}://{address}");
         println!("{url}");
+        match &*protocol {
+            TLS => return tls::serve(listener, &url, tls::HTTP1).await,
+            HTTP2 => return tls::serve(listener, &url, tls::HTTP2).await,
+            _ => {}
+        }
         let responses: &Responses = Box::leak(Box::new(Responses::new(&url)));
         loop {
             let (stream, _) = listener.accept().await.unwrap();
@@ -114,7 +124,7 @@ impl Responses {
             r#"{{"id":"ready","status":"Ready","result":{{"sample":"{url}/picture.png"}}}}"#
         );
         Self {
-            submitted: json(SUBMITTED),
+            submitted: json(&submitted(url)),
             pending: json(PENDING),
             ready: json(&ready),
             picture: response("image/png", &png(PICTURE)),
@@ -135,36 +145,40 @@ impl Responses {
 async fn respond(mut stream: TcpStream, responses: &Responses) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; 1 << 20];
-    let mut filled = 0;
-    loop {
-        let end = loop {
-            if let Some(at) = buffer[..filled].windows(4).position(|window| window == b"\r\n\r\n") {
-                break at + 4;
-            }
-            match stream.read(&mut buffer[filled..]).await? {
-                0 => return Ok(()),
-                read => filled += read,
-            }
-        };
-        let head = String::from_utf8_lossy(&buffer[..end]).to_ascii_lowercase();
-        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
-        let length: usize = length.map_or(0, |length| length.parse().unwrap());
-        let response = responses.to(head.split(' ').nth(1).unwrap_or_default());
-        let mut left = length - (filled - end).min(length);
-        while left > 0 {
-            let most = left.min(buffer.len());
-            match stream.read(&mut buffer[..most]).await? {
-                0 => return Ok(()),
-                read => left -= read,
-            }
-        }
-        // No client sends a request before it has the response to the previous one.
-        filled = 0;
-        stream.write_all(response).await?;
+    while let Some(target) = next_request(&mut stream, &mut buffer).await? {
+        stream.write_all(responses.to(&target)).await?;
     }
+    Ok(())
 }
 
-fn response(media_type: &str, body: &[u8]) -> Vec<u8> {
+/// Reads a request, and returns its target in lower case. `None` if the connection was closed.
+pub async fn next_request(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<Option<String>> {
+    // No client sends a request before it has the response to the previous one.
+    let mut filled = 0;
+    let end = loop {
+        if let Some(at) = buffer[..filled].windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        match stream.read(&mut buffer[filled..]).await? {
+            0 => return Ok(None),
+            read => filled += read,
+        }
+    };
+    let head = String::from_utf8_lossy(&buffer[..end]).to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+    let length: usize = length.map_or(0, |length| length.parse().unwrap());
+    let mut left = length - (filled - end).min(length);
+    while left > 0 {
+        let most = left.min(buffer.len());
+        match stream.read(&mut buffer[..most]).await? {
+            0 => return Ok(None),
+            read => left -= read,
+        }
+    }
+    Ok(Some(head.split(' ').nth(1).unwrap_or_default().to_owned()))
+}
+
+pub fn response(media_type: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n"

@@ -1,5 +1,7 @@
 //! A small submission, against reqwest that serializes the same request, sends the key, and reads
-//! the id from the response. And 64 at once with a journal, against the same without one.
+//! the id from the response. And 64 at once with a journal, against the same without one. Over TLS,
+//! each submission of imagekiln has a connection of its own, as with the second reqwest. The first
+//! one keeps its connection.
 
 use futures_util::future::join_all;
 use imagekiln::{Client, ClientBuilder, journal::Directory, types::Gen2Pro};
@@ -13,18 +15,8 @@ use super::{
 
 pub fn run(runtime: &Runtime, server: &Server) {
     let (client, bare) = (client(server), Bare::new(server));
-    let (client, bare) = (&client, &bare);
-    let ours = Candidate::new("imagekiln", |operations| async move {
-        for _ in 0..operations {
-            let _task = client.submit(request()).await.unwrap();
-        }
-    });
-    let theirs = Candidate::new("reqwest", |operations| async move {
-        for _ in 0..operations {
-            bare.submit(serde_json::to_vec(&request()).unwrap().into()).await;
-        }
-    });
-    compare(runtime, "submission", Plan::new(15, 4000), &[ours, theirs]);
+    let candidates = [ours(&client), theirs("reqwest", &bare)];
+    compare(runtime, "submission", Plan::new(15, 4000), &candidates);
 
     // Each round has its own journal. They are removed at the end, because a file system may take
     // long to create files after it has removed many. One in memory would flush nothing.
@@ -38,6 +30,31 @@ pub fn run(runtime: &Runtime, server: &Server) {
     let without =
         Candidate::new("without", |operations| submit_at_once(builder(server), operations));
     compare(runtime, "submission.64", Plan::new(15, 2048), &[journal, without]);
+}
+
+pub fn run_tls(runtime: &Runtime, server: &Server) {
+    let (client, kept) = (client(server), Bare::new(server));
+    let closed = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+    let closed = Bare { http: closed, url: kept.url.clone() };
+    let candidates =
+        [ours(&client), theirs("reqwest", &kept), theirs("reqwest_without_reuse", &closed)];
+    compare(runtime, "submission_tls", Plan::new(15, 1000), &candidates);
+}
+
+fn ours(client: &Client) -> Candidate<'_> {
+    Candidate::new("imagekiln", move |operations| async move {
+        for _ in 0..operations {
+            let _task = client.submit(request()).await.unwrap();
+        }
+    })
+}
+
+fn theirs<'a>(name: &'static str, bare: &'a Bare) -> Candidate<'a> {
+    Candidate::new(name, move |operations| async move {
+        for _ in 0..operations {
+            bare.submit(serde_json::to_vec(&request()).unwrap().into()).await;
+        }
+    })
 }
 
 /// How many submissions are under way at the same time.

@@ -1,4 +1,4 @@
-//! The server of the benchmarks over HTTP/2 and TLS.
+//! The servers of the benchmarks over TLS.
 //!
 //! A client trusts its certificate through `SSL_CERT_FILE`, which must be set when the process
 //! starts. So the benchmark runs itself again with the certificate.
@@ -6,9 +6,13 @@
 use std::{convert::Infallible, env, fs, process::Command, sync::Arc};
 
 use bytes::Bytes;
-use http::Response;
+use http::{Method, Response};
 use http_body_util::Full;
-use hyper::{body::Incoming, server::conn::http2, service::service_fn};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertificateParams, KeyPair};
 use tokio::net::TcpListener;
@@ -17,12 +21,16 @@ use tokio_rustls::{
     rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
 };
 
-use super::server::PENDING;
+use super::server::{PENDING, submitted};
 
 /// The path of the private key of the server's certificate.
 const KEY: &str = "IMAGEKILN_BENCH_KEY";
 
 const TRUSTED: &str = "SSL_CERT_FILE";
+
+/// The names of the protocols in TLS.
+pub const HTTP1: &[u8] = b"http/1.1";
+pub const HTTP2: &[u8] = b"h2";
 
 /// Whether this process trusts the certificate of the server.
 pub fn is_trusted() -> bool {
@@ -42,31 +50,43 @@ pub fn run_trusting(subject: &str) {
     assert!(command.status().unwrap().success());
 }
 
-/// Responds to every request that its task is pending.
-pub async fn serve(listener: TcpListener) {
-    let acceptor = TlsAcceptor::from(Arc::new(tls()));
+/// Accepts every submission, and responds to every poll that its task is pending, over the protocol
+/// with this name in TLS.
+pub async fn serve(listener: TcpListener, url: &str, protocol: &'static [u8]) {
+    let acceptor = TlsAcceptor::from(Arc::new(tls(protocol)));
+    let submitted = Bytes::from(submitted(url));
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         stream.set_nodelay(true).unwrap();
-        let acceptor = acceptor.clone();
+        let (acceptor, submitted) = (acceptor.clone(), submitted.clone());
         tokio::spawn(async move {
             let stream = TokioIo::new(acceptor.accept(stream).await?);
-            let builder = http2::Builder::new(TokioExecutor::new());
+            let service = service_fn(move |request| respond(request, submitted.clone()));
             // The client ends the connection.
-            let _ = builder.serve_connection(stream, service_fn(respond)).await;
+            if protocol == HTTP2 {
+                let builder = http2::Builder::new(TokioExecutor::new());
+                let _ = builder.serve_connection(stream, service).await;
+            } else {
+                let _ = http1::Builder::new().serve_connection(stream, service).await;
+            }
             std::io::Result::Ok(())
         });
     }
 }
 
-async fn respond(_: http::Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let mut response = Response::new(Full::from(PENDING));
+async fn respond(
+    request: http::Request<Incoming>,
+    submitted: Bytes,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let is_submission = request.method() == Method::POST;
+    let body = if is_submission { submitted } else { Bytes::from_static(PENDING.as_bytes()) };
+    let mut response = Response::new(Full::from(body));
     let json = http::HeaderValue::from_static("application/json");
     response.headers_mut().insert(http::header::CONTENT_TYPE, json);
     Ok(response)
 }
 
-fn tls() -> ServerConfig {
+fn tls(protocol: &[u8]) -> ServerConfig {
     let key = KeyPair::from_pem(&fs::read_to_string(env::var(KEY).unwrap()).unwrap()).unwrap();
     let parameters = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
     let certificate = parameters.self_signed(&key).unwrap();
@@ -79,6 +99,6 @@ fn tls() -> ServerConfig {
             PrivateKeyDer::Pkcs8(key.serialize_der().into()),
         )
         .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     config
 }

@@ -5,9 +5,6 @@
 //! cargo bench --bench memory -- [waiting] [upload]
 //! ```
 
-#[allow(dead_code, reason = "only the other benchmark needs all of it")]
-#[path = "../client/http2.rs"]
-mod http2;
 #[path = "../client/images.rs"]
 mod images;
 #[allow(dead_code, reason = "only the other benchmark needs all of it")]
@@ -16,6 +13,9 @@ mod measure;
 #[allow(dead_code, reason = "only the other benchmark needs all of it")]
 #[path = "../client/server.rs"]
 mod server;
+#[allow(dead_code, reason = "only the other benchmark needs all of it")]
+#[path = "../client/tls.rs"]
+mod tls;
 mod upload;
 mod waiting;
 

@@ -77,6 +77,16 @@ const SUBMISSION: &[Row] = &[
         .reason(JOURNAL_REASON),
     Row::new("rate / reqwest's rate", "submission.against_reqwest")
         .cpu("submission.imagekiln.cpu", "submission.reqwest.cpu"),
+    Row::new("over TLS / reqwest, which keeps its connection", "submission_tls.against_reqwest")
+        .cpu("submission_tls.imagekiln.cpu", "submission_tls.reqwest.cpu"),
+    Row::new(
+        "over TLS / reqwest without a kept connection",
+        "submission_tls.against_reqwest_without_reuse",
+    )
+    .cpu("submission_tls.imagekiln.cpu", "submission_tls.reqwest_without_reuse.cpu"),
+    Row::new("10,000 beside closing connections, unknown outcomes", "idle.imagekiln.unknown")
+        .aim(AtMost(0.0)),
+    Row::new("the same with reqwest, which keeps connections", "idle.reqwest.unknown"),
     Row::new("64 at once with a journal / without one", "submission.64.against_without")
         .cpu("submission.64.journal.cpu", "submission.64.without.cpu")
         .aim(AtLeast(0.5)),
