@@ -1,21 +1,18 @@
 //! Jobs that a queue of the program delivers.
 
+mod unknown;
+
 use std::{
     collections::{HashSet, VecDeque},
     future,
     time::Duration,
 };
 
-use imagekiln_batch::{
-    Advanced, Batch, Dispatcher, ErrorKind, Filter, JobState, Ledger, Resolution, Scope,
-};
+use imagekiln_batch::{Advanced, Batch, Dispatcher, ErrorKind, Filter, JobState, Ledger, Scope};
 use imagekiln_testbed::Trial;
 use tokio::{task, time};
 
-use crate::{
-    support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, sqlite, state},
-    webhooks::delivery,
-};
+use crate::support::{Backend, Fixture, PRICE, assert_equal, both, job, jobs, sqlite, state};
 
 pub fn tests() -> Vec<Trial> {
     let tests = [
@@ -29,12 +26,9 @@ pub fn tests() -> Vec<Trial> {
         both(a_dispatcher_finishes_after_the_submissions_of_dropped_calls),
         both(calls_that_are_dropped_at_any_time_pay_once),
         both(a_job_that_could_not_be_released_continues),
-        both(an_unknown_job_continues_after_a_webhook),
-        both(a_webhook_opens_a_job_that_was_resolved),
-        both(an_unknown_job_continues_after_a_decision),
-        both(a_submission_whose_outcome_was_not_recorded_becomes_unknown),
         both(an_outage_holds_jobs_back_for_its_pause),
         vec![sqlite(settings_of_runs_are_refused)],
+        unknown::tests(),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -292,96 +286,6 @@ async fn a_job_that_could_not_be_released_continues(backend: Backend) {
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
     assert_eq!(later(other.advance("0").await.unwrap()), Duration::from_secs(1));
     assert_eq!(ended(one.advance("0").await.unwrap()), JobState::Saved);
-}
-
-const SOONER: Duration = Duration::from_secs(30);
-const LATER: Duration = Duration::from_secs(60);
-
-/// A dispatcher whose only job is unknown, although the service accepted it.
-async fn with_lost_job(fixture: &Fixture, batch: Batch) -> Dispatcher {
-    fixture.simulator.faults().add("reply-lost:once").unwrap();
-    batch.jobs(jobs(1)).dispatcher().await.unwrap()
-}
-
-async fn an_unknown_job_continues_after_a_webhook(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
-    let callbacks = batch.callbacks();
-    let patient = batch.callback_patience(Duration::from_secs(100_000));
-    let dispatcher = with_lost_job(&fixture, patient).await;
-    for _ in 0..2 {
-        assert_eq!(later(dispatcher.advance("0").await.unwrap()), SOONER);
-        assert_eq!(state(&ledger, "0").await, JobState::Unknown);
-    }
-    let (token, event) = delivery(&fixture);
-    callbacks.receive(&token, &event).await.unwrap();
-    assert_eq!(ended(dispatcher.advance("0").await.unwrap()), JobState::Saved);
-    assert_eq!(fixture.accepted(), 1);
-}
-
-/// The queue has removed the job, so the program watches the ledger.
-async fn a_webhook_opens_a_job_that_was_resolved(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
-    let callbacks = batch.callbacks();
-    let impatient = batch.callback_patience(Duration::ZERO);
-    let dispatcher = with_lost_job(&fixture, impatient).await;
-    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    ledger.resolve("0", Resolution::Paid).await.unwrap();
-    assert_eq!(ended(dispatcher.advance("0").await.unwrap()), JobState::Failed);
-    let mut watch = ledger.watch().await.unwrap();
-    let (token, event) = delivery(&fixture);
-    callbacks.receive(&token, &event).await.unwrap();
-    let opened = watch.changed().await.unwrap().remove(0);
-    assert_eq!((&*opened.name, opened.state), ("0", JobState::Submitted));
-    assert_eq!(ended(dispatcher.advance(&opened.name).await.unwrap()), JobState::Saved);
-    assert_eq!(fixture.accepted(), 1);
-}
-
-async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let dispatcher = with_lost_job(&fixture, fixture.batch(&ledger)).await;
-    let person = fixture.another(&ledger).await;
-    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    // The person finds the task in the usage of the service.
-    let task = fixture.simulator.tasks().remove(0).id;
-    fixture.batch(&person).resolve_with_task("0", &task).await.unwrap();
-    assert_eq!(ended(dispatcher.advance("0").await.unwrap()), JobState::Saved);
-    assert_eq!(fixture.accepted(), 1);
-
-    fixture.simulator.faults().add("error-before@submission:2x").unwrap();
-    ledger.add([job("paid", "a paid fox"), job("unpaid", "a fox")]).await.unwrap();
-    for (name, resolution) in [("paid", Resolution::Paid), ("unpaid", Resolution::NotPaid)] {
-        assert_eq!(later(dispatcher.advance(name).await.unwrap()), LATER);
-        person.resolve(name, resolution).await.unwrap();
-    }
-    assert_eq!(ended(dispatcher.advance("paid").await.unwrap()), JobState::Failed);
-    // Three responses in a row were lost, so submissions pause.
-    person.resume(Scope::Ledger).await.unwrap();
-    assert_eq!(ended(dispatcher.advance("unpaid").await.unwrap()), JobState::Saved);
-    assert_eq!(fixture.accepted(), 2);
-}
-
-/// The database failed for a while.
-async fn a_submission_whose_outcome_was_not_recorded_becomes_unknown(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let dispatcher = with_lost_job(&fixture, fixture.batch(&ledger)).await;
-    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    let unrecorded = "UPDATE imagekiln.jobs SET state = 'submitting', reason = NULL,
-        worker = (SELECT MAX(id) FROM imagekiln.workers)";
-    fixture.execute(unrecorded).await;
-    later(dispatcher.advance("0").await.unwrap());
-    assert_eq!(state(&ledger, "0").await, JobState::Unknown);
-    // The request may still be on its way.
-    let error = ledger.resolve("0", Resolution::NotPaid).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Hold, "{error}");
-    assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    assert_eq!(fixture.accepted(), 1);
 }
 
 async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
