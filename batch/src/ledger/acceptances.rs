@@ -247,9 +247,21 @@ async fn restore(
             Some(_) => {}
             None => submission.advance(database, &Step::Settled).await?,
         }
+        if record.task().is_none() && Ticket::of(intent).is_some() {
+            keep_name(database, &submission, name).await?;
+        }
     }
     let restored = find_jobs(database, "s.intent_id = $1", [intent.id().into()]).await?.pop();
     Ok(restored.map(|job| job.status))
+}
+
+/// Makes the name of a job that the ledger does not have the key of its lost submission. Otherwise,
+/// the job would be submitted again if it is added later.
+async fn keep_name(database: &mut Database, lost: &SubmissionRow, name: &str) -> Result<(), Error> {
+    let keep = "UPDATE submissions SET key_name = $1 WHERE id = $2 AND job IS NULL
+        AND key_name IS NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE name = $1)";
+    database.execute(keep, [name.into(), lost.id.into()]).await?;
+    Ok(())
 }
 
 /// Makes the job of a lost submission wait for a webhook or a person.

@@ -41,6 +41,7 @@ pub fn tests() -> Vec<Trial> {
         sqlite(an_ordinary_run_leaves_no_open_record),
         sqlite(what_only_the_log_has_was_not_sent_unless_it_says_so),
         sqlite(a_lost_response_is_unknown_if_the_ledger_loses_it),
+        sqlite(a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted),
         sqlite(what_only_the_log_knows_to_be_unbilled_is_queued_again),
         sqlite(what_a_removed_write_ahead_log_contained_is_named),
         sqlite(what_a_person_found_is_named_if_the_ledger_loses_it),
@@ -141,6 +142,24 @@ async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
     ledger.resolve("fox", Resolution::Paid).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(fixture.accepted(), 3);
+}
+
+/// The document adds the jobs first.
+async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted() {
+    let fixture = Fixture::new(Backend::Sqlite).await;
+    closed(&fixture, fixture.ledger().await).await;
+    let file = fs::read(fixture.ledger_name()).unwrap();
+    let fox = || [job("fox", "a [[reply-lost]] fox")];
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
+    fs::write(closed(&fixture, ledger).await, file).unwrap();
+
+    let ledger = fixture.ledger().await;
+    ledger.adopt_output(fixture.output()).await.unwrap();
+    fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
+    let fox = ledger.job("fox").await.unwrap().unwrap();
+    assert_eq!((fox.state, fixture.accepted()), (JobState::Failed, 1));
+    assert!(fox.reason.unwrap().contains("has a submission with the key `fox`"));
 }
 
 async fn what_only_the_log_knows_to_be_unbilled_is_queued_again() {
