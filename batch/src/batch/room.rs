@@ -1,18 +1,9 @@
-//! The room of a worker for submissions, their turn at the service, and their order in the ledger.
+//! The room of a worker for submissions, and their turn at the service.
 
-use std::{
-    future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::{future, pin::Pin, time::Duration};
 
 use imagekiln::{Client, Slot};
-use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
-    time::{self, Instant},
-};
+use tokio::time::{self, Instant};
 
 /// The number of active jobs after an outage of the service.
 const AFTER_OUTAGE: usize = 8;
@@ -97,44 +88,9 @@ impl Turn {
     }
 }
 
-/// The order in which the ledger records the submissions of a run: that in which they start,
-/// whichever of them a thread continues first. Otherwise, a budget would pay for any of them.
-#[derive(Default)]
-pub(super) struct Order(Arc<Mutex<()>>);
-
-impl Order {
-    /// Returns the wait for the next place, which comes after all others.
-    pub(super) fn place(&self) -> impl Future<Output = OwnedMutexGuard<()>> + Send + use<> {
-        let mut waiting = Box::pin(Arc::clone(&self.0).lock_owned());
-        // The mutex is fair: the first poll takes the place.
-        let polled = waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        async move {
-            match polled {
-                Poll::Ready(place) => place,
-                Poll::Pending => waiting.await,
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn places_follow_each_other_whoever_waits_first() {
-        let order = Order::default();
-        let [first, second, third] = [order.place(), order.place(), order.place()];
-        let mut third = Box::pin(third);
-        let is_waiting = async |place: &mut (dyn Future<Output = _> + Unpin)| {
-            time::timeout(Duration::ZERO, place).await.is_err()
-        };
-        assert!(is_waiting(&mut third).await);
-        let first = first.await;
-        assert!(is_waiting(&mut third).await);
-        drop((first, second));
-        third.await;
-    }
 
     #[tokio::test(start_paused = true)]
     async fn room_shrinks_to_what_was_allowed_and_grows_until_the_next_refusal() {

@@ -19,12 +19,12 @@ use tokio::{
 use self::held::scopes;
 use super::{
     renewals::RENEWALS,
-    room::{Order, Room, Turn},
+    room::{Room, Turn},
     worker::{End, Worker},
 };
 use crate::{
     Error, ErrorKind, JobState, Scope,
-    ledger::{Claim, Claimed, Demand},
+    ledger::{Claim, Claimed, Demand, Order},
 };
 
 /// The minimum and the maximum number of queued jobs to claim at once: not every job should cost a
@@ -230,12 +230,10 @@ impl Run {
 
     fn start(&mut self, mut job: Claim, slot: Option<Slot>) {
         let (worker, started_after) = (Arc::clone(&self.worker), self.ended);
-        let place = (job.status.state == JobState::Queued).then(|| self.order.place());
+        let is_queued = job.status.state == JobState::Queued;
+        let place = is_queued.then(|| worker.ledger.take_place(&self.order, job.id));
         self.active.spawn(async move {
-            let _place = match place {
-                Some(place) => Some(worker.ledger.hold_place(job.id, place.await)),
-                None => None,
-            };
+            let _place = place;
             let end = worker.advance(&mut job, slot).await;
             Ended { job, end, started_after }
         });

@@ -74,6 +74,10 @@ impl Worker {
     /// Checks that the limits allow the job. While the returned guard exists, this worker submits
     /// no other job.
     async fn admit(&self, job: &Claim) -> Result<Option<RwLockWriteGuard<'_, ()>>, End> {
+        if self.settings.limits.budget.is_some() {
+            // Those before it decide what is left for this one.
+            self.ledger.reach_place(job.id).await;
+        }
         {
             let _with_others = self.admission.read().await;
             if self.admission_of(job).await? == Admission::Allowed {

@@ -11,8 +11,6 @@ use imagekiln::{
     journal::{Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step, Unreadable},
 };
 
-use tokio::sync::OwnedMutexGuard;
-
 use super::{
     Ledger,
     admission::{Admission, Facts, admission},
@@ -39,10 +37,8 @@ impl Journal for Ledger {
             }
             let worker = worker.transpose()?;
             self.log_intent(intent).await?;
-            let recorded = self.record_intent(intent, worker).await;
-            if let Some(ticket) = Ticket::of(intent) {
-                self.places().remove(&ticket.job);
-            }
+            let job = Ticket::of(intent).map(|ticket| ticket.job);
+            let recorded = self.in_order(job, self.record_intent(intent, worker)).await;
             if recorded.is_err() {
                 self.log_step(intent.id(), &Step::NotBilled).await;
                 return recorded;
@@ -183,30 +179,7 @@ impl Drop for HeldPoll<'_> {
     }
 }
 
-/// The place of a job in the order of its run, which ends when its intent is recorded or this is
-/// dropped.
-pub(crate) struct HeldPlace<'l> {
-    ledger: &'l Ledger,
-    job: i64,
-}
-
-impl Drop for HeldPlace<'_> {
-    fn drop(&mut self) {
-        self.ledger.places().remove(&self.job);
-    }
-}
-
 impl Ledger {
-    /// Holds the place of a job.
-    pub(crate) fn hold_place(&self, job: i64, place: OwnedMutexGuard<()>) -> HeldPlace<'_> {
-        self.places().insert(job, place);
-        HeldPlace { ledger: self, job }
-    }
-
-    fn places(&self) -> MutexGuard<'_, HashMap<i64, OwnedMutexGuard<()>>> {
-        self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Holds the polls of a job's task, whose picture an earlier run may have found ready.
     pub(crate) fn hold_poll(&self, job: &mut Claim, task: &TaskRef) -> Option<HeldPoll<'_>> {
         let submission = task.submission()?.to_owned();

@@ -23,6 +23,7 @@ mod limits;
 mod manage;
 mod metrics;
 mod migrations;
+mod order;
 mod outage;
 mod records;
 mod resolve;
@@ -41,7 +42,7 @@ use std::{
 
 use imagekiln::journal::{Directory, Step};
 use tokio::{
-    sync::{self, OwnedMutexGuard, watch},
+    sync::{self, watch},
     time::sleep,
 };
 
@@ -55,6 +56,7 @@ pub use self::decisions::Resolved;
 pub(crate) use self::identity::Marking;
 pub use self::jobs::KnownJob;
 pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
+pub(crate) use self::order::Order;
 pub use self::outage::Outage;
 pub(crate) use self::outage::refuses_others;
 pub use self::resolve::Resolution;
@@ -107,8 +109,7 @@ struct Inner {
     known: Mutex<HashMap<String, SubmissionRow>>,
     /// The polls that are not written yet, by submission.
     held_polls: Mutex<HashMap<String, Option<Step>>>,
-    /// The places of jobs in the order of their run, until their intents are recorded.
-    places: Mutex<HashMap<i64, OwnedMutexGuard<()>>>,
+    places: order::Places,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
     /// What this process knows about outages of the service.
@@ -304,7 +305,7 @@ impl Ledger {
             workers: Mutex::default(),
             known: Mutex::default(),
             held_polls: Mutex::default(),
-            places: Mutex::default(),
+            places: order::Places::default(),
             changes: watch::Sender::new(()),
             outages: Mutex::default(),
             acceptances: OnceLock::new(),
