@@ -162,7 +162,7 @@ export interface LedgerStatus extends Counts {
   event: "status"
   ledger: string
   outages: Outage[]
-  listed: ListedJob[] // those that need attention, or those of `--state` or `--all`
+  listed: ListedJob[] // those that need attention, or the selected ones
 }
 export interface Plan {
   jobs: int; submitted_before: int // to be submitted, and others that were
@@ -176,9 +176,10 @@ export interface PlannedJob {
   line: int; name: string; model: string; target: string
   seed: int | null // null if the model has none
 }
-export interface Removed { event: "removed"; name: string }
-export interface Archived { event: "archived"; jobs: int }
-export interface Cancelled { event: "cancelled"; jobs: int }
+export interface ChangedJobs {
+  event: "cancelled" | "retried" | "removed" | "archived"
+  jobs: int // their number
+}
 export interface Moved { event: "priority"; jobs: int; priority: int }
 export interface Limit {
   scope: "ledger" | "model" | "group" | "each_group"

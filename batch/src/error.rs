@@ -10,8 +10,8 @@ use crate::Scope;
 /// An error of a ledger or a batch.
 ///
 /// `Display` says what failed and what to do. It does not include the
-/// [source](error::Error::source), which has the cause: print the whole chain of sources.
-#[derive(Debug)]
+/// [source](error::Error::source), which has the cause. `Debug` prints both, as that of
+/// [`imagekiln::Error`] does, for a `main` that returns the error.
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -166,6 +166,35 @@ impl fmt::Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f
+                .debug_struct("Error")
+                .field("kind", &self.kind)
+                .field("message", &self.message)
+                .field("source", &self.source)
+                .field("tasks", &self.tasks)
+                .field("billing_unknown", &self.billing_unknown)
+                .finish_non_exhaustive();
+        }
+        fmt::Display::fmt(self, f)?;
+        let causes = std::iter::successors(error::Error::source(self), |cause| cause.source());
+        for (index, cause) in causes.enumerate() {
+            f.write_str(if index == 0 { "\n\nCaused by:" } else { "" })?;
+            write!(f, "\n    {cause}")?;
+        }
+        Ok(())
+    }
+}
+
+/// For functions that use a client and a ledger.
+impl From<imagekiln::Error> for Error {
+    fn from(error: imagekiln::Error) -> Self {
+        Self::new(ErrorKind::Client, "the client failed").with_source(error)
+    }
+}
+
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.source.as_deref().map(|source| source as &(dyn error::Error + 'static))
@@ -230,6 +259,9 @@ mod tests {
         let error = Error::new(ErrorKind::Ledger, "could not save").with_source(inner);
         assert_eq!(error.to_string(), "could not save");
         assert_eq!(error.chain(), "could not save: could not write: disk full");
+        let text = "could not save\n\nCaused by:\n    could not write\n    disk full";
+        assert_eq!(format!("{error:?}"), text);
+        assert!(format!("{error:#?}").contains("kind: Ledger"), "{error:#?}");
     }
 
     #[cfg(feature = "ledger")]

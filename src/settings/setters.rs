@@ -157,6 +157,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether a journal is set, which another one would replace.
+    #[doc(hidden)]
+    pub fn has_journal(&self) -> bool {
+        self.tasks.journal.is_some()
+    }
+
     /// Sets what an earlier client knew about the durations of tasks:
     /// [`Client::durations`](crate::Client::durations). Without it, the client polls the first task
     /// of an operation more often, and finds it later.

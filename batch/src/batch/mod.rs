@@ -106,8 +106,15 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// Kind [`Client`](ErrorKind::Client): a setting of the client is missing or invalid.
+    /// Kind [`Client`](ErrorKind::Client): a setting of the client is missing or invalid, or the
+    /// client has another journal. The ledger also records the submissions of the program that are
+    /// no jobs.
     pub fn open(client: ClientBuilder, ledger: Ledger) -> Result<Self, Error> {
+        if client.has_journal() {
+            let message = "the client of a batch has a journal; leave it out, because the ledger \
+                           is its journal";
+            return Err(Error::new(ErrorKind::Client, message));
+        }
         let client = client.journal(ledger.clone()).build().map_err(|error| {
             Error::new(ErrorKind::Client, "could not build the client").with_source(error)
         })?;

@@ -1,7 +1,7 @@
 //! The acceptance log: what this machine knows about submissions, in case the database cannot be
 //! written after the service accepted one, or loses its content.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::atomic::Ordering};
 
 use imagekiln::{
     Request, TaskRef,
@@ -17,8 +17,16 @@ use crate::JobState;
 use crate::{Error, ErrorKind, JobStatus, seeds::is_either};
 
 /// The number of the newest records that show whether the database has lost some: more than the
-/// write-ahead log of SQLite has. Older ones are in the ledger, and the log forgets most of them.
+/// write-ahead log of SQLite has.
 const NEWEST: u64 = 250;
+
+/// The number of the newest records that the log keeps, for a ledger that is restored from a
+/// backup.
+const KEPT: u64 = 10_000;
+
+/// The number of submissions after which the log is shortened. Whoever opens the ledger next would
+/// wait for it otherwise: for ten seconds after 100,000 of them.
+const SHORTENED_EVERY: u64 = 1_000;
 
 /// What the log knows and the database does not.
 #[derive(Default)]
@@ -45,9 +53,7 @@ impl Ledger {
         let opened =
             tokio::task::spawn_blocking(move || open(directory)).await.map_err(unusable)?;
         let log = opened.map_err(unusable)?;
-        if let Err(error) = log.forget_closed(NEWEST).await {
-            tracing::warn!(%error, "could not shorten the acceptance log of the ledger");
-        }
+        shorten(&log).await;
         if self.0.acceptances.set(log).is_err() {
             let message = "the ledger has an acceptance log already";
             return Err(Error::new(ErrorKind::Ledger, message));
@@ -61,10 +67,11 @@ impl Ledger {
     /// Reserves the space for the acceptance of a submission. It is not sent before
     /// [`log_sent`](Self::log_sent).
     pub(super) async fn log_intent(&self, intent: &Intent) -> Result<(), JournalError> {
-        match self.0.acceptances.get() {
-            Some(log) => log.intend(intent).await,
-            None => Ok(()),
+        let Some(log) = self.0.acceptances.get() else { return Ok(()) };
+        if self.0.logged.fetch_add(1, Ordering::Relaxed) % SHORTENED_EVERY == SHORTENED_EVERY - 1 {
+            shorten(log).await;
         }
+        log.intend(intent).await
     }
 
     /// Notes in the log that the database has a submission, which is now sent. A record with this
@@ -139,6 +146,13 @@ impl Ledger {
         }
         records.sort_unstable_by_key(|listed| listed.number);
         Ok(records.into_iter().map(|listed| listed.record).collect())
+    }
+}
+
+/// Removes old records from the log. The ledger has them.
+async fn shorten(log: &Directory) {
+    if let Err(error) = log.forget_closed(KEPT).await {
+        tracing::warn!(%error, "could not shorten the acceptance log of the ledger");
     }
 }
 

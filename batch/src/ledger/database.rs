@@ -262,6 +262,17 @@ impl Database {
         }
     }
 
+    /// Returns a query of the numbers in the JSON array that is the value of this parameter.
+    pub(super) fn numbers(&self, parameter: usize) -> String {
+        match self {
+            Self::Sqlite(..) => self.elements(parameter),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => {
+                format!("SELECT CAST(json_array_elements_text(${parameter}::json) AS BIGINT)")
+            }
+        }
+    }
+
     /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
     /// all workers of the ledger share.
     pub(super) fn now(&self) -> i64 {

@@ -14,6 +14,7 @@ mod connect;
 mod control;
 mod database;
 mod decisions;
+mod ended;
 mod file;
 mod identity;
 mod jobs;
@@ -36,7 +37,7 @@ use std::{
     collections::HashMap,
     fmt,
     path::Path,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -115,6 +116,8 @@ struct Inner {
     /// What this process knows about outages of the service.
     outages: Mutex<outage::Known>,
     acceptances: OnceLock<Directory>,
+    /// The number of submissions that this process has written to the acceptance log.
+    logged: AtomicU64,
     /// Dropped after the connection.
     source: Source,
 }
@@ -309,8 +312,29 @@ impl Ledger {
             changes: watch::Sender::new(()),
             outages: Mutex::default(),
             acceptances: OnceLock::new(),
+            logged: AtomicU64::new(0),
             source,
         })))
+    }
+
+    /// Closes the ledger: waits until its transactions have ended, closes the connections, and lets
+    /// another process open the file. Clones of the ledger, such as that of a batch, fail with kind
+    /// [`Ledger`](ErrorKind::Ledger) afterwards. Close it after the last run: one that is under way
+    /// could not record what the service accepts.
+    ///
+    /// A ledger is also closed when its last clone is dropped.
+    pub async fn close(self) {
+        for connection in [&self.0.database, &self.0.exclusive] {
+            let mut connection = Arc::clone(connection).lock_owned().await;
+            // Closing a connection blocks.
+            let closing = tokio::task::spawn_blocking(move || connection.close());
+            if let Err(error) = closing.await {
+                tracing::warn!(%error, "could not close a connection of the ledger");
+            }
+        }
+        if let Source::File(file) = &self.0.source {
+            file.unlock();
+        }
     }
 
     /// Runs a pragma of SQLite on the connection of the ledger.

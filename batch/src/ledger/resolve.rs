@@ -9,7 +9,7 @@ use super::{
     Ledger,
     advance::JobChange,
     database::{Database, no_row},
-    manage::why_unchanged,
+    manage::{unchanged, why_unchanged},
     records::SubmissionRow,
 };
 use crate::{
@@ -69,8 +69,10 @@ impl Ledger {
 
     /// The file of a damaged job gets the name of its picture.
     async fn accept_damaged(&self, name: &str) -> Result<JobStatus, Error> {
-        self.find_in(name, &[JobState::Damaged]).await?;
         let job = self.existing(name).await?;
+        if job.state != JobState::Damaged {
+            return Err(unchanged(&job, &[JobState::Damaged]));
+        }
         let gone = || {
             let message = format!("nothing has arrived of the picture of job `{name}`");
             Error::new(ErrorKind::File, message)

@@ -37,6 +37,7 @@ pub(super) struct Connection {
     /// `None` before it is needed, and after it broke.
     database: Option<Database>,
     runtime: Option<Runtime>,
+    is_closed: bool,
 }
 
 impl Connection {
@@ -45,6 +46,9 @@ impl Connection {
         &mut self,
         work: impl AsyncFnOnce(&mut Option<Database>) -> T,
     ) -> Result<T, Error> {
+        if self.is_closed {
+            return Err(Error::new(ErrorKind::Ledger, "the ledger is closed"));
+        }
         let runtime = match &self.runtime {
             Some(runtime) => runtime,
             None => {
@@ -53,6 +57,12 @@ impl Connection {
             }
         };
         Ok(runtime.block_on(work(&mut self.database)))
+    }
+
+    /// Closes the connection for ever.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+        self.database = None;
     }
 }
 

@@ -7,15 +7,18 @@ use tokio::task;
 
 use super::{Sheet, SheetEntry};
 use crate::{
-    Error, ErrorKind, JobState, JobStatus, Ledger,
+    Error, ErrorKind, Filter, JobState, JobStatus, Ledger,
     output::{Output, OutputTarget},
 };
+
+/// The number of jobs that are read at once.
+const PAGE: usize = 100;
 
 /// The number of entries between reading and decoding.
 const AHEAD: usize = 4;
 
 impl Ledger {
-    /// Writes a [`Sheet`] of all jobs to `out`, and returns `out`.
+    /// Writes a [`Sheet`] of the jobs that match a filter to `out`, and returns `out`.
     ///
     /// Links to pictures in files are relative to `directory`, which is the directory of the sheet.
     /// Pictures outside of it have a thumbnail and no link. Pictures in buckets are downloaded for
@@ -29,6 +32,7 @@ impl Ledger {
     pub async fn write_sheet<W: io::Write + Send + 'static>(
         &self,
         out: W,
+        filter: &Filter,
         title: &str,
         created_at: &str,
         directory: &Path,
@@ -36,7 +40,6 @@ impl Ledger {
         let unwritable = |error: io::Error| {
             Error::new(ErrorKind::File, "could not write the contact sheet").with_source(error)
         };
-        let jobs = self.jobs().await?;
         let mut sheet = Sheet::begin(out, title, created_at).map_err(unwritable)?;
         // Decoding pictures takes time, so another thread does it.
         let (entries, received) = mpsc::sync_channel::<SheetEntry>(AHEAD);
@@ -44,37 +47,38 @@ impl Ledger {
             received.into_iter().try_for_each(|entry| sheet.add(entry))?;
             sheet.finish()
         });
-        for job in jobs {
-            let entry = self.sheet_entry(job, directory).await?;
-            let entries = entries.clone();
-            let sent = task::spawn_blocking(move || entries.send(entry).is_ok()).await;
-            if !sent.unwrap_or_default() {
-                break;
+        let mut last = 0;
+        'pages: loop {
+            let jobs = self.list_with_requests(filter, last, PAGE).await?;
+            let Some((end, _)) = jobs.last() else { break };
+            last = end.number;
+            for (job, request) in jobs {
+                let (entry, entries) = (entry(job, &request, directory).await, entries.clone());
+                let sent = task::spawn_blocking(move || entries.send(entry).is_ok()).await;
+                if !sent.unwrap_or_default() {
+                    break 'pages;
+                }
             }
         }
         drop(entries);
         writing.await.map_err(io::Error::other).flatten().map_err(unwritable)
     }
+}
 
-    async fn sheet_entry(&self, job: JobStatus, directory: &Path) -> Result<SheetEntry, Error> {
-        let request = self.request(&job.name).await?;
-        let request = request.as_ref();
-        let prompt = request.and_then(|request| request.text("prompt")).unwrap_or_default();
-        let model = request.map_or(job.operation.clone(), Request::model_name);
-        let location = job.location.as_deref().filter(|_| job.state == JobState::Saved);
-        Ok(SheetEntry {
-            prompt: Some(prompt.to_owned()).filter(|prompt| !prompt.is_empty()),
-            seed: request.and_then(|request| request.integer("seed")),
-            credits: job.credits,
-            reason: job.reason.clone(),
-            task_id: job.task_id.clone(),
-            link: location.and_then(|location| link(location, directory)),
-            picture: match location {
-                Some(location) => picture(location).await,
-                None => None,
-            },
-            ..SheetEntry::new(job.name.clone(), model, job.state)
-        })
+async fn entry(job: JobStatus, request: &Request, directory: &Path) -> SheetEntry {
+    let location = job.location.as_deref().filter(|_| job.state == JobState::Saved);
+    SheetEntry {
+        prompt: request.text("prompt").filter(|prompt| !prompt.is_empty()).map(str::to_owned),
+        seed: request.integer("seed"),
+        credits: job.credits,
+        link: location.and_then(|location| link(location, directory)),
+        picture: match location {
+            Some(location) => picture(location).await,
+            None => None,
+        },
+        reason: job.reason,
+        task_id: job.task_id,
+        ..SheetEntry::new(job.name, request.model_name(), job.state)
     }
 }
 

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Error, ErrorKind, Job, JobState, Ledger, Scope};
+use imagekiln::{Client, journal::Directory, types::Gen2Pro};
+use imagekiln_batch::{Batch, Error, ErrorKind, Job, JobState, Ledger, Scope};
 use imagekiln_testbed::{
     Runtime, Trial, name_of,
     postgres::{POSTGRES, cluster},
@@ -26,6 +26,8 @@ use crate::support::{Backend, Fixture, both, chain, job, jobs, sqlite};
 pub fn tests() -> Vec<Trial> {
     let files = [
         sqlite(a_ledger_can_be_opened_only_once),
+        sqlite(a_closed_ledger_can_be_opened_while_a_clone_exists),
+        sqlite(a_batch_does_not_replace_the_journal_of_its_client),
         sqlite(a_process_that_has_the_ledger_for_a_moment_is_waited_for),
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
@@ -66,12 +68,31 @@ fn assert_kind(result: Result<impl std::fmt::Debug, Error>, kind: ErrorKind, par
 async fn a_ledger_can_be_opened_only_once() {
     let (directory, ledger) = new_ledger().await;
     let path = directory.path().join("ledger.db");
-    assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "ledger.db is already open");
+    let part = "ledger.db is already open in this process; use a clone";
+    assert_kind(Ledger::open(&path).await, ErrorKind::Locked, part);
     let clone = ledger.clone();
     drop(ledger);
     assert_kind(Ledger::open(&path).await, ErrorKind::Locked, "already open");
     drop(clone);
     Ledger::open(&path).await.unwrap();
+}
+
+async fn a_closed_ledger_can_be_opened_while_a_clone_exists() {
+    let (directory, ledger) = new_ledger().await;
+    let clone = ledger.clone();
+    // What has begun to wait for its transaction fails, or ends before.
+    let (added, ()) = tokio::join!(clone.add(jobs(1)), ledger.close());
+    let opened = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+    assert_eq!(opened.jobs().await.unwrap().len(), usize::from(added.is_ok()));
+    assert_kind(clone.jobs().await, ErrorKind::Ledger, "the ledger is closed");
+}
+
+async fn a_batch_does_not_replace_the_journal_of_its_client() {
+    let (directory, ledger) = new_ledger().await;
+    let journal = Directory::open(directory.path().join("journal")).unwrap();
+    let client = Client::builder().api_key("key").base_url("http://127.0.0.1:9").journal(journal);
+    let opened = Batch::open(client, ledger).map(drop);
+    assert_kind(opened, ErrorKind::Client, "the client of a batch has a journal");
 }
 
 async fn a_process_that_has_the_ledger_for_a_moment_is_waited_for() {

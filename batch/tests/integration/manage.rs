@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_job_that_may_be_billed_is_not_forgotten),
         both(the_ledger_knows_requests_and_prices),
         both(jobs_are_listed_in_pages),
+        both(jobs_that_match_are_retried_and_forgotten),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -135,4 +136,37 @@ async fn jobs_are_listed_in_pages(backend: Backend) {
     assert_eq!((&json["added_at"], &json["ready_at"]), (&json["changed_at"], &Value::Null));
     let added = json["added_at"].as_str().unwrap();
     assert!(added.len() == 20 && added.ends_with('Z'), "{added}");
+}
+
+async fn jobs_that_match_are_retried_and_forgotten(backend: Backend) {
+    /// More than a transaction changes.
+    const MANY: u64 = 1_100;
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let failing = ["fox", "wolf"].map(|name| job(name, "a fox [[error]]").group("anna"));
+    let mut batch = fixture.batch(&ledger).jobs(failing);
+    batch.run().await.unwrap();
+    // The wolf fails twice.
+    ledger.retry("wolf").await.unwrap();
+    batch.run().await.unwrap();
+    ledger.add(jobs(MANY as usize)).await.unwrap();
+    assert_eq!(ledger.cancel(&Filter::all()).await.unwrap(), MANY);
+
+    let anna = Filter::all().group("anna");
+    assert_eq!(ledger.retry_all(&anna, 2).await.unwrap(), 1);
+    let state_of = async |name| ledger.job(name).await.unwrap().unwrap().state;
+    assert_eq!(state_of("fox").await, JobState::Queued);
+    assert_eq!(state_of("wolf").await, JobState::Failed);
+    let error = ledger.retry_below("wolf", 2).await.unwrap_err();
+    assert_eq!(error.to_string(), "job `wolf` has had 2 submissions; it was not queued again");
+    let cancelled = Filter::all().state(JobState::Cancelled);
+    assert_eq!(ledger.retry_all(&cancelled, u64::MAX).await.unwrap(), MANY);
+    assert_eq!(ledger.retry_all(&cancelled, u64::MAX).await.unwrap(), 0);
+
+    assert_eq!(ledger.forget_all(&anna).await.unwrap(), 2);
+    assert_eq!(ledger.forget_all(&Filter::all()).await.unwrap(), MANY);
+    assert_eq!(ledger.jobs().await.unwrap(), []);
+    // The three submissions still count.
+    let spending = ledger.spending().await.unwrap();
+    assert_eq!(spending.iter().map(|row| row.submissions).sum::<u64>(), 3);
 }

@@ -1,6 +1,6 @@
 //! Contact sheets of ledgers. The browser tests check what they look like.
 
-use imagekiln_batch::Job;
+use imagekiln_batch::{Filter, Job};
 use imagekiln_testbed::Trial;
 
 use crate::support::{Backend, Fixture, both, job};
@@ -20,10 +20,16 @@ async fn a_sheet_shows_every_job(backend: Backend) {
     ];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     std::fs::remove_file(fixture.output().join("missing.jpg")).unwrap();
-    let html = ledger.write_sheet(Vec::new(), "Foxes", "today", &fixture.output()).await.unwrap();
-    let html = String::from_utf8(html).unwrap();
+    let sheet = async |filter: Filter| {
+        let output = fixture.output();
+        let html = ledger.write_sheet(Vec::new(), &filter, "Foxes", "today", &output);
+        String::from_utf8(html.await.unwrap()).unwrap()
+    };
+    let html = sheet(Filter::all()).await;
     assert_eq!(html.matches("data:image/jpeg;base64,").count(), 1);
     for part in ["a red fox", "4711", "a%20b/4711.jpg", "&lt;b&gt;grey", "`Error`", "a white fox"] {
         assert!(html.contains(part), "{part}");
     }
+    let html = sheet(Filter::all().name("seeded")).await;
+    assert!(html.contains("4711.jpg") && !html.contains("a white fox"), "{html}");
 }

@@ -134,9 +134,14 @@ impl Process {
 
     /// Writes a line to standard output, which may be closed.
     pub(crate) fn line_on_stdout(&self, text: &str) -> io::Result<()> {
+        self.write_on_stdout(&format!("{text}\n"))
+    }
+
+    /// Writes a part of a line to standard output, which may be closed.
+    pub(crate) fn write_on_stdout(&self, text: &str) -> io::Result<()> {
         let write = || {
             let mut stdout = lock(&self.stdout.writer);
-            writeln!(stdout, "{text}")?;
+            stdout.write_all(text.as_bytes())?;
             stdout.flush()
         };
         // A pipe does not disturb the spinner, and its reader may block.

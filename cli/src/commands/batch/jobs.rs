@@ -7,17 +7,14 @@ use clap::{Args, Subcommand, ValueHint};
 use serde_json::json;
 
 use super::{
-    place::{self, model, state},
+    place::{self, state},
     print::print_job,
     resolve,
+    selection::Selection,
 };
-use crate::{
-    context::Context,
-    failure::Failure,
-    text::{parse::duration, sanitize::one_line},
-};
+use crate::{context::Context, failure::Failure, text::parse::duration};
 use imagekiln::text::counted;
-use imagekiln_batch::{Error, Filter, JobState, Ledger};
+use imagekiln_batch::{Filter, JobState, Ledger};
 
 /// A change of jobs.
 #[derive(Subcommand)]
@@ -25,11 +22,11 @@ pub enum Change {
     /// Cancel jobs that are not submitted
     #[command(after_help = "A run that is open does not submit them. `kiln batch retry` queues \
                             them again.")]
-    Cancel(Queued),
+    Cancel(Selection),
     /// Set the priority of jobs that are not submitted
     #[command(
         override_usage = "kiln batch priority [OPTIONS] <N> \
-                          <NAME|--all|--model <MODEL>|--group <NAME>>",
+                          <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--all>...",
         after_help = "A worker has up to 32 jobs that it is about to submit. They keep their turn."
     )]
     Priority {
@@ -37,7 +34,7 @@ pub enum Change {
         #[arg(value_name = "N", allow_negative_numbers = true)]
         priority: i64,
         #[command(flatten)]
-        jobs: Queued,
+        jobs: Selection,
     },
     /// Queue jobs again that ended without a picture
     #[command(
@@ -79,129 +76,71 @@ pub enum Change {
     },
 }
 
-/// The queued jobs to change.
-#[derive(Args)]
-#[group(required = true, multiple = true)]
-pub struct Queued {
-    /// The names of jobs, which must be `queued`
-    #[arg(value_name = "NAME", conflicts_with_all = ["all", "model", "group"])]
-    names: Vec<String>,
-    /// All queued jobs
-    #[arg(long, conflicts_with_all = ["model", "group"])]
-    all: bool,
-    /// All queued jobs of this model
-    #[arg(long, hide_possible_values = true, value_parser = model())]
-    model: Option<String>,
-    /// All queued jobs of this group
-    #[arg(long, value_name = "NAME")]
-    group: Option<String>,
-}
-
 /// The ended jobs to change.
 #[derive(Args)]
 pub struct Ended {
-    /// The names of jobs
-    #[arg(value_name = "NAME", required_unless_present = "state", conflicts_with = "state")]
-    names: Vec<String>,
-    /// All jobs in this state; repeat it for several
+    #[command(flatten)]
+    jobs: Selection,
+    /// Only jobs in this state; repeat it for several
     #[arg(long, value_delimiter = ',', value_parser = state(&JobState::ALL))]
     state: Vec<JobState>,
 }
 
 pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
     let output = &context.output;
-    let changed = match change {
+    let queued = async |jobs: Selection| {
+        let jobs = jobs.read(context.process(), ledger, false).await?;
+        jobs.must_be(ledger, &[JobState::Queued]).await?;
+        Ok::<_, Failure>(jobs.filter)
+    };
+    let (jobs, event, done) = match change {
         Change::Cancel(jobs) => {
-            let jobs = jobs.change(ledger, async |jobs| ledger.cancel(&jobs).await).await?;
-            return output.result(
-                || format!("{} cancelled", counted(jobs, "job")),
-                || json!({ "event": "cancelled", "jobs": jobs }),
-            );
+            (ledger.cancel(&queued(jobs).await?).await?, "cancelled", "cancelled")
+        }
+        Change::Retry(jobs) => {
+            let jobs = jobs.read(context, ledger, Ledger::RETRIABLE).await?;
+            (ledger.retry_all(&jobs, u64::MAX).await?, "retried", "queued again")
+        }
+        Change::Forget(jobs) => {
+            let jobs = jobs.read(context, ledger, Ledger::FORGETTABLE).await?;
+            (ledger.forget_all(&jobs).await?, "removed", "removed")
+        }
+        Change::Archive { older_than } => {
+            (ledger.archive(older_than).await?, "archived", "archived")
         }
         Change::Priority { priority, jobs } => {
-            let change = async |jobs| ledger.set_priority(&jobs, priority).await;
-            let jobs = jobs.change(ledger, change).await?;
+            let jobs = ledger.set_priority(&queued(jobs).await?, priority).await?;
             return output.result(
                 || format!("the priority of {} is {priority}", counted(jobs, "job")),
                 || json!({ "event": "priority", "jobs": jobs, "priority": priority }),
             );
         }
-        Change::Archive { older_than } => {
-            let jobs = ledger.archive(older_than).await?;
-            return output.result(
-                || format!("{} archived", counted(jobs, "job")),
-                || json!({ "event": "archived", "jobs": jobs }),
-            );
-        }
         Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
-        Change::Forget(jobs) => return forget(context, ledger, jobs).await,
-        Change::Retry(jobs) => {
-            for name in jobs.names(ledger).await? {
-                print_job(output, &ledger.retry(&name).await?)?;
-            }
-            return Ok(());
+        Change::Adopt { output: pictures, .. } => {
+            let changed = ledger.adopt_output(&pictures).await?;
+            return changed.iter().try_for_each(|job| print_job(output, job));
         }
-        Change::Adopt { output, .. } => ledger.adopt_output(&output).await?,
     };
-    changed.iter().try_for_each(|job| print_job(output, job))
-}
-
-async fn forget(context: &Context, ledger: &Ledger, jobs: Ended) -> Result<(), Failure> {
-    for name in jobs.names(ledger).await? {
-        ledger.forget(&name).await?;
-        context.output.result(
-            || format!("{}: removed", one_line(&name)),
-            || json!({ "event": "removed", "name": name }),
-        )?;
-    }
-    Ok(())
+    output.result(
+        || format!("{} {done}", counted(jobs, "job")),
+        || json!({ "event": event, "jobs": jobs }),
+    )
 }
 
 impl Ended {
-    /// The given names, or those of all jobs in the given states.
-    async fn names(self, ledger: &Ledger) -> Result<Vec<String>, Error> {
-        if !self.names.is_empty() {
-            return Ok(self.names);
-        }
-        let jobs = ledger.list(&Filter::all().states(self.state), 0, usize::MAX).await?;
-        Ok(jobs.into_iter().map(|job| job.name).collect())
-    }
-}
-
-impl Queued {
-    /// Changes the jobs, and returns their number.
-    async fn change(
+    /// Returns the jobs that are in one of the states.
+    async fn read(
         self,
+        context: &Context,
         ledger: &Ledger,
-        change: impl AsyncFn(Filter) -> Result<u64, Error>,
-    ) -> Result<u64, Failure> {
-        if self.names.is_empty() {
-            let filter = self.model.into_iter().fold(Filter::all(), Filter::operation);
-            return Ok(change(self.group.into_iter().fold(filter, Filter::group)).await?);
+        states: &[JobState],
+    ) -> Result<Filter, Failure> {
+        let Self { jobs, state } = self;
+        let jobs = jobs.read(context.process(), ledger, !state.is_empty()).await?;
+        if state.is_empty() {
+            jobs.must_be(ledger, states).await?;
+            return Ok(jobs.filter);
         }
-        for name in &self.names {
-            check_queued(ledger, name).await?;
-        }
-        let mut jobs = 0;
-        for name in &self.names {
-            match change(Filter::all().name(name)).await? {
-                // A run may have submitted it in between.
-                0 => check_queued(ledger, name).await?,
-                changed => jobs += changed,
-            }
-        }
-        Ok(jobs)
-    }
-}
-
-async fn check_queued(ledger: &Ledger, name: &str) -> Result<(), Failure> {
-    let shown = one_line(name);
-    match ledger.job(name).await? {
-        Some(job) if job.state == JobState::Queued => Ok(()),
-        Some(job) => Err(Failure::usage(format!(
-            "job `{shown}` is {}, not queued; it was not changed",
-            job.state
-        ))),
-        None => Err(Failure::usage(format!("the ledger has no job `{shown}`"))),
+        Ok(jobs.filter.states(state))
     }
 }

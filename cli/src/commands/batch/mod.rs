@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod resolve;
 mod run;
+mod selection;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 

@@ -1,6 +1,7 @@
 //! `kiln batch status`, `report` and `spending`: what a ledger contains, and what it cost.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -15,6 +16,7 @@ use super::{
         ListedJob, directory, job_line, outage_events, outage_lines, report_event, report_table,
         unknown_table,
     },
+    selection::Conditions,
 };
 use crate::{
     context::Context,
@@ -22,9 +24,10 @@ use crate::{
     files,
     history::list::{seconds, time_of},
     models::PROMPT,
+    output::write_failed,
     seeing,
     text::{
-        json,
+        json::{self, json_line},
         sanitize::{one_line, quoted},
         table::{Table, wrapped},
     },
@@ -41,15 +44,20 @@ const NEEDS_ATTENTION: [JobState; 5] = [
     JobState::Unknown,
 ];
 
+/// The number of jobs that are read at once, so that the first ones are shown soon.
+const PAGE: usize = 1_000;
+
 /// Show the jobs of a ledger by state, and list those that need attention
 #[derive(Args)]
 pub struct StatusOptions {
     /// List the jobs in this state instead; repeat it for several
     #[arg(long, value_delimiter = ',', value_parser = state(&JobState::ALL))]
     state: Vec<JobState>,
-    /// List all jobs
+    /// List jobs in all states
     #[arg(long, conflicts_with = "state")]
     all: bool,
+    #[command(flatten)]
+    conditions: Conditions,
 }
 
 pub async fn status(
@@ -63,64 +71,86 @@ pub async fn status(
         states if states.is_empty() => NEEDS_ATTENTION.to_vec(),
         states => states,
     };
-    let jobs = list(ledger, &states).await?;
+    let filter = options.conditions.filter(Filter::all().states(states));
     let (report, mut outages) = (ledger.report().await?, ledger.outages().await?);
     if report.count(JobState::Queued) == 0 {
         outages.clear();
     }
-    let people = || {
-        let width = (context.process().stdout.columns)();
-        let directory = directory(context.process());
-        let is_unknown = |listed: &&ListedJob| listed.job.state == JobState::Unknown;
-        let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
-        let lines: Vec<_> = others.iter().map(|it| job_line(&it.job, &directory)).collect();
-        let lines = wrapped(&lines.join("\n"), width);
-        let held = wrapped(&outage_lines(&outages).join("\n"), width);
-        let mut parts = vec![report_table(&report).text(width), held, lines];
-        if !unknown.is_empty() {
-            parts.push(unknown_table(unknown).text(width));
+    let width = (context.process().stdout.columns)();
+    let people = || match report.rows() {
+        [] => "the ledger contains no jobs\n".to_owned(),
+        _ => {
+            let held = wrapped(&outage_lines(&outages).join("\n"), width);
+            let parts = [report_table(&report).text(width), held];
+            let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            parts.join("\n\n") + "\n"
         }
-        parts.extend(hints(place, &jobs));
-        if report.rows().is_empty() {
-            return "the ledger contains no jobs".to_owned();
-        }
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     };
-    context.output.result(people, || status_event(place, &report, &outages, &jobs))
-}
-
-/// The jobs in these states, in the order of the ledger. The unknown ones have their prompts and
-/// expected costs.
-async fn list(ledger: &Ledger, states: &[JobState]) -> Result<Vec<ListedJob>, Error> {
-    let (unknown, others): (Vec<_>, Vec<_>) =
-        states.iter().copied().partition(|state| *state == JobState::Unknown);
-    let listed = ledger.list(&Filter::all().states(others), 0, usize::MAX).await?;
-    let without = |job| ListedJob { job, prompt: None, expected: None };
-    let mut jobs: Vec<_> = listed.into_iter().map(without).collect();
-    if !unknown.is_empty() {
-        jobs.extend(list_unknown(ledger).await?);
-        jobs.sort_by_key(|listed| listed.job.number);
+    // Each page is printed before the next one is read.
+    let is_json = context.output.json;
+    let print = |text: &str| context.process().write_on_stdout(text).or_else(write_failed);
+    print(&if is_json { status_begin(place, &report, &outages) } else { people() })?;
+    let (mut listed, mut last) = (BTreeSet::new(), 0);
+    loop {
+        let jobs = list(ledger, &filter, last).await?;
+        let Some(end) = jobs.last() else { break };
+        last = end.job.number;
+        let events = || jobs.iter().map(|listed| json_line(&listed.event())).collect::<Vec<_>>();
+        let (before, text) = if is_json {
+            (if listed.is_empty() { "" } else { "," }, events().join(","))
+        } else {
+            let text = page_text(&jobs, &directory(context.process()), width) + "\n";
+            (if listed.is_empty() { "\n" } else { "" }, text)
+        };
+        print(&format!("{before}{text}"))?;
+        listed.extend(jobs.iter().map(|listed| listed.job.state));
     }
-    Ok(jobs)
+    let hints = hints(place, &listed);
+    if is_json {
+        print("]}\n")
+    } else if hints.is_empty() {
+        Ok(())
+    } else {
+        print(&format!("\n{}\n", hints.join("\n\n")))
+    }
 }
 
-async fn list_unknown(ledger: &Ledger) -> Result<Vec<ListedJob>, Error> {
-    let (filter, prices) = (Filter::all().state(JobState::Unknown), ledger.prices().await?);
+/// A page of jobs for people: the unknown ones are a table below the others.
+fn page_text(jobs: &[ListedJob], directory: &Path, width: Option<usize>) -> String {
+    let is_unknown = |listed: &&ListedJob| listed.job.state == JobState::Unknown;
+    let (unknown, others): (Vec<_>, Vec<_>) = jobs.iter().partition(is_unknown);
+    let lines: Vec<_> = others.iter().map(|listed| job_line(&listed.job, directory)).collect();
+    let mut parts = vec![wrapped(&lines.join("\n"), width)];
+    if !unknown.is_empty() {
+        parts.push(unknown_table(unknown).text(width));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+/// The next jobs that match, in the order of the ledger. The unknown ones have their prompts and
+/// expected costs.
+async fn list(ledger: &Ledger, filter: &Filter, after: u64) -> Result<Vec<ListedJob>, Error> {
+    let found = ledger.list(filter, after, PAGE).await?;
+    let has_unknown = found.iter().any(|job| job.state == JobState::Unknown);
+    let prices = if has_unknown { ledger.prices().await? } else { BTreeMap::new() };
     let mut jobs = Vec::new();
-    for job in ledger.list(&filter, 0, usize::MAX).await? {
-        // The job is listed even if a later version wrote its request.
-        let request = ledger.request(&job.name).await.ok().flatten();
-        let prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
-        let expected = prices.get(&job.operation).copied();
+    for job in found {
+        let (mut prompt, mut expected) = (None, None);
+        if job.state == JobState::Unknown {
+            // The job is listed even if its request cannot be read.
+            let request = ledger.request(&job.name).await.ok().flatten();
+            prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
+            expected = prices.get(&job.operation).copied();
+        }
         jobs.push(ListedJob { job, prompt, expected });
     }
     Ok(jobs)
 }
 
 /// The advice for the listed jobs.
-fn hints(place: &Place, jobs: &[ListedJob]) -> Vec<String> {
-    let with_state =
-        |states: &[JobState]| jobs.iter().any(|listed| states.contains(&listed.job.state));
+fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
+    let with_state = |states: &[JobState]| states.iter().any(|state| listed.contains(state));
     let ledger = quoted(&place.to_string());
     let mut hints = Vec::new();
     if with_state(&[JobState::Unknown]) {
@@ -151,16 +181,16 @@ fn hints(place: &Place, jobs: &[ListedJob]) -> Vec<String> {
     hints
 }
 
-fn status_event(place: &Place, report: &Report, outages: &[Outage], jobs: &[ListedJob]) -> Value {
-    let listed = jobs.iter().map(ListedJob::event).collect();
-    let ledger = place.to_string().into();
+/// The beginning of the status for programs, which the listed jobs and `]}` follow.
+fn status_begin(place: &Place, report: &Report, outages: &[Outage]) -> String {
     let members = [
         ("event", "status".into()),
-        ("ledger", ledger),
+        ("ledger", place.to_string().into()),
         ("outages", outage_events(outages)),
-        ("listed", listed),
+        ("listed", json!([])),
     ];
-    json::with(report_event(report), members)
+    let line = json_line(&json::with(report_event(report), members));
+    line.strip_suffix("]}").map(str::to_owned).unwrap_or(line)
 }
 
 const FILE_NAME: &str = "report.html";
@@ -177,6 +207,11 @@ pub struct ReportOptions {
     /// Open the page with the desktop's program for it
     #[arg(long)]
     open: bool,
+    /// Only jobs in this state; repeat it for several
+    #[arg(long, value_delimiter = ',', value_parser = state(&JobState::ALL))]
+    state: Vec<JobState>,
+    #[command(flatten)]
+    conditions: Conditions,
 }
 
 pub async fn write(
@@ -195,7 +230,12 @@ pub async fn write(
     let file = files::directory::temporary_file(&directory).map_err(failed)?;
     let spinner = context.output.spin("writing the report");
     let now = format!("{} UTC", time_of(seconds(UtcDateTime::now().into())));
-    let file = ledger.write_sheet(file, &title(place), &now, &directory).await?;
+    let filter = match options.state {
+        states if states.is_empty() => Filter::all(),
+        states => Filter::all().states(states),
+    };
+    let filter = options.conditions.filter(filter);
+    let file = ledger.write_sheet(file, &filter, &title(place), &now, &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
     context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;

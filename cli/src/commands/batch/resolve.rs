@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{place::model, print::print_job};
+use super::{print::print_job, selection::Selection};
 use crate::{
-    args::selection::{self, Sent},
+    args::selection::SENT,
     context::Context,
     failure::{Exit, Failure},
-    process::Process,
     service,
     text::{expected::Expected, json, sanitize::one_line},
 };
@@ -42,28 +41,6 @@ pub struct Options {
 }
 
 #[derive(Args)]
-struct Selection {
-    /// The names of jobs
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// The jobs in this file: each line is a name, or the id of a task; `-` is standard input
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    from: Option<String>,
-    /// Only jobs of this model
-    #[arg(long, hide_possible_values = true, value_parser = model())]
-    model: Option<String>,
-    /// Only jobs of this group
-    #[arg(long, value_name = "NAME")]
-    group: Option<String>,
-    #[command(flatten)]
-    sent: Sent,
-    /// All `unknown` jobs
-    #[arg(long, conflicts_with_all = ["names", "from", "model", "group"])]
-    #[arg(conflicts_with_all = selection::SENT)]
-    all: bool,
-}
-
-#[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Outcome {
     /// It was billed: the job becomes `failed`, and its picture is not known or given up
@@ -79,7 +56,7 @@ struct Outcome {
     /// It has this task, which is polled first: the next run saves the picture. For one job, which
     /// may have been resolved before
     #[arg(long, value_name = "ID", conflicts_with_all = ["from", "model", "group", "all"])]
-    #[arg(conflicts_with_all = selection::SENT)]
+    #[arg(conflicts_with_all = SENT)]
     task: Option<String>,
 }
 
@@ -88,9 +65,9 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     if let Some(task) = outcome.task {
         return resolve_with_task(context, ledger, &jobs.names, &task).await;
     }
-    let names = jobs.names(context.process())?;
+    let jobs = jobs.read(context.process(), ledger, false).await?;
     let resolution = match outcome {
-        Outcome { damaged: true, .. } if names.is_none() => {
+        Outcome { damaged: true, .. } if jobs.names.is_none() => {
             let problem = "--damaged needs the names of jobs";
             return Err(Failure::usage(problem).advise("pass names, or a file to --from"));
         }
@@ -98,11 +75,8 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
         Outcome { paid: true, .. } => Resolution::Paid,
         _ => Resolution::NotPaid,
     };
-    if let Some(names) = &names {
-        check_known(ledger, names).await?;
-    }
-    let decision = Decision { resolution, dry_run, by_name: names.is_some() };
-    let (decided, failed) = decision.carry_out(ledger, &jobs.filter(names)).await?;
+    let decision = Decision { resolution, dry_run, by_name: jobs.names.is_some() };
+    let (decided, failed) = decision.carry_out(ledger, &jobs.filter).await?;
     decision.print(context, &decided, &ledger.prices().await?)?;
     match failed {
         Some(error) => Err(error.into()),
@@ -123,50 +97,6 @@ async fn resolve_with_task(
     let (client, _simulator) = service::client(context).await?;
     let batch = Batch::open(client, ledger.clone())?;
     print_job(&context.output, &batch.resolve_with_task(name, task).await?)
-}
-
-/// Refuses names that neither a job nor a task of the ledger has.
-async fn check_known(ledger: &Ledger, names: &[String]) -> Result<(), Failure> {
-    let found = ledger.list(&Filter::all().named(names), 0, usize::MAX).await?;
-    let known: HashSet<_> = found
-        .iter()
-        .flat_map(|job| [Some(job.name.as_str()), job.task_id.as_deref()])
-        .flatten()
-        .collect();
-    match names.iter().find(|name| !known.contains(name.as_str())) {
-        Some(name) => {
-            let problem = format!("the ledger has no job `{}`", one_line(name));
-            Err(Failure::usage(problem).advise("nothing was changed"))
-        }
-        None => Ok(()),
-    }
-}
-
-impl Selection {
-    /// The given names, with those in the file. `None` if only other conditions are given.
-    fn names(&self, process: &Process) -> Result<Option<Vec<String>>, Failure> {
-        let Self { names, from, model, group, sent, all } = self;
-        let in_file = from.as_ref().map(|path| selection::lines(process, path)).transpose()?;
-        if in_file.is_some() || !names.is_empty() {
-            return Ok(Some(in_file.into_iter().flatten().chain(names.iter().cloned()).collect()));
-        }
-        if *all || model.is_some() || group.is_some() || sent.is_given() {
-            return Ok(None);
-        }
-        let problem = "no jobs are given";
-        Err(Failure::usage(problem).advise(
-            "nothing was changed; pass names, --from, --model, --group, --sent-after or \
-             --sent-before, or --all for all unknown jobs",
-        ))
-    }
-
-    fn filter(self, names: Option<Vec<String>>) -> Filter {
-        let filter = names.into_iter().fold(Filter::all(), Filter::named);
-        let filter = self.model.into_iter().fold(filter, Filter::operation);
-        let filter = self.group.into_iter().fold(filter, Filter::group);
-        let filter = self.sent.after().into_iter().fold(filter, Filter::sent_after);
-        self.sent.before().into_iter().fold(filter, Filter::sent_before)
-    }
 }
 
 /// What is decided about the jobs that match.

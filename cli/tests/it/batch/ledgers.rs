@@ -1,6 +1,8 @@
 //! `kiln batch status`, `retry`, `resolve` and `forget`.
 
-use super::runs::{events, run};
+use serde_json::json;
+
+use super::runs::run;
 use crate::{assert_shown, bench::Bench};
 
 /// Runs a command on the ledger of the pictures.
@@ -83,9 +85,9 @@ fn jobs_are_retried_by_name_or_state() {
     run(&bench, &prompts, &[]).fails(5);
     let failed = named(&bench, "failed");
     let queued = batch(&bench, &["retry", &failed[1]]).ok();
-    assert_eq!(queued.text(), format!("{}: queued\n", failed[1]));
-    let queued = batch(&bench, &["retry", "--state", "failed,moderated", "--json"]).ok().text();
-    assert_eq!(events(&queued).len(), 2);
+    assert_eq!(queued.text(), "1 job queued again\n");
+    let queued = batch(&bench, &["retry", "--state", "failed,moderated", "--json"]).ok().json();
+    assert_eq!(queued, json!({ "event": "retried", "jobs": 2 }));
     assert_eq!(named(&bench, "queued").len(), 3);
     let refused = batch(&bench, &["retry", &named(&bench, "saved")[0]]).fails(2);
     assert!(refused.stderr.contains("is saved, not damaged"), "{}", refused.stderr);
@@ -101,14 +103,14 @@ fn forgotten_jobs_leave_the_ledger_and_keep_their_pictures() {
     run(&bench, &["a fox", "a wolf", "an owl [[error]]"], &[]).fails(4);
     let failed = named(&bench, "failed");
     let removed = batch(&bench, &["forget", &failed[0]]).ok();
-    assert_eq!(removed.text(), format!("{}: removed\n", failed[0]));
+    assert_eq!(removed.text(), "1 job removed\n");
     bench.run(&["batch", "run", "--output", "pictures"]).ok();
-    let removed = batch(&bench, &["forget", "--state", "saved", "--json"]).ok().text();
-    assert!(events(&removed).iter().all(|event| event["event"] == "removed"));
+    let removed = batch(&bench, &["forget", "--state", "saved", "--json"]).ok().json();
+    assert_eq!(removed, json!({ "event": "removed", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
     assert!(bench.place.path("pictures/2.jpg").is_file());
     let unknown = batch(&bench, &["forget", "fox"]).fails(2);
-    assert_eq!(unknown.stderr, "error: the ledger has no job `fox`\n");
+    assert_eq!(unknown.stderr, "error: the ledger has no job `fox`\nadvice: nothing was changed\n");
 }
 
 #[test]
@@ -121,6 +123,8 @@ fn the_status_lists_what_is_selected() {
     let saved = batch(&bench, &["status", "--state", "saved"]).ok().text();
     assert!(saved.contains(": saved pictures/1.jpg (3.00 credits)"), "{saved}");
     assert!(!saved.contains("retry"), "{saved}");
+    let later = batch(&bench, &["status", "--all", "--sent-before", "1h", "--json"]).ok().json();
+    assert_eq!((&later["listed"], &later["jobs"]), (&json!([]), &2.into()));
 }
 
 #[test]

@@ -87,7 +87,8 @@ fn the_first_interruption_ends_the_active_jobs() {
     let status = bench.run(&["batch", "status", "--ledger", "pictures"]).ok().text();
     assert!(status.contains("submitted"), "{status}");
     let locked = bench.run(&RUN).fails(1);
-    assert!(locked.stderr.contains("is already open"), "{}", locked.stderr);
+    let owner = format!("is already open in process {};", batch.run.child.id());
+    assert!(locked.stderr.contains(&owner), "{}", locked.stderr);
     batch.run.interrupt();
     batch.run.until("stopping:");
     bench.simulator.clock().advance(AGES);

@@ -1,0 +1,125 @@
+//! The jobs that a command is about: given names, conditions that jobs meet, or all of them.
+
+use std::collections::HashSet;
+
+use clap::{Args, ValueHint};
+
+use super::place::model;
+use crate::{
+    args::selection::{SENT, Sent, lines},
+    failure::Failure,
+    process::Process,
+    text::sanitize::one_line,
+};
+use imagekiln_batch::{Filter, JobState, JobStatus, Ledger};
+
+#[derive(Args)]
+pub struct Selection {
+    /// The names of jobs
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The jobs in this file: each line is a name, or the id of a task; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    from: Option<String>,
+    #[command(flatten)]
+    conditions: Conditions,
+    /// All jobs that the command can change
+    #[arg(long, conflicts_with_all = ["names", "from", "model", "group"])]
+    #[arg(conflicts_with_all = SENT)]
+    all: bool,
+}
+
+/// Conditions that jobs meet.
+#[derive(Args)]
+#[group(multiple = true)]
+pub struct Conditions {
+    /// Only jobs of this model
+    #[arg(long, hide_possible_values = true, value_parser = model())]
+    model: Option<String>,
+    /// Only jobs of this group
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    #[command(flatten)]
+    sent: Sent,
+}
+
+/// The selected jobs.
+pub struct Selected {
+    pub filter: Filter,
+    /// The given names, if there are any.
+    pub names: Option<Vec<String>>,
+}
+
+impl Selection {
+    /// Returns the selected jobs. Fails if none are given, or if the ledger does not have a given
+    /// one. `is_conditional` says that the command has got another condition.
+    pub async fn read(
+        self,
+        process: &Process,
+        ledger: &Ledger,
+        is_conditional: bool,
+    ) -> Result<Selected, Failure> {
+        let Self { names, from, conditions, all } = self;
+        let in_file = from.map(|path| lines(process, &path)).transpose()?;
+        let names = match in_file {
+            Some(lines) => Some(lines.into_iter().chain(names).collect()),
+            None => Some(names).filter(|names| !names.is_empty()),
+        };
+        if names.is_none() && !all && !is_conditional && !conditions.are_given() {
+            let advice = "nothing was changed; pass names, conditions such as --from or --group, \
+                          or --all";
+            return Err(Failure::usage("no jobs are given").advise(advice));
+        }
+        let filter = names.iter().fold(Filter::all(), |filter, names| filter.named(names));
+        if let Some(names) = &names {
+            check_known(names, &ledger.list(&filter, 0, usize::MAX).await?)?;
+        }
+        Ok(Selected { filter: conditions.filter(filter), names })
+    }
+}
+
+impl Conditions {
+    fn are_given(&self) -> bool {
+        self.model.is_some() || self.group.is_some() || self.sent.is_given()
+    }
+
+    pub fn filter(self, filter: Filter) -> Filter {
+        let filter = self.model.into_iter().fold(filter, Filter::operation);
+        let filter = self.group.into_iter().fold(filter, Filter::group);
+        let filter = self.sent.after().into_iter().fold(filter, Filter::sent_after);
+        self.sent.before().into_iter().fold(filter, Filter::sent_before)
+    }
+}
+
+impl Selected {
+    /// Fails if a job that is given by its name is in another state, so that nothing is changed.
+    pub async fn must_be(&self, ledger: &Ledger, states: &[JobState]) -> Result<(), Failure> {
+        if self.names.is_none() {
+            return Ok(());
+        }
+        let found = ledger.list(&self.filter, 0, usize::MAX).await?;
+        let Some(job) = found.iter().find(|job| !states.contains(&job.state)) else {
+            return Ok(());
+        };
+        let expected: Vec<_> = states.iter().map(JobState::to_string).collect();
+        let (name, expected) = (one_line(&job.name), expected.join(", "));
+        let problem = format!("job `{name}` is {}, not {expected}", job.state);
+        Err(Failure::usage(problem).advise("nothing was changed"))
+    }
+}
+
+/// Refuses names that neither a job nor a task of the ledger has.
+fn check_known(names: &[String], found: &[JobStatus]) -> Result<(), Failure> {
+    let known: HashSet<_> = found
+        .iter()
+        .flat_map(|job| [Some(job.name.as_str()), job.task_id.as_deref()])
+        .flatten()
+        .collect();
+    match names.iter().find(|name| !known.contains(name.as_str())) {
+        Some(name) => {
+            let problem = format!("the ledger has no job `{}`", one_line(name));
+            Err(Failure::usage(problem).advise("nothing was changed"))
+        }
+        None => Ok(()),
+    }
+}
