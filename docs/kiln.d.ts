@@ -166,6 +166,7 @@ export interface LedgerStatus extends Counts {
 }
 export interface Plan {
   jobs: int; submitted_before: int // to be submitted, and others that were
+  upright: int // images that --upright turns
   credits: number | null // if all prices are known
   output: string
   models: PlannedModel[]

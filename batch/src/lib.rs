@@ -44,6 +44,8 @@ mod state;
 mod template;
 #[cfg(feature = "ledger")]
 mod time;
+#[cfg(feature = "checks")]
+mod upright;
 
 #[cfg(feature = "ledger")]
 pub use self::batch::{Advanced, Batch, Dispatcher};
@@ -69,6 +71,8 @@ pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
 pub use self::state::JobState;
 pub use self::template::{Template, TemplateFields};
+#[cfg(feature = "checks")]
+pub use self::upright::turned_upright;
 
 /// The programs of the book, which are tested with this package.
 #[cfg(doctest)]

@@ -71,6 +71,9 @@ pub enum Error {
         count: usize,
         /// The number of problems of other kinds.
         more: usize,
+        /// Whether an image has the wrong size, and would have the right one as viewers show it;
+        /// see [`Defaults::upright`](super::Defaults::upright).
+        fits_upright: bool,
     },
 }
 

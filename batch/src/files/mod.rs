@@ -52,6 +52,7 @@ mod lines;
 mod names;
 mod planner;
 mod prompts;
+mod upright;
 
 #[cfg(test)]
 mod tests;
@@ -216,6 +217,8 @@ pub struct List {
     /// The lines of a text file that begin with `#` and are prompts, because
     /// [`Defaults::skip_comments`] is not set.
     pub comments: Vec<u64>,
+    /// The number of different images that jobs send turned; see [`Defaults::upright`].
+    pub upright: usize,
 }
 
 /// What holds for every job that does not set it itself.
@@ -230,6 +233,7 @@ pub struct Defaults {
     prompt_column: Option<String>,
     skip_comments: bool,
     any_mask: bool,
+    upright: Option<upright::Settings>,
 }
 
 impl Defaults {
@@ -244,6 +248,7 @@ impl Defaults {
             prompt_column: None,
             skip_comments: false,
             any_mask: false,
+            upright: None,
         }
     }
 

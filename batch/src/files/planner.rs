@@ -19,6 +19,7 @@ use super::{
     fields::{self, Converted, is_foreign},
     names::Names,
     shown,
+    upright::Copies,
 };
 use crate::{MissingInput, Template, job::LONGEST_METADATA, mask_problem, masks};
 
@@ -35,7 +36,13 @@ pub(super) struct Planner<'a> {
     taken: HashMap<(Taken, String), u64>,
     /// What is wrong with the masks that were read: many jobs may have the same.
     masks: HashMap<PathBuf, Option<&'static str>>,
+    copies: Copies,
+    /// Whether an image has the wrong size only because it is stored turned.
+    fits_upright: bool,
 }
+
+/// The kind of a violation by an image that would fit as viewers show it.
+const TURNED: &str = "image_orientation";
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Taken {
@@ -54,6 +61,8 @@ impl<'a> Planner<'a> {
             names: Names::default(),
             taken: HashMap::new(),
             masks: HashMap::new(),
+            copies: Copies::default(),
+            fits_upright: false,
         }
     }
 
@@ -160,13 +169,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the jobs if there is no problem.
-    pub(super) fn finish(self) -> Result<List, Error> {
+    pub(super) fn finish(mut self) -> Result<List, Error> {
+        self.list.upright = self.copies.count();
         match self.problems.count() {
             0 if self.list.jobs.is_empty() => Err(Error::Empty(self.file)),
             0 => Ok(self.list),
             count => {
                 let (problems, more) = self.problems.by_kind();
-                Err(Error::Invalid { file: self.file, problems, count, more })
+                let Self { file, fits_upright, .. } = self;
+                Err(Error::Invalid { file, problems, count, more, fits_upright })
             }
         }
     }
@@ -177,17 +188,22 @@ impl<'a> Planner<'a> {
         operation: &'static Operation,
         draft: &Draft,
     ) -> Result<(Request, String), Vec<String>> {
-        let mut request = Request::new(operation);
+        let (mut request, mut unwritten) = (Request::new(operation), None);
         let mut written = BTreeMap::new();
         let mut failed = Vec::new();
         let mut problems = Vec::new();
         for (setting, is_default) in settings(self.defaults, draft) {
             let name = setting.name.as_str();
             let folder = if is_default { Path::new("") } else { self.folder };
-            match fields::convert(operation, setting, folder) {
-                Ok(value) => {
+            let value = fields::convert(operation, setting, folder);
+            match value.and_then(|value| self.upright(operation, name, value)) {
+                Ok((value, in_dry_run)) => {
                     written.insert(name, as_written(&value, setting));
                     request = value.set(request, name);
+                    if let Some(value) = in_dry_run {
+                        let changes = unwritten.unwrap_or_else(|| Request::new(operation));
+                        unwritten = Some(value.set(changes, name));
+                    }
                 }
                 Err(problem) => {
                     failed.push(name);
@@ -196,21 +212,41 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        let violations = request.validate().err();
+        let checked = match unwritten {
+            Some(changes) => &request.clone().changed_by(changes),
+            None => &request,
+        };
+        let violations = checked.validate().err();
         let violations = violations.iter().flat_map(|error| error.violations());
         // A field that could not be converted is not missing.
         let violations = violations
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
-        problems.extend(violations.map(ToString::to_string));
+        problems.extend(violations.map(|violation| {
+            self.fits_upright |= violation.kind == TURNED;
+            violation.to_string()
+        }));
         if problems.is_empty() {
-            problems.extend(MissingInput::of(&request).map(|missing| missing.to_string()));
-            problems.extend(self.mask_problems(&request));
+            problems.extend(MissingInput::of(checked).map(|missing| missing.to_string()));
+            problems.extend(self.mask_problems(checked));
         }
         if problems.is_empty() {
             Ok((request, self.names.create(operation, &written)))
         } else {
             Err(problems)
         }
+    }
+
+    /// Replaces images by their copies, if the defaults say so. The second value is for the checks
+    /// of a dry run, in which copies are not written.
+    fn upright(
+        &mut self,
+        operation: &'static Operation,
+        name: &str,
+        value: Converted,
+    ) -> Result<(Converted, Option<Converted>), String> {
+        let Some(settings) = &self.defaults.upright else { return Ok((value, None)) };
+        let replaced = self.copies.replace(value, settings, operation);
+        replaced.map_err(|problem| format!("{}: {problem}", shown(name)))
     }
 
     fn mask_problems(&mut self, request: &Request) -> Vec<String> {

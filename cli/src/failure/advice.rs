@@ -22,6 +22,9 @@ const FLAGS: [(&str, &str); 4] = [
 pub const CHECK_USAGE: &str =
     "check your usage with the service before you retry: the task may have been charged";
 
+/// What helps if an image would fit as viewers show it.
+pub const UPRIGHT: &str = "; --upright sends images as viewers show them";
+
 /// The SDK's advice, with the flag of this program that follows it.
 pub fn of(error: &Error) -> Option<String> {
     match error.kind() {
@@ -37,11 +40,7 @@ pub fn of(error: &Error) -> Option<String> {
             let advice = error.advice()?;
             let model = error.operation_name()?;
             let is_turned = |violation: &Violation| violation.kind == "image_orientation";
-            let upright = if error.violations().iter().any(is_turned) {
-                "; --upright sends images as viewers show them"
-            } else {
-                ""
-            };
+            let upright = if error.violations().iter().any(is_turned) { UPRIGHT } else { "" };
             Some(format!(
                 "{advice}{upright}; `kiln run {model} --help` lists the fields and their limits"
             ))

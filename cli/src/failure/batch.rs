@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, mem};
 
-use super::{Failure, Kind, LineProblem, exit::Exit};
+use super::{Failure, Kind, LineProblem, advice, exit::Exit};
 use imagekiln::TaskRef;
 use imagekiln_batch::{Error, ErrorKind, files};
 
@@ -27,12 +27,16 @@ impl From<files::Error> for Failure {
     fn from(error: files::Error) -> Self {
         let name = |file: Option<String>| file.unwrap_or_else(|| PROMPTS.to_owned());
         match error {
-            files::Error::Invalid { file, problems, count, more, .. } => {
+            files::Error::Invalid { file, problems, count, more, fits_upright, .. } => {
                 let problems = problems.into_iter().map(|problem| {
                     let files::Problem { file, line, message, .. } = problem;
                     LineProblem { file: name(file), line, message }
                 });
-                Self::lines(&name(file), problems.collect(), count, more)
+                let mut failure = Self::lines(&name(file), problems.collect(), count, more);
+                if let Some(advice) = failure.advice.as_mut().filter(|_| fits_upright) {
+                    *advice += advice::UPRIGHT;
+                }
+                failure
             }
             files::Error::Unreadable { message, source, .. } => Self::file(message, source),
             files::Error::Empty(file) => Self::usage(format!("{} contains no jobs", name(file))),

@@ -5,7 +5,7 @@ pub mod identical;
 pub mod keyed;
 pub mod plan;
 mod series;
-mod upright;
+pub mod upright;
 
 use std::{
     future::poll_fn,

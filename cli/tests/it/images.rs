@@ -126,7 +126,7 @@ fn a_path_need_not_be_unicode() {
 }
 
 /// A JPEG that viewers turn.
-fn turned(orientation: u8, width: u32, height: u32) -> Vec<u8> {
+pub fn turned(orientation: u8, width: u32, height: u32) -> Vec<u8> {
     let jpeg = encoded(ImageFormat::Jpeg, width, height);
     let exif = b"\xff\xe1\0\x22Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0";
     [&jpeg[..2], exif, &[orientation, 0, 0, 0, 0, 0, 0, 0], &jpeg[2..]].concat()

@@ -1,6 +1,12 @@
 //! Images in job files.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use image::{GrayImage, ImageFormat};
+use imagekiln::ImageInput;
+use imagekiln_testbed::picture::encoded;
+
 use super::*;
+use crate::sha256;
 
 /// The first bytes of a PNG file of 64 x 64 pixels.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x40\0\0\0\x40\x08\x02\0\0\0";
@@ -83,4 +89,53 @@ fn images_in_fields_that_the_contract_does_not_list() {
     assert!(requests(&jobs)[0].contains("extra_images"), "{:?}", requests(&jobs));
     let line = r#"{"model":"gen-tools/vto-v1","extra_images":{"person":7}}"#;
     assert_eq!(bench.problems("a.jsonl", line), ["a.jsonl:1: person: must be an image"]);
+}
+
+/// A PNG of 64 x 96 pixels, of which viewers show the left side at the top.
+fn turned() -> Vec<u8> {
+    let png = encoded(GrayImage::new(64, 96), ImageFormat::Png);
+    let exif = b"\0\0\0\x16eXIfMM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+    [&png[..33], exif, &png[33..]].concat()
+}
+
+#[test]
+fn images_that_are_stored_turned_have_a_copy_by_the_content_of_the_original() {
+    let bench = Bench::new();
+    let folder = bench.folder.path().join("copies");
+    let bench = Bench { defaults: bench.defaults.clone().upright(&folder), ..bench };
+    let photo = bench.write("photo.png", turned());
+    bench.write("same.png", turned());
+    bench.write("cat.png", PNG);
+    let bench = bench.with("input_image_2", photo.to_str().unwrap());
+    let inline = format!("data:image/png;base64,{}", STANDARD.encode(turned()));
+    let lines = ["photo.png", "same.png", &inline, "cat.png"].map(line).join("\n");
+    let list = bench.read("a.jsonl", &lines).unwrap();
+    assert_eq!(list.upright, 1);
+    let copy = folder.join(format!("{}.png", sha256(&turned())));
+    let image = |job: usize, field| list.jobs[job].request.image_in(field).unwrap().clone();
+    for job in 0..3 {
+        assert_eq!(image(job, "input_image"), ImageInput::path(&copy), "{job}");
+    }
+    assert_eq!(image(3, "input_image"), ImageInput::path(bench.folder.path().join("cat.png")));
+    assert_eq!(image(3, "input_image_2"), ImageInput::path(&copy));
+    let upright = image::load_from_memory(&fs::read(&copy).unwrap()).unwrap();
+    assert_eq!((upright.width(), upright.height()), (96, 64));
+
+    fs::remove_dir_all(&folder).unwrap();
+    let defaults = bench.defaults.clone().upright_dry_run(&folder);
+    let bench = Bench { defaults, ..bench };
+    assert_eq!(bench.read("a.jsonl", &lines).unwrap(), list, "a dry run has the same jobs");
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_copy_that_cannot_be_written_is_a_problem() {
+    let bench = Bench::new();
+    bench.write("photo.png", turned());
+    let folder = bench.write("copies", "").join("photos");
+    let bench = Bench { defaults: bench.defaults.clone().upright(folder), ..bench };
+    let problems = bench.problems("a.jsonl", line("photo.png"));
+    let start = "a.jsonl:1: input_image: could not turn the image photo.png upright: could not \
+                 write to copies/photos: ";
+    assert!(problems[0].starts_with(start), "{problems:?}");
 }

@@ -22,6 +22,12 @@ use imagekiln_batch::{JobState, Ledger};
 /// The name of the ledger in a directory. It is hidden, because the directory contains pictures.
 const FILE_NAME: &str = ".kiln-batch.db";
 
+/// The end of the name of the directory with turned copies of images, beside the ledger.
+const UPRIGHT: &str = ".upright";
+
+/// The directory with the copies of a ledger in PostgreSQL, in the output.
+const UPRIGHT_OF_SERVER: &str = ".kiln-batch.upright";
+
 /// The place of a ledger.
 #[derive(Clone)]
 pub enum Place {
@@ -109,6 +115,20 @@ impl Place {
         match self {
             Self::File(path) => directory::parent(path),
             Self::Server(_) => Path::new("."),
+        }
+    }
+
+    /// The directory with turned copies of the images of its jobs. That of a ledger in PostgreSQL
+    /// is in the output, or in the working directory if the output is a bucket.
+    pub fn upright_copies(&self, output: &str) -> PathBuf {
+        match self {
+            Self::File(path) => {
+                let mut name = path.clone().into_os_string();
+                name.push(UPRIGHT);
+                name.into()
+            }
+            Self::Server(_) if output.contains("://") => UPRIGHT_OF_SERVER.into(),
+            Self::Server(_) => Path::new(output).join(UPRIGHT_OF_SERVER),
         }
     }
 

@@ -11,6 +11,7 @@ mod spending;
 pub mod stopping;
 #[cfg(unix)]
 pub mod unrecorded;
+mod upright;
 mod webhooks;
 
 use crate::{

@@ -19,14 +19,16 @@ use crate::{
         request::{given, text_of},
     },
     failure::Failure,
+    making::upright,
     models::{self, SEED},
     output::Output,
     text::{parse, sanitize::one_line},
 };
-use imagekiln::FieldKind;
+use imagekiln::{FieldKind, text::counted};
 use imagekiln_batch::{
     Template,
     files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, List, Matrix},
+    masks,
 };
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
@@ -64,6 +66,10 @@ pub struct JobOptions {
     /// Accept masks that are transparent, in color, black everywhere or white everywhere
     #[arg(long)]
     any_mask: bool,
+    /// Send photos as viewers show them: turns JPEG, PNG and WebP images that are stored with an
+    /// EXIF orientation, into copies beside the ledger that jobs need until they have ended
+    #[arg(long)]
+    pub upright: bool,
     /// Pay again for jobs with the request and the seed of others, which are refused otherwise
     #[arg(long)]
     pub again: bool,
@@ -247,7 +253,7 @@ pub enum Source {
 
 impl Source {
     /// Reads the jobs, before any of them is submitted.
-    pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
+    pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<List, Failure> {
         let stdin = &output.process.stdin;
         let list = match self {
             Self::File { path, format } => files::read(path, *format, defaults)?,
@@ -259,7 +265,7 @@ impl Source {
             Self::Matrix(matrix) => matrix.jobs(defaults)?,
         };
         self.warn(output, &list);
-        Ok(list.jobs)
+        Ok(list)
     }
 
     /// Says what the reader decided, before anything is paid for.
@@ -286,6 +292,25 @@ impl Source {
                 "{lines}: each makes a picture, unless you pass --skip-comments"
             ));
         }
+        self.warn_of_masks(output, &list.jobs);
+    }
+}
+
+impl Source {
+    /// Warns of masks that fit an image both as it is stored and as viewers show it.
+    fn warn_of_masks(&self, output: &Output, jobs: &[FileJob]) {
+        let ambiguous = |job: &FileJob| {
+            let mut fields = masks(&job.request).map(|(field, _)| field);
+            fields.find_map(|field| upright::ambiguous_mask(&job.request, field))
+        };
+        let mut found = jobs.iter().filter_map(|job| Some((job.line, ambiguous(job)?)));
+        let Some((line, first)) = found.next() else { return };
+        let place = if line > 0 { format!("{self}:{line}") } else { self.to_string() };
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" (also in {})", counted(more as u64, "other job")),
+        };
+        output.warning(&format!("{place}: {first}{more}: {}", upright::MASK_ADVICE));
     }
 }
 

@@ -14,6 +14,7 @@ use self::{
     arguments::{JobOptions, RunOptions},
     drive::{Resume, check, drive},
     identical::Candidate,
+    plan::Copies,
     servers::Webhooks,
 };
 use super::place::{self, Access, Place};
@@ -27,7 +28,10 @@ use crate::{
     service,
 };
 use imagekiln::{Operation, text::counted};
-use imagekiln_batch::{Batch, JobState, Ledger, files::FileJob};
+use imagekiln_batch::{
+    Batch, JobState, Ledger,
+    files::{FileJob, List},
+};
 
 pub const NAME: &str = "run";
 
@@ -67,9 +71,22 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         }
         return run(context, matches, &options, place, New::default()).await;
     };
-    let defaults = jobs.defaults(matches, &source)?;
+    let mut defaults = jobs.defaults(matches, &source)?;
     let pays_again = jobs.again;
-    let jobs = source.read(&context.output, &defaults)?;
+    let copies = match &place {
+        _ if !jobs.upright => None,
+        Some(place) => Some(place.upright_copies(&options.output)),
+        None => return Err(place::missing()),
+    };
+    if let Some(folder) = &copies {
+        defaults = if options.dry_run {
+            defaults.upright_dry_run(folder)
+        } else {
+            defaults.upright(folder)
+        };
+    }
+    let List { jobs, upright, .. } = source.read(&context.output, &defaults)?;
+    let copies = copies.filter(|_| upright > 0).map(|folder| Copies { folder, images: upright });
     let candidates = if pays_again { Vec::new() } else { identical::candidates(&jobs) };
     let jobs: Vec<_> = jobs.into_iter().map(FileJob::with_seed).collect();
     if options.dry_run {
@@ -81,7 +98,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             context.output.warning(&format!("{same}; a run needs --again to pay for them"));
         }
         let known = plan::Known::read(context, ledger.as_ref()).await?;
-        return plan::print(context, &source, &jobs, &known, &options);
+        return plan::print(context, (&source, &jobs, copies.as_ref()), &known, &options);
+    }
+    if let Some(copies) = &copies {
+        context.output.note(&copies.to_string());
     }
     run(context, matches, &options, place, New { jobs, candidates }).await
 }

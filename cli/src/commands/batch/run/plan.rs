@@ -1,6 +1,10 @@
 //! The plan of a batch, for `--dry-run`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fmt,
+    path::PathBuf,
+};
 
 use serde::Serialize;
 use serde_json::json;
@@ -33,9 +37,13 @@ const LEFT: [(&str, &str); 2] =
 struct Plan<'a> {
     #[serde(skip)]
     source: &'a Source,
+    #[serde(skip)]
+    copies: Option<&'a Copies>,
     jobs: usize,
     /// The number of other jobs of the source.
     submitted_before: usize,
+    /// The number of different images that `--upright` turns.
+    upright: usize,
     /// The total, if all prices are known.
     credits: Option<f64>,
     /// Without secrets.
@@ -64,6 +72,21 @@ struct First<'a> {
     target: String,
 }
 
+/// The copies of images that are stored turned.
+pub struct Copies {
+    pub folder: PathBuf,
+    /// The number of different images.
+    pub images: usize,
+}
+
+impl fmt::Display for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (images, folder) = (counted(self.images as u64, "image"), self.folder.display());
+        let verb = if self.images == 1 { "is" } else { "are" };
+        write!(f, "{images} {verb} sent upright, from copies in {folder}")
+    }
+}
+
 /// The facts that a plan needs.
 #[derive(Default)]
 pub struct Known {
@@ -85,8 +108,7 @@ impl Known {
 /// Prints the plan for the jobs of a source.
 pub fn print(
     context: &Context,
-    source: &Source,
-    all: &[FileJob],
+    (source, all, copies): (&Source, &[FileJob], Option<&Copies>),
     known: &Known,
     options: &RunOptions,
 ) -> Result<(), Failure> {
@@ -96,8 +118,10 @@ pub fn print(
     let models = by_model(&jobs, price);
     let plan = Plan {
         source,
+        copies,
         jobs: jobs.len(),
         submitted_before: all.len() - jobs.len(),
+        upright: copies.map_or(0, |copies| copies.images),
         credits: models.iter().map(|model| model.credits).sum(),
         output: without_secrets(&options.output),
         first: first(&jobs, known)?,
@@ -150,6 +174,9 @@ fn for_people(plan: &Plan<'_>, width: Option<usize>) -> String {
         let verb = if plan.submitted_before == 1 { "was" } else { "were" };
         let others = counted(plan.submitted_before, "other job");
         lines.push(format!("  {others} {verb} submitted in earlier runs\n"));
+    }
+    if let Some(copies) = plan.copies {
+        lines.push(format!("  {}\n", one_line(&copies.to_string())));
     }
     let models = plan.models.iter().map(|model| {
         let jobs = format!("{}, {}", counted(model.jobs, "job"), credits(model.credits));

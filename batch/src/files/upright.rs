@@ -1,0 +1,164 @@
+//! Copies of images that are stored turned, which jobs send as viewers show them.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
+
+use imagekiln::{FileKind, ImageInput, Operation, Request};
+
+use super::{Defaults, fields::Converted};
+use crate::{
+    output::{create_durably, write},
+    sha256, turned_upright,
+};
+
+/// Enough for the headers of a copy, which the checks of a job read.
+const HEADERS: usize = 64 * 1024;
+
+/// Where the copies of images are, and whether they are written.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    folder: PathBuf,
+    is_dry_run: bool,
+}
+
+impl Defaults {
+    /// Turns the images that are stored turned, so that jobs send them as viewers show them; see
+    /// [`ImageInput::orientation`]. The request has the path of a copy in this folder, which is
+    /// created with the first copy. The name of a copy is the SHA-256 digest of the original, so a
+    /// job is the same each time its file is read, and processes can share the folder.
+    ///
+    /// A copy is needed until the jobs that send it have ended. Images at URLs are not turned, and
+    /// an image that cannot be turned is a [problem](super::Problem) of its job.
+    pub fn upright(self, folder: impl Into<PathBuf>) -> Self {
+        let settings = Settings { folder: folder.into(), is_dry_run: false };
+        Self { upright: Some(settings), ..self }
+    }
+
+    /// Checks jobs as [`upright`](Self::upright) does, but writes no copies. Such jobs are only for
+    /// plans: the images of their requests may not exist.
+    pub fn upright_dry_run(self, folder: impl Into<PathBuf>) -> Self {
+        let settings = Settings { folder: folder.into(), is_dry_run: true };
+        Self { upright: Some(settings), ..self }
+    }
+}
+
+/// A copy of an image.
+#[derive(Debug, Clone)]
+struct Copy {
+    /// Absolute.
+    path: PathBuf,
+    /// Its beginning, if it is not written.
+    head: Option<ImageInput>,
+}
+
+/// The copies of the images of a list.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// By the path of the original: many jobs may have the same.
+    known: HashMap<PathBuf, Result<Option<Copy>, String>>,
+    used: HashSet<PathBuf>,
+}
+
+impl Copies {
+    /// Returns the number of images that were turned.
+    pub(super) fn count(&self) -> usize {
+        self.used.len()
+    }
+
+    /// Replaces the images of a field that are stored turned. The second value is for the checks of
+    /// a dry run, in which the copies are not written.
+    pub(super) fn replace(
+        &mut self,
+        value: Converted,
+        settings: &Settings,
+        operation: &'static Operation,
+    ) -> Result<(Converted, Option<Converted>), String> {
+        match value {
+            Converted::Image(image) => {
+                let (sent, checked) = self.of_image(image, settings, operation)?;
+                Ok((Converted::Image(sent), checked.map(Converted::Image)))
+            }
+            Converted::Images(images) => {
+                let images =
+                    images.into_iter().map(|image| self.of_image(image, settings, operation));
+                let images = images.collect::<Result<Vec<_>, _>>()?;
+                let is_dry = images.iter().any(|(_, checked)| checked.is_some());
+                let checked = images.iter().map(|(sent, checked)| checked.as_ref().unwrap_or(sent));
+                let checked = is_dry.then(|| Converted::Images(checked.cloned().collect()));
+                let sent = images.into_iter().map(|(sent, _)| sent);
+                Ok((Converted::Images(sent.collect()), checked))
+            }
+            value => Ok((value, None)),
+        }
+    }
+
+    fn of_image(
+        &mut self,
+        image: ImageInput,
+        settings: &Settings,
+        operation: &'static Operation,
+    ) -> Result<(ImageInput, Option<ImageInput>), String> {
+        let copy = match &image {
+            ImageInput::Path(path) => {
+                let known = self.known.get(path).cloned();
+                known.unwrap_or_else(|| {
+                    let copy = settings.copy_of(&image, operation);
+                    self.known.insert(path.clone(), copy.clone());
+                    copy
+                })
+            }
+            image => settings.copy_of(image, operation),
+        };
+        let Some(Copy { path, head }) = copy? else { return Ok((image, None)) };
+        self.used.insert(path.clone());
+        Ok((ImageInput::path(path), head))
+    }
+}
+
+impl Settings {
+    /// Returns the copy of an image, unless the image is upright, or an error message.
+    fn copy_of(
+        &self,
+        image: &ImageInput,
+        operation: &'static Operation,
+    ) -> Result<Option<Copy>, String> {
+        if image.orientation() == 1 {
+            return Ok(None);
+        }
+        let path = match image {
+            ImageInput::Path(path) => path.display().to_string(),
+            _ => "of the job".to_owned(),
+        };
+        let failed = |why: &str| format!("could not turn the image {path} upright{why}");
+        let undecodable =
+            || failed("; save it upright as JPEG or PNG with an image editor, or correct the file");
+        let original = image.head(usize::MAX).ok_or_else(undecodable)?;
+        let extension = match FileKind::of(&original) {
+            Some(kind @ (FileKind::Jpeg | FileKind::Webp)) => kind.extension(),
+            _ => FileKind::Png.extension(),
+        };
+        let unwritable =
+            |error| failed(&format!(": could not write to {}: {error}", self.folder.display()));
+        let folder = std::path::absolute(&self.folder).map_err(unwritable)?;
+        let copy = folder.join(format!("{}.{extension}", sha256(&original)));
+        if copy.is_file() {
+            return Ok(Some(Copy { path: copy, head: None }));
+        }
+        // Not the file, which may have changed since.
+        let original = ImageInput::bytes(original);
+        // A decoder may fill what is missing with gray.
+        let whole = Request::new(operation).image("image", original.clone()).check_images();
+        if let Some(violation) = whole.as_ref().err().and_then(|error| error.violations().first()) {
+            return Err(failed(&format!(": it {}", violation.msg)));
+        }
+        let mut upright = turned_upright(&original).ok_or_else(undecodable)?;
+        if self.is_dry_run {
+            upright.truncate(HEADERS);
+            return Ok(Some(Copy { path: copy, head: Some(ImageInput::bytes(upright)) }));
+        }
+        create_durably(&folder).and_then(|()| write(&copy, &upright, true)).map_err(unwritable)?;
+        Ok(Some(Copy { path: copy, head: None }))
+    }
+}
