@@ -164,6 +164,13 @@ export interface LedgerStatus extends Counts {
   outages: Outage[]
   listed: ListedJob[] // those that need attention, or the selected ones
 }
+export interface Advanced {
+  event: "advanced"
+  ended: boolean // otherwise call `batch advance` again
+  wait: number | null // seconds before that; null if the job has ended
+  reason: string | null // why it has no picture, or what it waits for
+  job: Job | null // null if another process has opened the ledger
+}
 export interface Plan {
   jobs: int; submitted_before: int // to be submitted, and others that were
   upright: int // images that --upright turns

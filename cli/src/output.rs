@@ -139,6 +139,13 @@ impl Output {
         self.message("stopping", text);
     }
 
+    /// Reports, even with `--quiet`, that Ctrl-C waits for the step of a job that is in flight.
+    pub fn giving_back(&self) {
+        let text = "stopping: the job is given back when the step in flight is done; press Ctrl-C \
+                    again to stop at once";
+        self.message("stopping", text);
+    }
+
     /// Reports, even with `--quiet`, that a stopped batch waits for its last responses.
     pub fn last_responses(&self, limit: Duration) {
         let text = format!(

@@ -22,6 +22,7 @@ pub enum Exit {
     JobsLeft = 10,
     Unpaid = 11,
     AlreadyPaid = 12,
+    Later = 13,
     Interrupted = 130,
 }
 
@@ -39,7 +40,7 @@ struct Row {
 /// The output of the command says what is charged.
 const SHOWN: &str = "see output";
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 15] = [
     row(Exit::Success, false, SHOWN, "success"),
     row(Exit::Other, false, SHOWN, "a local file or another local error, or some pictures failed"),
     row(Exit::Usage, false, "no", "invalid usage, settings or request, or a wrong base URL"),
@@ -63,6 +64,7 @@ const ROWS: [Row; 14] = [
     row(Exit::JobsLeft, false, SHOWN, "jobs of a batch are left; its advice says how to continue"),
     row(Exit::Unpaid, false, "no", "the project has no credits, or reached its spending limit"),
     row(Exit::AlreadyPaid, false, "no", "the same request is already paid; see `--again`"),
+    row(Exit::Later, true, SHOWN, "a job has not ended; run `kiln batch advance` again"),
     row(Exit::Interrupted, false, SHOWN, "interrupted; a submitted task continues"),
 ];
 
@@ -83,7 +85,7 @@ impl Exit {
 
 /// The codes of a command with several outcomes, worst first. What was paid for and has no picture
 /// precedes what cost nothing.
-const WORST_FIRST: [Exit; 13] = [
+const WORST_FIRST: [Exit; 14] = [
     Exit::BillingUnknown,
     Exit::Interrupted,
     Exit::Continues,
@@ -95,6 +97,7 @@ const WORST_FIRST: [Exit; 13] = [
     Exit::Unpaid,
     Exit::AlreadyPaid,
     Exit::JobsLeft,
+    Exit::Later,
     Exit::Other,
     Exit::Network,
 ];
@@ -122,7 +125,7 @@ pub fn for_programs() -> Value {
 }
 
 /// The kinds of failures and their meanings, which the help of `kiln exit-codes` lists.
-pub const KINDS: [(&str, &str); 42] = [
+pub const KINDS: [(&str, &str); 43] = [
     ("usage", "the command line is invalid"),
     ("settings", "a setting is missing or invalid"),
     ("validation", "the request, or a line of a job file, is invalid"),
@@ -163,6 +166,7 @@ pub const KINDS: [(&str, &str); 42] = [
     ("hold", "the job can't be resolved as not paid yet"),
     ("jobs_failed", "jobs of the batch ended without a picture"),
     ("jobs_left", "jobs of the batch are left"),
+    ("later", "the job of `kiln batch advance` has not ended"),
     ("jobs_unknown", "the responses to submissions of the batch were lost"),
     ("other", "another local error"),
 ];

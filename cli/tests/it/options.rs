@@ -18,6 +18,8 @@ enum Before {
     Submitted,
     /// The response to a submission was lost.
     Lost,
+    /// The job `a-job` was added to a ledger.
+    Added,
 }
 
 const PROMPT: &str = "a fox in the snow";
@@ -45,6 +47,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
     ("task dismiss", &["@1"], Before::Submitted),
     ("task resolve", &["@1", "task-7"], Before::Lost),
     ("batch run", &["--prompt", PROMPT, "--output", "pictures"], Before::Nothing),
+    ("batch advance", &["a-job", "--output", "pictures"], Before::Added),
     ("batch status", &[], Before::Nothing),
     ("batch report", &[], Before::Nothing),
     ("batch spending", &[], Before::Nothing),
@@ -225,14 +228,19 @@ impl Service {
             command
         };
         let submission = ["task", "submit", "gen-2-flex", "--prompt", PROMPT];
-        let first = (before != Before::Nothing).then(|| kiln(&submission));
+        let submits = matches!(before, Before::Submitted | Before::Lost);
+        let first = submits.then(|| kiln(&submission));
+        if before == Before::Added {
+            place.write("jobs.jsonl", json!({ "name": "a-job", "prompt": PROMPT }).to_string());
+            place.run(&["batch", "run", "jobs.jsonl", "-o", "pictures", "--add-only"]).ok();
+        }
         let mut command = kiln(words);
         thread::spawn(move || {
             let mut is_lost = before == Before::Lost;
             let mut held = Vec::new();
             loop {
                 let exchange = server.next();
-                let is_first = exchange.line.starts_with("POST") && before != Before::Nothing;
+                let is_first = exchange.line.starts_with("POST") && submits;
                 if std::mem::take(&mut is_lost) {
                     exchange.hang_up();
                 } else if self.is_silent && !is_first {

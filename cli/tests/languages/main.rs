@@ -1,5 +1,5 @@
 //! The set-ups of `docs/testing.md`, each run by the test runner of its language, with the helpers
-//! of `packaging` and this `kiln`.
+//! of `packaging` and this `kiln`, and the program of `docs/batch.md`.
 
 use std::{
     env, fs,
@@ -48,6 +48,12 @@ fn main() {
             &[JEST],
             runtime,
             npm_launcher_passes_on_sigterm_but_not_ctrl_c,
+        ),
+        test(
+            name_of(&celery_drives_a_ledger_by_calls),
+            &[PYTEST],
+            runtime,
+            celery_drives_a_ledger_by_calls,
         ),
         test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
     ]);
@@ -103,6 +109,53 @@ async fn go_starts_and_resets_it() {
     let mut go = Command::new("go");
     go.args(["test", "-v", "-count=1", "./..."]);
     passes(&copy_of("go"), go, "PASS: TestAFailedPollIsRepeated");
+}
+
+/// What the program of the page uses of Celery. Each name is delivered twice.
+const CELERY: &str = r#"
+class Retry(Exception):
+    pass
+
+class Task:
+    def __init__(self, run):
+        self.run = run
+
+    def retry(self, countdown):
+        print("retry in", countdown)
+        return Retry()
+
+    def delay(self, name):
+        for _ in range(2):
+            while True:
+                try:
+                    print(self.run(self, name))
+                    break
+                except Retry:
+                    pass
+
+class Celery:
+    def __init__(self, *_, **__):
+        self.conf = {}
+
+    def task(self, **_):
+        return Task
+"#;
+
+async fn celery_drives_a_ledger_by_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = fs::read_to_string(root().join("docs/batch.md")).unwrap();
+    let (_, program) = page.split_once("```python\n").unwrap();
+    let (program, _) = program.split_once("```\n").unwrap();
+    // Ends the first call before the task is final.
+    let program = program.replace("\"60\"", "\"0.5\"");
+    for (name, text) in
+        [("pictures.py", &*program), ("celery.py", CELERY), ("jobs.csv", "prompt\na fox\n")]
+    {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut python = Command::new("kiln");
+    python.args(["simulate", "--", "python3", "pictures.py"]).env("KILN_STATE_DIR", folder.path());
+    passes(&folder, python, "retry in 10\nsaved\nsaved\n");
 }
 
 fn root() -> PathBuf {

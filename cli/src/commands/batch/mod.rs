@@ -1,5 +1,6 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
+mod advance;
 mod jobs;
 mod limits;
 mod place;
@@ -18,7 +19,8 @@ use imagekiln::Operation;
 
 pub const NAME: &str = "batch";
 
-/// The commands besides `run`, whose options depend on the model.
+/// The commands besides `run`, whose options depend on the model, and `advance`, which opens its
+/// ledger itself.
 #[derive(Subcommand)]
 enum Action {
     Status(report::StatusOptions),
@@ -37,20 +39,24 @@ enum Action {
 }
 
 pub fn command(chosen: &'static Operation) -> Command {
-    Action::augment_subcommands(Command::new(NAME).subcommand(run::command(chosen)))
-        .mut_subcommands(place::with_ledger)
-        .about("Run many jobs from a file or a matrix, and resume them")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
+    Action::augment_subcommands(
+        Command::new(NAME).subcommands([run::command(chosen), advance::command()]),
+    )
+    .mut_subcommands(place::with_ledger)
+    .about("Run many jobs from a file or a matrix, and resume them")
+    .subcommand_required(true)
+    .arg_required_else_help(true)
+    .disable_help_subcommand(true)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let Some((name, options)) = matches.subcommand() else {
         return Err(Failure::usage("no command given"));
     };
-    if name == run::NAME {
-        return run::execute(context, options).await;
+    match name {
+        run::NAME => return run::execute(context, options).await,
+        advance::NAME => return advance::execute(context, options).await,
+        _ => {}
     }
     let action = Action::from_arg_matches(matches)?;
     let given = options.get_one::<String>(place::LEDGER).map(String::as_str);

@@ -1,5 +1,7 @@
 //! `kiln batch`. This file has the tests of `run --dry-run`, which reads jobs and prints the plan.
 
+#[cfg(unix)]
+mod advance;
 pub mod ledgers;
 #[cfg(unix)]
 mod managing;

@@ -30,6 +30,9 @@ pub const OF_KILN: [&str; 2] = ["cli/README.md", "docs/kiln.md"];
 /// Its files in other languages are compared with those that are tested by the module `testing`.
 const OTHER_LANGUAGES: &str = "docs/testing.md";
 
+/// Its program is run by the test `languages`.
+const QUEUES: &str = "docs/batch.md";
+
 /// The files that compile programs in Rust as tests of the documentation.
 const COMPILED: [&str; 2] = ["src/guide/mod.rs", "batch/src/lib.rs"];
 
@@ -93,6 +96,7 @@ fn check(bench: &Bench, path: &str, block: &Block) -> Result<(), String> {
         "toml" => block.code.parse::<toml::Table>().map(drop).map_err(|error| error.to_string()),
         "json" => parse_json(&block.code),
         "python" | "js" | "yaml" if path == OTHER_LANGUAGES => Ok(()),
+        "python" if path == QUEUES => Ok(()),
         "text" => commands::refuse(&block.code),
         language => Err(format!("no test runs `{language}`")),
     }

@@ -237,6 +237,9 @@ fn batches(check: &Check) {
     check.run("batch run jobs.jsonl --output pictures --price 4 --dry-run").ok();
     check.run("batch run jobs.jsonl --output pictures").fails(5);
     check.run("show pictures/a.jpg").ok();
+    check.run("batch run jobs.jsonl --output pictures --add-only").ok();
+    check.run("batch advance a --output pictures").ok();
+    check.run("batch advance b --output pictures").fails(5);
     place.write("bad.jsonl", job("c", json!({ "sede": 1 })));
     check.run("batch run bad.jsonl --output pictures").fails(2);
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
@@ -265,6 +268,7 @@ fn batches(check: &Check) {
     ] {
         check.run(&format!("{line} --ledger pictures")).ok();
     }
+    check.run("batch advance b --output pictures").fails(13);
     check.run("batch run jobs.jsonl --output pictures --ledger other.db").fails(1);
     check.run("batch adopt --output pictures --ledger other.db").ok();
     let words = ["--json", "batch", "run", "lost.jsonl", "--output", "refused"];

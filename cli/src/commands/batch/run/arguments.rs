@@ -139,6 +139,10 @@ pub struct RunOptions {
     /// Validate all jobs and print what would run; sends nothing, and needs no key
     #[arg(long)]
     pub dry_run: bool,
+    /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
+    /// needs no key
+    #[arg(long, conflicts_with = "dry_run")]
+    pub add_only: bool,
     /// Serves the state of the ledger at http://ADDRESS/metrics for Prometheus while the run is
     /// open; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]

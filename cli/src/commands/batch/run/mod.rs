@@ -6,7 +6,7 @@ mod identical;
 mod plan;
 mod servers;
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
@@ -17,7 +17,10 @@ use self::{
     plan::Copies,
     servers::Webhooks,
 };
-use super::place::{self, Access, Place};
+use super::{
+    place::{self, Access, Place},
+    print::print_job,
+};
 use crate::{
     args::{model, options},
     context::Context,
@@ -29,7 +32,7 @@ use crate::{
 };
 use imagekiln::{Operation, text::counted};
 use imagekiln_batch::{
-    Batch, JobState, Ledger,
+    Batch, Filter, JobState, Ledger,
     files::{FileJob, List},
 };
 
@@ -65,7 +68,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
     let Some(source) = jobs.source()? else {
         let has_ledger = place.as_ref().is_some_and(Place::may_exist);
-        if !has_ledger || arguments::describe_jobs(matches) || options.dry_run {
+        if !has_ledger || arguments::describe_jobs(matches) || options.dry_run || options.add_only {
             return Err(Failure::usage("no jobs given")
                 .advise("nothing was sent; pass a job file, --prompt-file or --prompt"));
         }
@@ -103,6 +106,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if let Some(copies) = &copies {
         context.output.note(&copies.to_string());
     }
+    if options.add_only {
+        return add(context, &options, place, New { jobs, candidates }).await;
+    }
     run(context, matches, &options, place, New { jobs, candidates }).await
 }
 
@@ -111,6 +117,26 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
 struct New {
     jobs: Vec<FileJob>,
     candidates: Vec<Candidate>,
+}
+
+/// Adds the jobs to the ledger, and prints them.
+async fn add(
+    context: &Context,
+    options: &RunOptions,
+    place: Option<Place>,
+    new: New,
+) -> Result<(), Failure> {
+    let place = place.ok_or_else(place::missing)?;
+    let ledger = match place.find(context.process(), Access::Manage).await? {
+        Some(ledger) => ledger,
+        None => open(context, &place, options).await?,
+    };
+    identical::check(&new.candidates, &ledger).await?;
+    let names: HashSet<_> = new.jobs.iter().map(|job| job.name.clone()).collect();
+    ledger.add(new.jobs.into_iter().map(Into::into)).await?;
+    let jobs = ledger.list(&Filter::all(), 0, usize::MAX).await?;
+    let added = jobs.iter().filter(|job| names.contains(&job.name));
+    added.into_iter().try_for_each(|job| print_job(&context.output, job))
 }
 
 async fn run(
@@ -156,7 +182,7 @@ async fn run(
 }
 
 /// Checks that this program can save to the output, before the ledger is created.
-fn check_features(output: &str) -> Result<(), Failure> {
+pub fn check_features(output: &str) -> Result<(), Failure> {
     let buckets = [
         ("s3", "s3", cfg!(feature = "s3")),
         ("gs", "gcs", cfg!(feature = "gcs")),
@@ -209,7 +235,7 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
 }
 
 /// Gives the ledger the prices of the settings that it has none of.
-async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
+pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let known = ledger.prices().await?;
     for (model, credits) in context.settings.prices() {
         if !known.contains_key(&model) {

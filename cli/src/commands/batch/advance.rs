@@ -1,0 +1,291 @@
+//! `kiln batch advance`: continues one job, for queues and workflow engines.
+
+use std::{path::Path, pin::pin, time::Duration};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
+use serde_json::json;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{
+    place::{self, Access, Place},
+    print::{directory, job_event, job_line},
+    run::{check_features, set_prices},
+};
+use crate::{
+    args::options,
+    context::Context,
+    failure::{FOREIGN, Failure, Kind, exit::Exit},
+    files::target::check_path,
+    history::durations::KeptDurations,
+    process::interrupt::Interrupts,
+    service,
+    text::{
+        parse::duration,
+        sanitize::{one_line, printable, quoted},
+    },
+};
+use imagekiln_batch::{Advanced, Batch, Dispatcher, JobState, JobStatus, Ledger};
+
+/// The time for which an interrupted command waits for the response to its submission.
+const LAST_SUBMISSION: Duration = Duration::from_secs(5);
+
+/// When another process may have closed the ledger.
+const SOON: Duration = Duration::from_secs(1);
+
+/// The kind of the failure of a ledger that another process has opened.
+const LOCKED: Kind = Kind("locked");
+
+pub const NAME: &str = "advance";
+
+const NOTES: &str = "\
+    Exit code 0: the job is saved or cancelled. 13: it has not ended; run the same command again, \
+    after the `wait` that --json prints. The other codes are those of `kiln batch run`. However \
+    often the command runs, and wherever it is killed, a job is paid for once. Ctrl-C and SIGTERM \
+    give the job back.";
+
+#[derive(Args)]
+pub struct Options {
+    /// The name of the job
+    name: String,
+    /// Keep trying for this long while the job has to wait, such as 90s; a call that reaches the
+    /// end of this time gives the job back [default: until the job first has to wait]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Run")]
+    wait: Option<Duration>,
+    /// Where to save the pictures: a directory, or the URL of a bucket
+    #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = "Output")]
+    output: String,
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
+    #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
+    ledger: Option<String>,
+}
+
+/// What became of the job.
+enum Outcome {
+    Ended(Box<JobStatus>),
+    /// Call again after this time. The job is known unless another process has opened the ledger.
+    Later(Duration, Option<Box<JobStatus>>),
+    Interrupted(Box<JobStatus>),
+}
+
+pub fn command() -> Command {
+    Options::augment_args(Command::new(NAME))
+        .args(options::shared(options::ADVANCING))
+        .about("Continue one job, for queues and workflow engines")
+        .after_help(NOTES)
+}
+
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let options = Options::from_arg_matches(matches)?;
+    check_path(Path::new(&options.output))?;
+    check_features(&options.output)?;
+    let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
+    let place = place.ok_or_else(place::missing)?;
+    let outcome = Advance { context, options: &options, place: &place }.run().await;
+    let outcome = outcome.map_err(|failure| {
+        for task in &failure.unrecorded {
+            context.output.unrecorded(task, &context.save_command(task));
+        }
+        match failure.kind {
+            FOREIGN => failure.advise("`kiln batch adopt` accepts the pictures of the output"),
+            _ => failure,
+        }
+    })?;
+    print(context, &options, &place, outcome)
+}
+
+struct Advance<'a> {
+    context: &'a Context,
+    options: &'a Options,
+    place: &'a Place,
+}
+
+impl Advance<'_> {
+    async fn run(&self) -> Result<Outcome, Failure> {
+        let Self { context, options, place } = self;
+        let interrupts = Interrupts::listen(context.process())?;
+        let (client, _) = service::client(context).await?;
+        let end = options.wait.and_then(|wait| Instant::now().checked_add(wait));
+        let ledger = loop {
+            match place.open(context.process(), Access::Run).await {
+                Err(failure) if failure.kind == LOCKED => {
+                    if interrupts.happened() || !self.pause(SOON, end, &interrupts).await {
+                        return Ok(Outcome::Later(SOON, None));
+                    }
+                }
+                opened => break opened?,
+            }
+        };
+        self.job(&ledger).await?;
+        set_prices(context, &ledger).await?;
+        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.output);
+        if let Some(jobs) = context.settings.max_active() {
+            batch = batch.max_active(jobs.into());
+        }
+        let _durations =
+            context.records()?.then(|| KeptDurations::of(context.process(), batch.client()));
+        let dispatcher = batch.dispatcher().await?;
+        let advanced = self.advance(&dispatcher, end, &interrupts).await;
+        if interrupts.happened() {
+            context.output.giving_back();
+        }
+        let mut finishing = pin!(dispatcher.finish());
+        let finished = tokio::select! {
+            finished = &mut finishing => finished,
+            () = interrupts.second() => {
+                context.output.last_responses(LAST_SUBMISSION);
+                timeout(LAST_SUBMISSION, finishing).await.unwrap_or(Ok(()))
+            }
+        };
+        let advanced = advanced?;
+        finished?;
+        let job = self.job(&ledger).await?;
+        Ok(match advanced {
+            Some(Advanced::Ended(job)) => Outcome::Ended(job),
+            // The step that was in flight may have ended the job.
+            _ if !is_open(job.state) => Outcome::Ended(job),
+            None if interrupts.happened() => Outcome::Interrupted(job),
+            Some(Advanced::Later(after)) => Outcome::Later(after, Some(job)),
+            _ => Outcome::Later(Duration::ZERO, Some(job)),
+        })
+    }
+
+    /// Calls the dispatcher until the job has ended, or has to wait for longer than this command
+    /// may. `None` if the time ended or the user interrupted.
+    async fn advance(
+        &self,
+        dispatcher: &Dispatcher,
+        end: Option<Instant>,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Advanced>, Failure> {
+        loop {
+            let call = async {
+                let call = dispatcher.advance(&self.options.name);
+                match end {
+                    Some(end) => timeout_at(end, call).await.ok().transpose(),
+                    None => call.await.map(Some),
+                }
+            };
+            let advanced = tokio::select! {
+                biased;
+                () = interrupts.first() => return Ok(None),
+                advanced = call => advanced?,
+            };
+            match advanced {
+                Some(Advanced::Later(after)) if self.pause(after, end, interrupts).await => {}
+                _ if interrupts.happened() => return Ok(None),
+                advanced => return Ok(advanced),
+            }
+        }
+    }
+
+    /// Waits, if that ends before this command has to. Returns whether to try again.
+    async fn pause(&self, time: Duration, end: Option<Instant>, interrupts: &Interrupts) -> bool {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        match left {
+            Some(left) if left > time => timeout(time, interrupts.first()).await.is_err(),
+            _ => false,
+        }
+    }
+
+    async fn job(&self, ledger: &Ledger) -> Result<Box<JobStatus>, Failure> {
+        let name = &self.options.name;
+        ledger.job(name).await?.map(Box::new).ok_or_else(|| {
+            let ledger = quoted(&self.place.to_string());
+            Failure::usage(format!("the ledger has no job `{}`", one_line(name))).advise(format!(
+                "nothing was sent; `kiln batch status --all --ledger {ledger}` lists the jobs"
+            ))
+        })
+    }
+}
+
+/// Whether a call continues a job in this state, or a person opens it again.
+fn is_open(state: JobState) -> bool {
+    use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
+    matches!(state, Queued | Submitting | Submitted | Ready | Unknown)
+}
+
+/// Prints the job, and fails unless it is saved or cancelled.
+fn print(
+    context: &Context,
+    options: &Options,
+    place: &Place,
+    outcome: Outcome,
+) -> Result<(), Failure> {
+    let (job, wait) = match &outcome {
+        Outcome::Ended(job) => (Some(job), None),
+        Outcome::Later(wait, job) => (job.as_ref(), Some(*wait)),
+        Outcome::Interrupted(job) => (Some(job), Some(Duration::ZERO)),
+    };
+    let name = one_line(&options.name);
+    let reason = match job {
+        Some(job) => job.reason.clone().or_else(|| waits_for(job.state).map(str::to_owned)),
+        None => Some("another process has opened the ledger".to_owned()),
+    };
+    let people = || match job {
+        Some(job) => job_line(job, &directory(context.process())),
+        None => format!("{name}: not known"),
+    };
+    let programs = || {
+        json!({
+            "event": "advanced",
+            "ended": wait.is_none(),
+            "wait": wait.map(|wait| wait.as_secs_f64()),
+            "reason": reason,
+            "job": job.map(|job| job_event(job)),
+        })
+    };
+    context.output.result(people, programs)?;
+    let shown = reason.as_deref().map_or_else(String::new, |why| format!(": {}", printable(why)));
+    match outcome {
+        Outcome::Ended(job) => ended(&job, &name, &shown, place),
+        Outcome::Later(wait, job) => {
+            let message = format!("job `{name}` has not ended{shown}");
+            let advice = match wait {
+                Duration::ZERO => "run the same command again".to_owned(),
+                wait => {
+                    format!("run the same command again in {} s", wait.as_secs_f64().ceil())
+                }
+            };
+            let mut failure = Failure::jobs("later", Exit::Later, message).advise(advice);
+            failure.billing_unknown = job.is_some_and(|job| job.state == JobState::Unknown);
+            Err(failure)
+        }
+        Outcome::Interrupted(job) if job.state == JobState::Submitting => {
+            let message = format!("interrupted: the submission of job `{name}` has no response");
+            Err(Failure::billing_unknown("jobs_unknown", message))
+        }
+        Outcome::Interrupted(job) => {
+            let message = format!("interrupted: job `{name}` is {}, and was given back", job.state);
+            Err(Failure::jobs("interrupted", Exit::Interrupted, message)
+                .advise("run the same command again to continue"))
+        }
+    }
+}
+
+/// What a job waits for in a state that has no reason.
+fn waits_for(state: JobState) -> Option<&'static str> {
+    Some(match state {
+        JobState::Queued => "it waits for other jobs",
+        JobState::Submitting => "another worker submits it",
+        JobState::Submitted => "its task is not final",
+        JobState::Ready => "its picture is not saved",
+        JobState::Unknown => "a person decides whether its submission was paid",
+        _ => return None,
+    })
+}
+
+/// The outcome of a job that has ended, with the exit code that a run would have.
+fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(), Failure> {
+    let (kind, exit) = match job.state {
+        JobState::Saved | JobState::Cancelled => return Ok(()),
+        JobState::Moderated => ("jobs_failed", Exit::Moderated),
+        JobState::Damaged => ("damaged", Exit::Continues),
+        JobState::Expired => ("jobs_failed", Exit::Continues),
+        _ => ("jobs_failed", Exit::TaskFailed),
+    };
+    let message = format!("job `{name}` is {}{reason}", job.state);
+    let ledger = quoted(&place.to_string());
+    Err(Failure::jobs(kind, exit, message)
+        .advise(format!("`kiln batch retry {} --ledger {ledger}` queues it again", quoted(name))))
+}
