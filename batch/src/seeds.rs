@@ -30,20 +30,6 @@ pub fn with_seed(name: &str, request: Request) -> Request {
     }
 }
 
-/// Whether `is` holds for the request of a job, or for the one that a version which did not draw
-/// seeds made from the same line.
-pub(crate) fn is_either(name: &str, request: &Request, is: impl Fn(&Request) -> bool) -> bool {
-    is(request) || without_drawn(name, request).is_some_and(|request| is(&request))
-}
-
-fn without_drawn(name: &str, request: &Request) -> Option<Request> {
-    let seed = request.integer(SEED)?;
-    seed_of(name, request.operation()).filter(|drawn| *drawn == seed)?;
-    let mut stored: serde_json::Value = serde_json::from_str(&request.to_json().ok()?).ok()?;
-    stored.get_mut("fields")?.as_object_mut()?.remove(SEED);
-    Request::from_json(&stored.to_string()).ok()
-}
-
 /// The seed that is drawn for a name. It must not change between versions: a ledger would refuse
 /// the job.
 fn seed_of(name: &str, model: &Operation) -> Option<i64> {
@@ -77,15 +63,5 @@ mod tests {
         assert_eq!(with_seed("fox", null.clone()), null);
         let without = Request::new(find_operation("finetune").unwrap());
         assert_eq!(with_seed("fox", without.clone()), without);
-    }
-
-    #[test]
-    fn only_a_drawn_seed_may_be_missing() {
-        let request = Request::new(find_model("gen-2-pro").unwrap()).field("prompt", "a fox");
-        let drawn = with_seed("fox", request.clone());
-        let is_request = |other: &Request| *other == request;
-        assert!(is_either("fox", &drawn, is_request));
-        assert!(!is_either("wolf", &drawn, is_request));
-        assert!(!is_either("fox", &request.clone().field(SEED, 7), is_request));
     }
 }

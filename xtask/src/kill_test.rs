@@ -17,8 +17,8 @@ use crate::{
 /// The tests print their summaries after this word.
 const SUMMARY: &str = "kill-test ";
 
-/// Kills, suspends and disconnects workers of `imagekiln-batch`, kills their database and upgrades
-/// its schema, and compares the ledger with what the simulator charged
+/// Kills, suspends and disconnects workers of `imagekiln-batch`, kills their database, and compares
+/// the ledger with what the simulator charged
 #[derive(Args)]
 pub struct Arguments {
     /// Repeat the kills and faults of an earlier test, as far as processes allow

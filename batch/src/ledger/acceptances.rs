@@ -14,7 +14,7 @@ use super::{
 };
 #[cfg(doc)]
 use crate::JobState;
-use crate::{Error, ErrorKind, JobStatus, seeds::is_either};
+use crate::{Error, ErrorKind, JobStatus};
 
 /// The number of the newest records that show whether the database has lost some: more than the
 /// write-ahead log of SQLite has.
@@ -240,11 +240,8 @@ async fn restore(
         WHERE name = $1 AND state IN ('queued', 'unknown')";
     let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()]).await?;
     let job = job.filter(|(_, request, _)| {
-        let is_same = |request: &Request| {
-            digest.is_some_and(|digest| request.digest().is_ok_and(|found| found == digest))
-        };
-        let request = Request::from_json(request).ok();
-        for_job && request.is_some_and(|request| is_either(name, &request, is_same))
+        let found = Request::from_json(request).and_then(|request| request.digest());
+        for_job && found.is_ok_and(|found| digest.is_some_and(|digest| found == digest))
     });
     // The transaction may run twice.
     if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_none() {

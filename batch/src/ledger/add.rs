@@ -13,7 +13,7 @@ use super::{
     database::{Database, Value},
     steps::is_taken,
 };
-use crate::{Error, ErrorKind, Job, random, seeds::is_either};
+use crate::{Error, ErrorKind, Job, random};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;
@@ -188,7 +188,7 @@ async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Resu
         database.lock_additions().await?;
     }
     check(database, addition).await?;
-    let (now, number) = (database.later().await?, database.next_number().await?);
+    let (now, number) = (database.later().await?, database.next_number());
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
         "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
@@ -239,7 +239,7 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     for (name, target, request, known_target, known_request, is_same_group) in
         database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
     {
-        let is_same = is_same_group > 0 && is_same(&name, &request, &known_request);
+        let is_same = is_same_group > 0 && is_same(&request, &known_request);
         if target != known_target || !is_same {
             return Err(is_different(&name));
         }
@@ -248,9 +248,8 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     for (name, target, request, known_target, digest) in
         database.rows::<Archived>(ARCHIVED, [addition.into()]).await?
     {
-        let is_same = |request: &Request| request.digest().is_ok_and(|found| found == digest);
-        let request = Request::from_json(&request).ok();
-        let is_same = request.is_some_and(|request| is_either(&name, &request, is_same));
+        let found = Request::from_json(&request).and_then(|request| request.digest());
+        let is_same = found.is_ok_and(|found| found == digest);
         if target != known_target || !is_same {
             return Err(is_different(&name));
         }
@@ -258,11 +257,10 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether both texts are the same request, even if another version wrote one of them differently.
-fn is_same(name: &str, request: &str, stored: &str) -> bool {
+/// Whether both texts are the same request. The order of their fields may differ.
+fn is_same(request: &str, stored: &str) -> bool {
     let read = |text| Request::from_json(text).ok();
-    let both = read(request).zip(read(stored));
-    both.is_some_and(|(request, stored)| is_either(name, &request, |request| *request == stored))
+    read(request).zip(read(stored)).is_some_and(|(request, stored)| request == stored)
 }
 
 fn is_different(name: &str) -> Error {

@@ -9,6 +9,7 @@ use super::{
     limits::{Limit, LimitReached, LimitRow, Limits, RunLimits, Subject},
     manage::prices,
     outage::{self, OF_OPERATION},
+    spending::{SPENDING, Spending},
     ticket::Ticket,
 };
 use crate::{Error, JobState, JobStatus, Scope, report::sum};
@@ -25,17 +26,6 @@ pub(crate) enum Admission {
     /// It has to wait for other jobs, or for a larger limit.
     Refused(LimitReached),
 }
-
-/// The submissions of an operation that were not withdrawn: the highest known cost of one in
-/// credits, the sum of the known costs, the number of those without a known cost, and of those
-/// without a response.
-pub(super) type Spending = (String, Option<f64>, f64, i64, i64);
-
-/// Returns [`Spending`] by operation: of a group, or of the whole ledger if its name is empty. The
-/// parts of an operation are those of the connections.
-pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
-        CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
-    FROM spending WHERE group_name = $1 GROUP BY operation ORDER BY operation";
 
 impl Ledger {
     /// Returns what the limits allow now. The decision is made again when the intent is written.

@@ -17,7 +17,6 @@ use crate::{
     Error, ErrorKind, JobState, JobStatus,
     output::{Output, OutputTarget, SavedPicture},
     provenance::Description,
-    seeds::is_either,
 };
 
 impl Ledger {
@@ -65,10 +64,7 @@ impl Ledger {
     ) -> Result<Option<JobStatus>, Error> {
         let Some(job) = &description.job else { return Ok(None) };
         let Some(request) = self.request(job).await? else { return Ok(None) };
-        let found = output
-            .find(key)
-            .await?
-            .filter(|_| is_either(job, &request, |request| description.is_of(request)));
+        let found = output.find(key).await?.filter(|_| description.is_of(&request));
         let found = found.filter(|found| found.sha256 == description.picture.sha256);
         let Some(picture) = found else { return Ok(None) };
         let operation = request.operation().name;

@@ -9,18 +9,16 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 #[cfg(feature = "postgres")]
-use sqlx_core::{
-    connection::Connection as _, migrate::MigrateError, query::query, query_scalar::query_scalar,
-};
+use sqlx_core::{connection::Connection as _, query::query};
 #[cfg(feature = "postgres")]
 use sqlx_postgres::{PgConnectOptions, PgConnection};
 
 use super::{
     APPLICATION_ID,
     clocks::Clocks,
-    database::Database,
+    database::{BoxError, Database},
     file::LockedFile,
-    migrations::{self, BoxError},
+    migrations::{self, no_ledger},
 };
 use crate::{Error, ErrorKind};
 
@@ -32,11 +30,6 @@ const LONGEST_TURN: Duration = Duration::from_secs(60);
 #[cfg(feature = "postgres")]
 const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
     WHERE current_setting('lock_timeout') = '0'";
-
-/// The maximum number of attempts to bring a ledger up to date while workers of an earlier version
-/// write to it.
-#[cfg(feature = "postgres")]
-const UPGRADES: u32 = 10;
 
 /// The number of prepared statements that a connection keeps.
 const STATEMENTS: usize = 100;
@@ -63,13 +56,11 @@ impl Source {
     pub(super) async fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
             Self::File(LockedFile { path, .. }) | Self::FileOfOther(path) => {
-                Ok(Database::Sqlite(open_file(path)?, clocks.clone()))
+                open_file(path, clocks.clone()).await
             }
             Self::FileToRead(path) => read_file(path, clocks.clone()).await,
             #[cfg(feature = "postgres")]
-            Self::Server(options) => {
-                open_server(options).await.map(|connection| Database::Postgres(connection, 0))
-            }
+            Self::Server(options) => open_server(options).await,
             #[cfg(feature = "postgres")]
             Self::ServerToRead(options) => read_server(options).await,
         }
@@ -114,9 +105,9 @@ fn dotted(version: i32) -> String {
 }
 
 /// Changes nothing in a database of another program.
-fn open_file(path: &Path) -> Result<Connection, BoxError> {
-    let mut connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    is_empty_file(&connection)?;
+async fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_program(&connection)?;
     let wal = "PRAGMA journal_mode = WAL";
     let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
     if mode != "wal" {
@@ -126,8 +117,9 @@ fn open_file(path: &Path) -> Result<Connection, BoxError> {
     let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
         PRAGMA foreign_keys = ON";
     connection.execute_batch(settings)?;
-    migrations::upgrade_file(&mut connection)?;
-    Ok(connection)
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::upgrade(&mut database).await?;
+    Ok(database)
 }
 
 fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
@@ -137,15 +129,14 @@ fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether the file contains no tables yet. Fails if it is the database of another program.
-fn is_empty_file(connection: &Connection) -> Result<bool, BoxError> {
-    let id: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    // This table is created before the first migration.
-    let others = "SELECT COUNT(*) FROM sqlite_schema WHERE tbl_name <> '_sqlx_migrations'";
-    let others: i64 = connection.query_row(others, [], |row| row.get(0))?;
-    match (id, others) {
-        (APPLICATION_ID, _) => Ok(false),
-        (0, 0) => Ok(true),
+/// Fails if the file is the database of another program. An empty one becomes a ledger.
+fn check_program(connection: &Connection) -> Result<(), BoxError> {
+    // In one statement, because another process may create the tables at the same time.
+    let find = "SELECT application_id, (SELECT COUNT(*) FROM sqlite_schema)
+        FROM pragma_application_id";
+    let found = connection.query_row(find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match found {
+        (APPLICATION_ID, _) | (0, 0_i64) => Ok(()),
         _ => Err("the file is the database of another program".into()),
     }
 }
@@ -160,65 +151,24 @@ pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
 }
 
 #[cfg(feature = "postgres")]
-async fn open_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
-    for _ in 1..UPGRADES {
-        match upgrade_server(options).await {
-            // The connection may still have locks of the migrator.
-            Err(error) if is_rolled_back(&error) => {
-                tracing::debug!(error = &*error, "a worker had locks that a migration needed");
-            }
-            connected => return connected,
-        }
-    }
-    upgrade_server(options).await
-}
-
-/// Whether PostgreSQL ended a migration in favor of a worker of an earlier version.
-#[cfg(feature = "postgres")]
-fn is_rolled_back(error: &BoxError) -> bool {
-    let Some(MigrateError::ExecuteMigration(error, _)) = error.downcast_ref() else { return false };
-    let code = error.as_database_error().and_then(|error| error.code());
-    code.is_some_and(|code| code.starts_with("40"))
-}
-
-/// Uses a schema of its own, because other tables of the program may be in the same database.
-#[cfg(feature = "postgres")]
-async fn upgrade_server(options: &PgConnectOptions) -> Result<PgConnection, BoxError> {
+async fn open_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
     let mut connection = connect_server(options).await?;
-    // A process that is suspended while it holds a lock must not stop all other workers. One on a
-    // busy machine may need seconds between two statements.
-    for setting in ["idle_in_transaction_session_timeout", "idle_session_timeout"] {
-        query(&format!("SET {setting} TO '30s'")).execute(&mut connection).await?;
+    for setting in [
+        "search_path TO imagekiln",
+        // A commit must survive a crash of the server, whatever its settings are.
+        "synchronous_commit TO on",
+        // Outside of transactions, the connection holds no locks.
+        "idle_session_timeout TO 0",
+        // A process that is suspended while it holds a lock must not stop all other workers. One on
+        // a busy machine may need seconds between two statements of a migration.
+        "idle_in_transaction_session_timeout TO '30s'",
+    ] {
+        query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
-    // The first workers of a fleet may create it at the same time.
-    let schema = "SELECT pg_advisory_lock($1)";
-    query(schema).bind(APPLICATION_ID).execute(&mut connection).await?;
-    for statement in ["CREATE SCHEMA IF NOT EXISTS imagekiln", "SET search_path TO imagekiln"] {
-        query(statement).execute(&mut connection).await?;
-    }
-    // A commit must survive a crash of the server, whatever its settings are.
-    query("SET synchronous_commit TO on").execute(&mut connection).await?;
-    migrations::postgres().await?.run(&mut connection).await.map_err(explain)?;
-    let unlock = "SELECT pg_advisory_unlock($1)";
-    query(unlock).bind(APPLICATION_ID).execute(&mut connection).await?;
-    // Outside of transactions, the connection holds no locks.
-    query("SET idle_session_timeout TO 0").execute(&mut connection).await?;
-    let transactions = "SET idle_in_transaction_session_timeout TO '5s'";
-    query(transactions).execute(&mut connection).await?;
-    Ok(connection)
-}
-
-#[cfg(feature = "postgres")]
-fn explain(error: MigrateError) -> BoxError {
-    match error {
-        MigrateError::VersionMissing(_) => migrations::LATER.into(),
-        error => error.into(),
-    }
-}
-
-/// Returns the error for a place without a ledger.
-fn no_ledger() -> BoxError {
-    io::Error::from(io::ErrorKind::NotFound).into()
+    let mut database = Database::Postgres(connection, 0);
+    migrations::upgrade(&mut database).await?;
+    database.execute("SET idle_in_transaction_session_timeout TO '5s'", []).await?;
+    Ok(database)
 }
 
 /// Whether there is no ledger.
@@ -232,11 +182,9 @@ async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
         return Err(no_ledger());
     }
     let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    if is_empty_file(&connection)? {
-        return Err(no_ledger());
-    }
+    check_program(&connection)?;
     let mut database = Database::Sqlite(connection, clocks);
-    check_version(&mut database).await?;
+    migrations::check(&mut database).await?;
     Ok(database)
 }
 
@@ -250,27 +198,12 @@ async fn connect_server(options: &PgConnectOptions) -> Result<PgConnection, BoxE
 #[cfg(feature = "postgres")]
 async fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
     let mut connection = connect_server(options).await?;
-    let table = "SELECT to_regclass('imagekiln._sqlx_migrations') IS NOT NULL";
-    if !query_scalar(table).fetch_one(&mut connection).await? {
-        return Err(no_ledger());
-    }
     for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
         query(&format!("SET {setting}")).execute(&mut connection).await?;
     }
     let mut database = Database::Postgres(connection, 0);
-    check_version(&mut database).await?;
+    migrations::check(&mut database).await?;
     Ok(database)
-}
-
-/// Fails if the tables are not those of this version. A reader cannot bring them up to date.
-async fn check_version(database: &mut Database) -> Result<(), BoxError> {
-    let applied = "SELECT MAX(version) FROM _sqlx_migrations";
-    match database.value::<Option<i64>>(applied, []).await? {
-        Some(migrations::NEWEST) => Ok(()),
-        None => Err(no_ledger()),
-        Some(migrations::NEWEST..) => Err(migrations::LATER.into()),
-        Some(_) => Err("an earlier version of this program wrote it; open it once to write".into()),
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 use super::clocks::Clocks;
 use crate::{Error, ErrorKind};
 
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
 #[cfg(feature = "postgres")]
 const LOCK: i64 = super::APPLICATION_ID;
@@ -179,6 +181,18 @@ impl Database {
         Ok(self.row::<()>(sql, values).await?.is_some())
     }
 
+    /// Runs the statements of a script.
+    pub(super) async fn run_script(&mut self, script: &str) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(connection, _) => Ok(connection.execute_batch(script)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                raw_sql(script).execute(connection).await?;
+                Ok(())
+            }
+        }
+    }
+
     /// Begins a transaction. If it is exclusive, it waits until no other one is.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) async fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
@@ -223,20 +237,15 @@ impl Database {
     }
 
     /// Returns an expression for the number of the next job, in order of their positions.
-    pub(super) async fn next_number(&mut self) -> Result<&'static str, Error> {
+    pub(super) fn next_number(&self) -> &'static str {
         match self {
-            Self::Sqlite(..) => Ok("MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
+            Self::Sqlite(..) => {
+                "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
                     (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
-                + ROW_NUMBER() OVER (ORDER BY position)"),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(connection, _) => {
-                // Workers of earlier versions count the jobs instead.
-                let skip = "SELECT setval('job_numbers', last) FROM
-                    (SELECT MAX(number) AS last FROM jobs) jobs, job_numbers
-                    WHERE last > last_value";
-                raw_sql(skip).execute(connection).await?;
-                Ok("nextval('job_numbers')")
+                + ROW_NUMBER() OVER (ORDER BY position)"
             }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => "nextval('job_numbers')",
         }
     }
 

@@ -7,9 +7,9 @@ use imagekiln::text::Credits;
 use super::{
     Ledger, LimitStatus,
     active::{COUNTED, count_active},
-    admission::{SPENDING, Spending},
     manage::prices,
     outage::Outage,
+    spending::{SPENDING, Spending},
 };
 #[cfg(doc)]
 use crate::ErrorKind;

@@ -28,6 +28,7 @@ mod order;
 mod outage;
 mod records;
 mod resolve;
+mod spending;
 mod steps;
 mod ticket;
 mod transaction;
@@ -78,7 +79,7 @@ use crate::{
     error::{LOCKED, is_locked},
 };
 
-/// Identifies a database as a ledger: "IKLB". The first migration of SQLite sets it.
+/// Identifies a database as a ledger: "IKLB". The script for files writes it to them.
 const APPLICATION_ID: i64 = 1_229_671_490;
 
 /// How often, and with which pauses, a ledger is opened that another process has opened.

@@ -154,7 +154,7 @@ pub(super) fn read(record: &str) -> Result<Record, Error> {
 }
 
 /// Returns a record as the ledger stores it: without what its job contains, and without what only
-/// an open one needs. Millions of closed ones stay. Earlier versions can read it.
+/// an open one needs. Millions of closed ones stay.
 pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
     let mut stored = serde_json::to_value(record).map_err(|error| {
         let message = "could not write the record of a submission";
@@ -172,7 +172,7 @@ pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
             *path = "".into();
             if let Some(Value::Object(task)) = stored.get_mut("task") {
                 task.retain(|name, _| name == "id" || name == "cost");
-                // Earlier versions need one.
+                // A reference to a task has one.
                 task.insert("polling_url".to_owned(), "".into());
             }
         }

@@ -32,10 +32,10 @@ pub fn tests() -> Vec<Trial> {
         #[cfg(unix)]
         sqlite(only_the_user_can_read_the_files),
         sqlite(a_file_that_is_not_a_ledger_is_not_changed),
-        sqlite(a_ledger_of_a_later_version_is_refused),
         sqlite(secrets_are_not_in_the_ledger),
     ];
     let jobs = [
+        both(a_ledger_of_a_later_version_is_refused),
         both(adding_the_same_jobs_again_changes_nothing),
         both(all_jobs_are_added_or_none),
         both(many_jobs_are_added_in_their_order),
@@ -48,7 +48,10 @@ pub fn tests() -> Vec<Trial> {
     let name = name_of(&a_lock_that_does_not_become_free_is_an_error);
     let run = a_lock_that_does_not_become_free_is_an_error;
     let locked = test(name, &[POSTGRES], Runtime::CurrentThread, run);
-    files.into_iter().chain(jobs.into_iter().flatten()).chain([again, locked]).collect()
+    let name = name_of(&several_processes_create_a_ledger_at_the_same_moment);
+    let run = several_processes_create_a_ledger_at_the_same_moment;
+    let created = test(name, &[POSTGRES], Runtime::CurrentThread, run);
+    files.into_iter().chain(jobs.into_iter().flatten()).chain([again, locked, created]).collect()
 }
 
 async fn new_ledger() -> (tempfile::TempDir, Ledger) {
@@ -136,16 +139,32 @@ async fn a_file_that_is_not_a_ledger_is_not_changed() {
     assert_kind(Ledger::open(directory.path()).await, ErrorKind::Ledger, "could not open");
 }
 
-async fn a_ledger_of_a_later_version_is_refused() {
-    let (directory, ledger) = new_ledger().await;
-    drop(ledger);
-    let path = directory.path().join("ledger.db");
-    let later = "INSERT INTO _sqlx_migrations
-        (version, description, success, checksum, execution_time)
-        VALUES (9999, 'later', TRUE, X'00', 0)";
-    Connection::open(&path).unwrap().execute_batch(later).unwrap();
-    assert_kind(Ledger::open(&path).await, ErrorKind::Ledger, "a later version");
-    assert_kind(Ledger::open_read_only(&path).await, ErrorKind::Ledger, "a later version");
+async fn a_ledger_of_a_later_version_is_refused(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    drop(fixture.ledger().await);
+    fixture.execute("INSERT INTO imagekiln.schema_version (version) VALUES (9999)").await;
+    let name = fixture.ledger_name();
+    let opened = match backend {
+        Backend::Sqlite => [Ledger::open(&name).await, Ledger::open_read_only(&name).await],
+        Backend::Postgres => [Ledger::connect(&name).await, Ledger::connect_read_only(&name).await],
+    };
+    for refused in opened {
+        assert_kind(refused, ErrorKind::Ledger, "a later version of this program wrote it");
+    }
+}
+
+async fn several_processes_create_a_ledger_at_the_same_moment() {
+    for _ in 0..5 {
+        let url = cluster().create_database();
+        let mut processes = JoinSet::new();
+        for _ in 0..8 {
+            let url = url.clone();
+            processes.spawn(async move { Ledger::connect(&url).await });
+        }
+        for ledger in processes.join_all().await {
+            ledger.unwrap();
+        }
+    }
 }
 
 async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {

@@ -22,7 +22,6 @@ mod proxy;
 mod restored;
 mod scenario;
 mod sizes;
-mod upgrade;
 
 use imagekiln_testbed::{Runtime, Trial, name_of, postgres::POSTGRES, test};
 
@@ -61,19 +60,9 @@ pub fn tests() -> Vec<Trial> {
     };
     let mut tests = Vec::from(Backend::ALL.map(single));
     tests.extend(Backend::ALL.map(restored));
-    tests.extend([
-        postgres(fleet::a_fleet_loses_no_billed_task),
-        postgres(upgrade::a_downgraded_ledger_has_the_schema_of_the_earlier_version),
-        postgres(upgrade::an_upgrade_runs_again_after_a_deadlock),
-    ]);
+    let run = fleet::a_fleet_loses_no_billed_task;
+    tests.push(test(name_of(&run), &[POSTGRES], Runtime::MultiThread, run));
     tests
-}
-
-fn postgres<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
-where
-    F: Future<Output = ()>,
-{
-    test(name_of(&run), &[POSTGRES], Runtime::MultiThread, async move || run().await)
 }
 
 async fn a_killed_process_loses_no_billed_task(backend: Backend) {

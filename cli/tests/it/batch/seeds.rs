@@ -1,18 +1,11 @@
 //! The seeds of jobs that do not set one.
 
-use std::fs;
-
-use rusqlite::Connection;
 use serde_json::Value;
 
-use super::{
-    ledgers::{batch, named},
-    runs::run,
-};
+use super::{ledgers::batch, runs::run};
 use crate::bench::Bench;
 
 const FOXES: [&str; 3] = ["a red fox", "a red fox", "a grey fox"];
-const LEDGER: &str = "pictures/.kiln-batch.db";
 
 fn description(bench: &Bench, picture: &str) -> Value {
     serde_json::from_slice(&bench.place.read(&format!("{picture}.json"))).unwrap()
@@ -38,40 +31,6 @@ fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
     bench.place.write("null.jsonl", r#"{"prompt":"a fox","extra":{"seed":null}}"#);
     let words = ["batch", "run", "null.jsonl", "-o", "pictures", "--dry-run", "--json"];
     assert_eq!(bench.run(&words).ok().json()["first"][0]["seed"], Value::Null);
-}
-
-/// Earlier versions drew no seeds.
-#[test]
-fn jobs_of_a_ledger_without_seeds_are_not_paid_for_again() {
-    let bench = Bench::new();
-    run(&bench, &FOXES, &[]).ok();
-    let remove = "UPDATE jobs SET request = json_remove(request, '$.fields.seed')";
-    Connection::open(bench.place.path(LEDGER)).unwrap().execute_batch(remove).unwrap();
-    run(&bench, &FOXES, &[]).ok();
-    batch(&bench, &["archive", "--older-than", "0s"]).ok();
-    run(&bench, &FOXES, &[]).ok();
-    // Two of them are the same picture.
-    let other = run(&bench, &FOXES, &["--seed", "7", "--again"]).ok();
-    assert!(other.text().contains("saved"), "other jobs");
-    assert_eq!(bench.simulator.counts().accepted, 6);
-}
-
-#[test]
-fn pictures_without_seeds_are_adopted() {
-    let bench = Bench::new();
-    run(&bench, &FOXES, &[]).ok();
-    for index in 1..=3 {
-        let picture = format!("pictures/{index}.jpg");
-        let mut description = description(&bench, &picture);
-        description["request"]["fields"].as_object_mut().unwrap().remove("seed").unwrap();
-        bench.place.write(&format!("{picture}.json"), description.to_string());
-    }
-    fs::remove_file(bench.place.path(LEDGER)).unwrap();
-    run(&bench, &FOXES, &[]).fails(8);
-    let adopted = bench.run(&["batch", "adopt", "--output", "pictures"]).ok().text();
-    assert_eq!(adopted.matches(": saved pictures/").count(), 3, "{adopted}");
-    run(&bench, &FOXES, &[]).ok();
-    assert_eq!((named(&bench, "saved").len(), bench.simulator.counts().accepted), (3, 3));
 }
 
 #[test]
