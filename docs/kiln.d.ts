@@ -73,7 +73,7 @@ export interface Request {
   event: "dry_run"; operation: string; method: "POST"; path: string
   body: Record<string, unknown> // an image has `bytes`, `format`, `width`, `height`, `file`
   already_paid: int | null // the number of a submission of the same request
-  price: number | null // 0 with `--simulate`, otherwise that of the setting `prices`
+  price: number | null // 0 with `--simulate`, otherwise from the setting `prices`
 }
 export interface Status {
   id: string
@@ -134,7 +134,7 @@ export interface Job {
 }
 export interface ListedJob extends Job {
   prompt: string | null // of an unknown job, as the next member; null for the others
-  expected_credits: number | null // the highest known cost of the model; null if none is known
+  expected_credits: number | null // from the price of the model; null if it has none
 }
 export interface ResolvedJobs {
   event: "resolved"
@@ -198,7 +198,11 @@ export interface Limit {
   credits: number | null; without_cost: int | null // what counts for the budget
   active: int | null
 }
-export interface Price { event: "price"; model: string; credits: number | null }
+export interface Price {
+  event: "price"; model: string
+  credits: number | null // for each submission; null if the price was removed, as the next member
+  per_megapixel: number | null
+}
 export interface ChangedLimit extends Limit { event: "limit" }
 export interface Limits { event: "limits"; limits: Limit[]; outages: Outage[] }
 export interface Outage { // why nothing is submitted, although no limit forbids it
@@ -218,7 +222,7 @@ export interface SpendingRow {
   group: string | null; model: string
   submissions: int // that were or may have been billed
   without_cost: int; credits: number
-  estimated: number // those without cost, at the highest known cost of the model
+  estimated: number // those without cost, at the price of the model
 }
 
 // Models

@@ -121,6 +121,10 @@ pub struct JobStatus {
     pub number: u64,
     /// The name of the operation, such as `gen-2-pro`.
     pub operation: String,
+    /// The number of pixels that a price per megapixel counts for the job; see [`Price::of`].
+    ///
+    /// [`Price::of`]: crate::Price::of
+    pub pixels: u64,
     /// The path of the picture below the output, or its template.
     pub target: String,
     /// The group of the job; see [`Job::group`].

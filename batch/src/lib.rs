@@ -31,6 +31,8 @@ mod job;
 mod ledger;
 #[cfg(feature = "ledger")]
 mod output;
+#[cfg(feature = "ledger")]
+mod price;
 mod provenance;
 #[cfg(feature = "ledger")]
 mod report;
@@ -60,6 +62,8 @@ pub use self::filter::Filter;
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
 pub use self::ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch};
+#[cfg(feature = "ledger")]
+pub use self::price::{Price, Prices};
 pub use self::provenance::{DescribedPicture, DescribedTimes, Description, describe_request};
 #[cfg(feature = "ledger")]
 pub use self::report::{Report, ReportRow, SpendingRow};

@@ -31,8 +31,8 @@ pub struct ReportRow {
     /// have been billed: those in the states [`Submitting`](JobState::Submitting) and
     /// [`Unknown`](JobState::Unknown).
     pub without_cost: u64,
-    /// What those without a known cost may cost in credits: each as much as the most expensive
-    /// submission of its operation so far.
+    /// What those without a known cost may cost in credits, by the [prices](crate::Prices) of their
+    /// operations.
     pub estimated: f64,
 }
 
@@ -52,8 +52,7 @@ pub struct SpendingRow {
     pub credits: f64,
     /// The number of submissions whose cost is not known.
     pub without_cost: u64,
-    /// What those may cost in credits: each as much as the most expensive submission of its
-    /// operation so far.
+    /// What those may cost in credits, by the [price](crate::Prices) of the operation.
     pub estimated: f64,
 }
 

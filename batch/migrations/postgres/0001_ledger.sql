@@ -40,6 +40,8 @@ CREATE TABLE submissions (
     group_name TEXT,
     -- The job that it was for. NULL: a submission of another part of the program.
     job BIGINT,
+    -- That of the job, or the largest one of the operation.
+    pixels BIGINT NOT NULL,
     -- The name of the idempotency key, which is that of the job if there is one.
     key_name TEXT,
     -- The worker that submitted the job. It is not in the record, which is as small as possible.
@@ -79,6 +81,8 @@ CREATE TABLE jobs (
     operation TEXT NOT NULL,
     -- The request as JSON, without secrets.
     request TEXT NOT NULL,
+    -- The size of its picture, or the largest possible one: what a price per megapixel counts.
+    pixels BIGINT NOT NULL,
     -- The user, the order or the campaign that it is for.
     group_name TEXT,
     -- JSON of the program.
@@ -138,6 +142,7 @@ CREATE TABLE staged_jobs (
     target TEXT NOT NULL,
     operation TEXT NOT NULL,
     request TEXT NOT NULL,
+    pixels BIGINT NOT NULL,
     group_name TEXT,
     metadata TEXT,
     priority BIGINT NOT NULL DEFAULT 0,
@@ -174,10 +179,12 @@ CREATE TABLE limits (
     PRIMARY KEY (scope, name)
 );
 
--- What a submission costs in credits as long as no cost of its operation is known.
+-- What a submission costs in credits. Without a price per megapixel, it holds as long as no cost of
+-- its operation is known.
 CREATE TABLE prices (
     operation TEXT PRIMARY KEY,
-    credits DOUBLE PRECISION NOT NULL
+    credits DOUBLE PRECISION NOT NULL,
+    per_megapixel DOUBLE PRECISION NOT NULL
 );
 
 -- The last outages of the service, or its refusals of all submissions.
@@ -206,8 +213,10 @@ CREATE TABLE spending (
     -- The highest known cost of one submission, and the sum of the known costs, in credits.
     price DOUBLE PRECISION,
     credits DOUBLE PRECISION NOT NULL,
-    -- The number of submissions without a known cost, and of those without a response.
+    -- The number of submissions without a known cost and the sum of their pixels, for which prices
+    -- reserve credits; and the number of submissions without a response.
     without_cost BIGINT NOT NULL,
+    pixels BIGINT NOT NULL,
     open BIGINT NOT NULL,
     PRIMARY KEY (group_name, operation, part)
 );
@@ -218,21 +227,24 @@ DECLARE
     is_counted INTEGER := CASE WHEN NEW.state <> 'withdrawn' THEN 1 ELSE 0 END;
 BEGIN
     INSERT INTO imagekiln.spending AS s
-        (group_name, operation, part, price, credits, without_cost, open)
+        (group_name, operation, part, price, credits, without_cost, pixels, open)
     SELECT names.name, NEW.operation, pg_backend_pid() % 64, NEW.cost,
         is_counted * COALESCE(NEW.cost, 0),
         is_counted * (NEW.cost IS NULL)::INTEGER,
+        is_counted * (NEW.cost IS NULL)::INTEGER * NEW.pixels,
         (NEW.state = 'open')::INTEGER
     FROM (SELECT '' AS name UNION SELECT COALESCE(NEW.group_name, '')) names
     ON CONFLICT (group_name, operation, part) DO UPDATE SET
         price = GREATEST(s.price, NEW.cost),
         credits = s.credits + excluded.credits,
         without_cost = s.without_cost + excluded.without_cost,
+        pixels = s.pixels + excluded.pixels,
         open = s.open + excluded.open;
     IF was_counted = 1 THEN
         UPDATE imagekiln.spending SET
             credits = credits - COALESCE(OLD.cost, 0),
             without_cost = without_cost - (OLD.cost IS NULL)::INTEGER,
+            pixels = pixels - (OLD.cost IS NULL)::INTEGER * OLD.pixels,
             open = open - (OLD.state = 'open')::INTEGER
         WHERE group_name IN ('', COALESCE(NEW.group_name, '')) AND operation = OLD.operation
             AND part = pg_backend_pid() % 64;

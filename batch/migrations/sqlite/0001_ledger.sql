@@ -44,6 +44,8 @@ CREATE TABLE jobs (
     operation TEXT NOT NULL,
     -- The request as JSON, without secrets.
     request TEXT NOT NULL,
+    -- The size of its picture, or the largest possible one: what a price per megapixel counts.
+    pixels INTEGER NOT NULL,
     -- The user, the order or the campaign that it is for.
     group_name TEXT,
     -- JSON of the program.
@@ -95,6 +97,8 @@ CREATE TABLE submissions (
     group_name TEXT,
     -- The job that it was for. NULL: a submission of another part of the program.
     job INTEGER REFERENCES jobs (id),
+    -- That of the job, or the largest one of the operation.
+    pixels INTEGER NOT NULL,
     -- The name of the idempotency key, which is that of the job if there is one.
     key_name TEXT,
     -- The worker that submitted the job. It is not in the record, which is as small as possible.
@@ -133,6 +137,7 @@ CREATE TABLE staged_jobs (
     target TEXT NOT NULL,
     operation TEXT NOT NULL,
     request TEXT NOT NULL,
+    pixels INTEGER NOT NULL,
     group_name TEXT,
     metadata TEXT,
     priority INTEGER NOT NULL DEFAULT 0,
@@ -169,10 +174,12 @@ CREATE TABLE limits (
     PRIMARY KEY (scope, name)
 ) STRICT, WITHOUT ROWID;
 
--- What a submission costs in credits as long as no cost of its operation is known.
+-- What a submission costs in credits. Without a price per megapixel, it holds as long as no cost of
+-- its operation is known.
 CREATE TABLE prices (
     operation TEXT PRIMARY KEY,
-    credits REAL NOT NULL
+    credits REAL NOT NULL,
+    per_megapixel REAL NOT NULL
 ) STRICT;
 
 -- The last outages of the service, or its refusals of all submissions.
@@ -201,8 +208,10 @@ CREATE TABLE spending (
     -- The highest known cost of one submission, and the sum of the known costs, in credits.
     price REAL,
     credits REAL NOT NULL,
-    -- The number of submissions without a known cost, and of those without a response.
+    -- The number of submissions without a known cost and the sum of their pixels, for which prices
+    -- reserve credits; and the number of submissions without a response.
     without_cost INTEGER NOT NULL,
+    pixels INTEGER NOT NULL,
     open INTEGER NOT NULL,
     PRIMARY KEY (group_name, operation, part)
 ) STRICT, WITHOUT ROWID;
@@ -210,12 +219,13 @@ CREATE TABLE spending (
 CREATE TRIGGER spending_of_new AFTER INSERT ON submissions WHEN NEW.state <> 'withdrawn' BEGIN
     INSERT INTO spending
     SELECT name, NEW.operation, 0, NEW.cost, COALESCE(NEW.cost, 0), NEW.cost IS NULL,
-        NEW.state = 'open'
+        IIF(NEW.cost IS NULL, NEW.pixels, 0), NEW.state = 'open'
     FROM (SELECT '' AS name UNION SELECT COALESCE(NEW.group_name, '')) WHERE TRUE
     ON CONFLICT DO UPDATE SET
         price = COALESCE(MAX(price, excluded.price), price, excluded.price),
         credits = credits + excluded.credits,
         without_cost = without_cost + excluded.without_cost,
+        pixels = pixels + excluded.pixels,
         open = open + excluded.open;
 END;
 
@@ -227,6 +237,8 @@ WHEN OLD.state <> NEW.state OR OLD.cost IS NOT NEW.cost BEGIN
             + IIF(NEW.state <> 'withdrawn', COALESCE(NEW.cost, 0), 0),
         without_cost = without_cost - (OLD.state <> 'withdrawn' AND OLD.cost IS NULL)
             + (NEW.state <> 'withdrawn' AND NEW.cost IS NULL),
+        pixels = pixels - IIF(OLD.state <> 'withdrawn' AND OLD.cost IS NULL, OLD.pixels, 0)
+            + IIF(NEW.state <> 'withdrawn' AND NEW.cost IS NULL, NEW.pixels, 0),
         open = open - (OLD.state = 'open') + (NEW.state = 'open')
     WHERE group_name IN ('', COALESCE(NEW.group_name, '')) AND operation = NEW.operation
         AND part = 0;

@@ -27,7 +27,7 @@ use self::{
     unrecorded::{Unrecorded, first},
 };
 use crate::{
-    Error, ErrorKind, Job, JobStatus, Ledger, Report,
+    Error, ErrorKind, Job, JobStatus, Ledger, Price, Report,
     ledger::RunLimits,
     output::{Output, OutputTarget},
 };
@@ -167,15 +167,17 @@ impl Batch {
     /// runs and of other workers: a finite number, 0 or more. There is no limit by default.
     ///
     /// A job is submitted if its price and all earlier costs fit into the budget. Its price is the
-    /// highest cost of its operation in the ledger. A submission without a known cost, for example
-    /// of an [`Unknown`](crate::JobState::Unknown) job, counts as much. If no price is known, the
+    /// highest cost of its operation in the ledger, or a price per megapixel that was set; see
+    /// [`Prices`](crate::Prices). A submission without a known cost, for example of an
+    /// [`Unknown`](crate::JobState::Unknown) job, counts with its price. If no price is known, the
     /// first job of an operation is submitted alone; [`Ledger::set_price`] and
-    /// [`price`](Self::price) set one.
+    /// [`price`](Self::price) set one. If a job does not fit, smaller ones after it may.
     ///
     /// The costs exceed the budget if
     ///
-    /// - a job costs more than every earlier one of its operation, for example because its picture
-    ///   is larger: by the difference, for each job in flight;
+    /// - a job costs more than its price, for example because its picture is larger than all
+    ///   earlier ones, and no price per megapixel is set: by the difference, for each job in
+    ///   flight;
     /// - the first job of an operation costs more than what is left;
     /// - responses contain no cost: such operations run one job at a time, and are not counted;
     /// - responses are lost, and webhooks find their tasks, before any price is known.
@@ -184,10 +186,10 @@ impl Batch {
         self
     }
 
-    /// Sets the price in credits of the jobs of this run whose operation has neither a known cost
-    /// nor a [price](Ledger::set_price) in the ledger. Only budgets use it.
-    pub fn price(mut self, credits: f64) -> Self {
-        self.settings.limits.price = Some(credits);
+    /// Sets the price of the jobs of this run whose operation has no [price](Ledger::set_price) in
+    /// the ledger: a number of credits for each job, or a [`Price`]. Only budgets use it.
+    pub fn price(mut self, price: impl Into<Price>) -> Self {
+        self.settings.limits.price = Some(price.into());
         self
     }
 

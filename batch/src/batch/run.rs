@@ -54,9 +54,9 @@ pub(super) struct Run {
     is_limited: bool,
     /// Whether no other worker had jobs when this one looked for jobs the last time.
     has_looked_alone: bool,
-    /// The operations and groups whose jobs a budget does not allow until another job ends, and
-    /// why.
-    blocked: HashMap<Scope, String>,
+    /// The operations and groups whose jobs a budget does not allow until another job ends, from
+    /// how many pixels on, and why.
+    blocked: HashMap<Scope, (u64, String)>,
     /// The number of jobs that ended.
     ended: u64,
     /// The number of damaged deliveries since the last saved picture.
@@ -131,8 +131,8 @@ impl Run {
             }
         }
         // The budget of the run is not in the ledger.
-        for (scope, reason) in self.blocked {
-            self.worker.ledger.explain_held(scope, reason).await?;
+        for (scope, (pixels, reason)) in self.blocked {
+            self.worker.ledger.explain_held(scope, pixels, reason).await?;
         }
         self.stopped_by.map_or(Ok(()), Err)
     }
@@ -256,7 +256,10 @@ impl Run {
         let may_start = |job: &Claim| {
             job.status.state == JobState::Queued
                 && (self.blocked.is_empty()
-                    || scopes(job).iter().all(|scope| !self.blocked.contains_key(scope)))
+                    || scopes(job).iter().all(|scope| match self.blocked.get(scope) {
+                        Some((pixels, _)) => job.status.pixels < *pixels,
+                        None => true,
+                    }))
         };
         self.queue.iter().position(may_start).filter(|_| self.may_submit())
     }
@@ -268,7 +271,11 @@ impl Run {
             number: self.claims,
             paid: if self.may_have_paid { free } else { 0 },
             queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
-            blocked: self.blocked.keys().cloned().collect(),
+            blocked: self
+                .blocked
+                .iter()
+                .map(|(scope, (pixels, _))| (scope.clone(), *pixels))
+                .collect(),
         };
         let queued = demand.queued;
         let Claimed { jobs, is_limited } = self.worker.ledger.claim(demand).await?;

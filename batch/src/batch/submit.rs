@@ -7,7 +7,7 @@ use tokio::sync::RwLockWriteGuard;
 
 use super::worker::{End, Worker, stop};
 use crate::{
-    Error, ErrorKind, JobState, JobStatus, Template, TemplateFields,
+    Error, ErrorKind, JobState, Template, TemplateFields,
     ledger::{Admission, Claim, LimitReached, Ticket, refuses_others},
     random,
 };
@@ -98,8 +98,7 @@ impl Worker {
             // The journal checks the cap.
             return Ok(Admission::Allowed);
         }
-        let JobStatus { operation, group, .. } = &job.status;
-        match self.ledger.admission(operation, group.as_deref(), Some(limits)).await? {
+        match self.ledger.admission(&job.status, Some(limits)).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
             admission => Ok(admission),
         }

@@ -55,10 +55,15 @@ pub(super) struct Gate {
     closed: HashSet<Scope>,
     /// Those in which only one job may be submitted, which finds out whether an outage has ended.
     probed: HashSet<Scope>,
+    /// Those whose jobs a budget does not allow, from so many pixels on.
+    blocked: Vec<(Scope, u64)>,
 }
 
 impl Gate {
-    pub(super) async fn read(database: &mut Database, blocked: &[Scope]) -> Result<Self, Error> {
+    pub(super) async fn read(
+        database: &mut Database,
+        blocked: &[(Scope, u64)],
+    ) -> Result<Self, Error> {
         let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
         let limits = Limits::read(database, condition, []).await?;
         let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
@@ -74,9 +79,9 @@ impl Gate {
         let held = outage::held_scopes(database).await?;
         let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
         let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
-        let closed = blocked.iter().cloned().chain(scopes(held)).collect();
-        let probed = scopes(probed).collect();
-        let mut gate = Self { limits, active, turns, closed, probed };
+        let (closed, probed) = (scopes(held).collect(), scopes(probed).collect());
+        let blocked = blocked.to_vec();
+        let mut gate = Self { limits, active, turns, closed, probed, blocked };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
         Ok(gate)
@@ -100,7 +105,7 @@ impl Gate {
 
     /// Whether it holds back any jobs.
     pub(super) fn is_limiting(&self) -> bool {
-        !self.closed.is_empty()
+        !self.closed.is_empty() || !self.blocked.is_empty()
     }
 
     /// Whether a worker may claim one more of these jobs, which then counts as active.
@@ -120,7 +125,8 @@ impl Gate {
         true
     }
 
-    /// Returns the condition, with its values, that a job is not of a closed scope.
+    /// Returns the condition, with its values, that a job is not of a closed scope, and that no
+    /// budget blocks it.
     pub(super) fn condition(&self, values: &mut Vec<Value>) -> String {
         let mut condition = String::new();
         let (mut operations, mut groups) = (Vec::new(), Vec::new());
@@ -141,6 +147,15 @@ impl Gate {
             if !list.is_empty() {
                 condition.push_str(&format!(" AND {column} NOT IN ({})", list.join(", ")));
             }
+        }
+        for (scope, pixels) in &self.blocked {
+            let column = match scope {
+                Scope::Group(_) => "COALESCE(group_name, '')",
+                _ => "operation",
+            };
+            values.extend([scope.columns().1.into(), pixels.cast_signed().into()]);
+            let (name, least) = (values.len() - 1, values.len());
+            condition.push_str(&format!(" AND ({column} <> ${name} OR pixels < ${least})"));
         }
         condition
     }

@@ -13,7 +13,7 @@ use super::{
     database::{Database, Value},
     steps::is_taken,
 };
-use crate::{Error, ErrorKind, Job, random};
+use crate::{Error, ErrorKind, Job, price::pixels, random};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;
@@ -114,6 +114,7 @@ struct StoredJob {
     target: String,
     operation: &'static str,
     request: String,
+    pixels: i64,
     group: Option<String>,
     metadata: Option<String>,
     priority: i64,
@@ -132,6 +133,7 @@ impl StoredJob {
             target,
             operation: job.request.operation().name,
             request,
+            pixels: pixels(&job.request).cast_signed(),
             group: job.group,
             metadata,
             priority: job.priority,
@@ -145,7 +147,7 @@ async fn stage(
     first: i64,
     jobs: &[StoredJob],
 ) -> Result<(), Error> {
-    const COLUMNS: usize = 10;
+    const COLUMNS: usize = 11;
     let now = database.now();
     let row = |row: usize| {
         let places: Vec<_> = (1..=COLUMNS).map(|c| format!("${}", row * COLUMNS + c)).collect();
@@ -154,7 +156,7 @@ async fn stage(
     let rows: Vec<_> = (0..jobs.len()).map(row).collect();
     let insert = format!(
         "INSERT INTO staged_jobs (addition, position, name, target, operation, request,
-            group_name, metadata, priority, staged_at)
+            pixels, group_name, metadata, priority, staged_at)
          VALUES {} ON CONFLICT DO NOTHING",
         rows.join(", ")
     );
@@ -166,6 +168,7 @@ async fn stage(
             (&job.target).into(),
             job.operation.into(),
             (&job.request).into(),
+            job.pixels.into(),
             job.group.clone().into(),
             job.metadata.clone().into(),
             job.priority.into(),
@@ -191,10 +194,10 @@ async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Resu
     let (now, number) = (database.later().await?, database.next_number());
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
-        "INSERT INTO jobs (name, number, target, operation, request, group_name, metadata,
+        "INSERT INTO jobs (name, number, target, operation, request, pixels, group_name, metadata,
             priority, state, added_at, changed_at)
-         SELECT name, {number}, target, operation, request, group_name, metadata, priority,
-            'queued', $2, $2
+         SELECT name, {number}, target, operation, request, pixels, group_name, metadata,
+            priority, 'queued', $2, $2
          FROM (SELECT * FROM staged_jobs s WHERE {NEW} ORDER BY position) s
          WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );

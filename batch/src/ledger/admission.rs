@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use imagekiln::Request;
+
 use super::{
     Ledger,
     active::{ACTIVE, COUNTED, count_active},
@@ -12,7 +14,7 @@ use super::{
     spending::{SPENDING, Spending},
     ticket::Ticket,
 };
-use crate::{Error, JobState, JobStatus, Scope, report::sum};
+use crate::{Error, JobState, JobStatus, Scope, price::pixels, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;
@@ -31,21 +33,19 @@ impl Ledger {
     /// Returns what the limits allow now. The decision is made again when the intent is written.
     pub(crate) async fn admission(
         &self,
-        operation: &str,
-        group: Option<&str>,
+        job: &JobStatus,
         limits: Option<RunLimits>,
     ) -> Result<Admission, Error> {
-        let (operation, group) = (operation.to_owned(), group.map(str::to_owned));
+        let job = job.clone();
         self.transaction(async move |database| {
-            let subject = Subject { operation: &operation, group: group.as_deref() };
-            let facts = Facts::read(database, subject, "", None).await?;
-            admission(database, subject, &facts, limits).await
+            let facts = Facts::read(database, Subject::of(&job), "", None).await?;
+            admission(database, Subject::of(&job), job.pixels, &facts, limits).await
         })
         .await
     }
 
-    /// Returns why the limits of the ledger do not allow a submission of this operation and group
-    /// now, or `None` if they do. The limits of a run are not among them.
+    /// Returns why the limits of the ledger do not allow a job with this request and group now, or
+    /// `None` if they do. The limits of a run are not among them.
     ///
     /// The error has the kind `Paused`, `ActiveTasks`, `Rate` or `Budget`.
     ///
@@ -54,13 +54,17 @@ impl Ledger {
     /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
     pub async fn refusal(
         &self,
-        operation: &str,
+        request: &Request,
         group: Option<&str>,
     ) -> Result<Option<Error>, Error> {
-        Ok(match self.admission(operation, group, None).await? {
-            Admission::Refused(limit) => Some(limit.into()),
-            Admission::Allowed | Admission::Alone => None,
-        })
+        let (operation, pixels) = (request.operation().name, pixels(request));
+        let group = group.map(str::to_owned);
+        let refused = self
+            .transaction(async move |database| {
+                refusal(database, Subject { operation, group: group.as_deref() }, pixels).await
+            })
+            .await?;
+        Ok(refused.map(Into::into))
     }
 }
 
@@ -79,12 +83,12 @@ pub(super) async fn explain(
         if status.state != JobState::Queued || status.reason.is_some() {
             continue;
         }
-        let subject = (status.operation.clone(), status.group.clone());
-        if !reasons.contains_key(&subject) {
-            let refused = refusal(database, &subject.0, subject.1.as_deref()).await?;
-            reasons.insert(subject.clone(), refused.map(|limit| limit.to_string()));
+        let kind = (status.operation.clone(), status.group.clone(), status.pixels);
+        if !reasons.contains_key(&kind) {
+            let refused = refusal(database, Subject::of(status), status.pixels).await?;
+            reasons.insert(kind.clone(), refused.map(|limit| limit.to_string()));
         }
-        status.reason = reasons.get(&subject).cloned().flatten();
+        status.reason = reasons.get(&kind).cloned().flatten();
     }
     Ok(())
 }
@@ -92,16 +96,15 @@ pub(super) async fn explain(
 /// Returns the limit of the ledger that does not allow a submission now.
 pub(super) async fn refusal(
     database: &mut Database,
-    operation: &str,
-    group: Option<&str>,
+    subject: Subject<'_>,
+    pixels: u64,
 ) -> Result<Option<LimitReached>, Error> {
-    let mut outages = outage::find(database, OF_OPERATION, [operation.into()]).await?;
+    let mut outages = outage::find(database, OF_OPERATION, [subject.operation.into()]).await?;
     if let Some(outage) = outages.pop() {
         return Ok(Some(Box::new(outage).into()));
     }
-    let subject = Subject { operation, group };
     let facts = Facts::read(database, subject, "", None).await?;
-    Ok(match admission(database, subject, &facts, None).await? {
+    Ok(match admission(database, subject, pixels, &facts, None).await? {
         Admission::Refused(limit) => Some(limit),
         Admission::Allowed | Admission::Alone => None,
     })
@@ -113,6 +116,8 @@ pub(super) struct Facts {
     pub(super) known: Option<i64>,
     /// The state of the job that is submitted, if this is the job of the worker that submits it.
     pub(super) job_state: Option<String>,
+    /// The number of pixels of the job.
+    pub(super) pixels: Option<i64>,
     /// The number of active jobs.
     active: i64,
     /// The limits that hold for the submission.
@@ -123,6 +128,7 @@ pub(super) struct Facts {
 struct FactRow {
     known: Option<i64>,
     job_state: Option<String>,
+    pixels: Option<i64>,
     active: i64,
     limit: Option<LimitRow>,
 }
@@ -133,6 +139,7 @@ impl FromRow for FactRow {
         Ok(Self {
             known: row.named("known")?,
             job_state: row.named("job_state")?,
+            pixels: row.named("pixels")?,
             active: row.named("active")?,
             limit: has_limit.then(|| LimitRow::from_row(row)).transpose()?,
         })
@@ -151,7 +158,7 @@ impl Facts {
             "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
                 (SELECT state FROM jobs WHERE id = $4 AND worker IS NOT DISTINCT FROM $5)
                     AS job_state,
-                {ACTIVE} AS active, limits.*
+                (SELECT pixels FROM jobs WHERE id = $4) AS pixels, {ACTIVE} AS active, limits.*
              FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
                 OR scope = 'operation' AND name = $1
                 OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
@@ -161,19 +168,22 @@ impl Facts {
         let operation = subject.operation.into();
         let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
         let stored = Limits::default();
-        let mut facts = Self { known: None, job_state: None, active: 0, stored };
+        let mut facts = Self { known: None, job_state: None, pixels: None, active: 0, stored };
         for row in database.rows::<FactRow>(&find, values).await? {
-            (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
+            (facts.known, facts.job_state) = (row.known, row.job_state);
+            (facts.pixels, facts.active) = (row.pixels, row.active);
             facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
         }
         Ok(facts)
     }
 }
 
-/// Returns what the limits allow: those of the ledger, and, for a job, those of its run.
+/// Returns what the limits allow for a picture with so many pixels: the limits of the ledger, and,
+/// for a job, those of its run.
 pub(super) async fn admission(
     database: &mut Database,
     subject: Subject<'_>,
+    pixels: u64,
     Facts { active, stored, .. }: &Facts,
     run: Option<RunLimits>,
 ) -> Result<Admission, Error> {
@@ -217,28 +227,29 @@ pub(super) async fn admission(
     }
     let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
     let prices = prices(database).await?;
-    let price_of = |operation: &str| prices.get(operation).copied().or(run.price);
+    let price_of = |operation: &str| prices.of_or(operation, run.price);
     let price = price_of(subject.operation);
+    let cost = price.map(|price| price.of_all(1, pixels));
     let mut admitted = Admission::Allowed;
     for (limit, scope) in &limits {
         let (Some(credits), counted) = (limit.budget, counted(database, scope, &spending).await?)
         else {
             continue;
         };
-        let known = sum(counted.iter().map(|(_, _, known, ..)| *known));
-        let reserved = sum(counted.iter().map(|(operation, _, _, unpriced, _)| {
-            *unpriced as f64 * price_of(operation).unwrap_or_default()
-        }));
+        let known = sum(counted.iter().map(|of| of.credits));
+        let reserved = sum(counted.iter().map(|of| of.reserved(price_of(&of.operation))));
         let committed = known + reserved;
         let is_first_open =
-            spending.iter().all(|(known, .., open)| known != subject.operation || *open == 0);
-        match price {
-            Some(price) if committed + price <= credits + TOLERANCE => {}
+            spending.iter().all(|of| of.operation != subject.operation || of.open == 0);
+        match cost {
+            Some(cost) if committed + cost <= credits + TOLERANCE => {}
             None if committed < credits && is_first_open => admitted = Admission::Alone,
             None if committed < credits => return Ok(refused(scope, Limit::UnknownPrice)),
             _ => {
-                let is_spent = known + price.unwrap_or_default() > credits + TOLERANCE;
-                let limit = Limit::Budget { credits, committed, price, is_spent };
+                let is_spent = known + cost.unwrap_or_default() > credits + TOLERANCE;
+                let by_size = price.is_some_and(|price| price.per_megapixel > 0.0);
+                let pixels = by_size.then_some(pixels);
+                let limit = Limit::Budget { credits, committed, cost, pixels, is_spent };
                 return Ok(refused(scope, limit));
             }
         }
@@ -255,7 +266,7 @@ async fn counted(
     match scope {
         Scope::Group(name) => database.rows(SPENDING, [name.into()]).await,
         Scope::Operation(name) => {
-            Ok(spending.iter().filter(|(known, ..)| known == name).cloned().collect())
+            Ok(spending.iter().filter(|of| of.operation == *name).cloned().collect())
         }
         _ => Ok(spending.to_vec()),
     }

@@ -51,8 +51,9 @@ pub(crate) struct Demand {
     /// The maximum numbers of paid jobs and of queued ones.
     pub(crate) paid: usize,
     pub(crate) queued: usize,
-    /// The operations and groups whose queued jobs are not wanted.
-    pub(crate) blocked: Vec<Scope>,
+    /// The operations and groups whose queued jobs are not wanted if their pictures have at least
+    /// so many pixels.
+    pub(crate) blocked: Vec<(Scope, u64)>,
 }
 
 /// A job that was asked for by its name.
@@ -121,12 +122,11 @@ impl Ledger {
                     Queued | Submitted | Ready | Submitting => return Ok(Some(Named::Held)),
                     _ => return Ok(Some(Named::Ended(Box::new(job.status)))),
                 }
-                let JobStatus { state, operation, group, .. } = &job.status;
-                let (is_queued, group) = (*state == JobState::Queued, group.as_deref());
-                if is_queued
-                    && !Gate::read(database, &[]).await?.admits(Subject { operation, group })
+                let subject = Subject::of(&job.status);
+                if job.status.state == JobState::Queued
+                    && !Gate::read(database, &[]).await?.admits(subject)
                 {
-                    let limit = refusal(database, operation, group).await?;
+                    let limit = refusal(database, subject, job.status.pixels).await?;
                     return Ok(Some(limit.map_or(Named::Held, Named::Limited)));
                 }
                 take(database, &demand, &[job.id]).await?;

@@ -9,11 +9,11 @@ use super::{
     active::{COUNTED, count_active},
     database::{Database, Value},
     jobs::matching,
-    limits::{Limits, checked_credits},
+    limits::Limits,
 };
+use crate::{Error, ErrorKind, Filter, Price, Scope, job::is_group, price::checked_credits};
 #[cfg(doc)]
-use crate::JobState;
-use crate::{Error, ErrorKind, Filter, Scope, job::is_group};
+use crate::{JobState, Prices};
 
 /// The highest rate, in submissions per minute.
 const MAX_RATE: i64 = 6000;
@@ -35,7 +35,7 @@ pub struct LimitStatus {
     /// The known costs of the submissions in credits. 0 for [`Scope::EachGroup`].
     pub credits: f64,
     /// The number of submissions that may be billed and whose cost is not known. Each counts with
-    /// the highest known cost of its operation.
+    /// the [price](Ledger::prices) of its operation.
     pub without_cost: u64,
     /// The number of active tasks.
     pub active: u64,
@@ -61,25 +61,31 @@ impl Ledger {
         self.set_limit(scope, "budget", credits.into()).await
     }
 
-    /// Sets what a submission of an operation costs in credits as long as the ledger knows no cost
-    /// of one, or removes the price. The highest known cost replaces it.
+    /// Sets what the submissions of an operation cost, or removes the price. [`Prices`] says which
+    /// prices known costs replace.
     ///
     /// Budgets use it, for jobs and for submissions without a job. Without a price, the first
     /// submission of an operation has to show the cost before a budget allows others.
+    ///
+    /// A job counts with its own size. The ledger does not know the request of a submission without
+    /// a job, so it counts with the largest size of its operation; see [`Price::of`].
     ///
     /// # Errors
     ///
     /// - [`State`](ErrorKind::State): the price is negative, infinite or not a number.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
-    pub async fn set_price(&self, operation: &str, credits: Option<f64>) -> Result<(), Error> {
-        let credits = credits.map(|credits| checked_credits("price", credits)).transpose()?;
+    pub async fn set_price(&self, operation: &str, price: Option<Price>) -> Result<(), Error> {
+        let price = price.map(Price::checked).transpose()?;
         let operation = operation.to_owned();
         self.exclusive(async move |database| {
             let name = [(&operation).into()];
             database.execute("DELETE FROM prices WHERE operation = $1", name.clone()).await?;
-            if let Some(credits) = credits {
-                let set = "INSERT INTO prices (operation, credits) VALUES ($1, $2)";
-                database.execute(set, [(&operation).into(), Some(credits).into()]).await?;
+            if let Some(Price { credits, per_megapixel }) = price {
+                let set = "INSERT INTO prices (operation, credits, per_megapixel)
+                    VALUES ($1, $2, $3)";
+                let [credits, per_megapixel] = [credits, per_megapixel].map(Some);
+                let values = [(&operation).into(), credits.into(), per_megapixel.into()];
+                database.execute(set, values).await?;
             }
             free_left(database, "AND operation = $1", name).await
         })
@@ -259,15 +265,22 @@ impl Ledger {
         .await
     }
 
-    /// Sets the reason of the queued jobs of an operation or a group that have none.
-    pub(crate) async fn explain_held(&self, scope: Scope, reason: String) -> Result<(), Error> {
+    /// Sets the reason of the queued jobs of an operation or a group that have none, and whose
+    /// pictures have at least so many pixels.
+    pub(crate) async fn explain_held(
+        &self,
+        scope: Scope,
+        pixels: u64,
+        reason: String,
+    ) -> Result<(), Error> {
         let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
         self.transaction(async move |database| {
             let explain = format!(
                 "UPDATE jobs SET reason = $1 WHERE state = 'queued' AND worker IS NULL
-                    AND reason IS NULL AND {column} = $2"
+                    AND reason IS NULL AND {column} = $2 AND pixels >= $3"
             );
-            let values = [(&reason).into(), scope.columns().1.into()];
+            let pixels = pixels.cast_signed().into();
+            let values = [(&reason).into(), scope.columns().1.into(), pixels];
             database.execute(&explain, values).await?;
             Ok(())
         })
@@ -275,11 +288,13 @@ impl Ledger {
     }
 
     /// Leaves the queued jobs of a group to later workers, because this budget is used up, unless
-    /// the group has another budget in the meantime.
+    /// the group has another budget in the meantime. Only jobs whose pictures have at least so many
+    /// pixels are left.
     pub(crate) async fn leave_group(
         &self,
         group: &str,
         credits: f64,
+        pixels: u64,
         reason: String,
     ) -> Result<(), Error> {
         let scope = Scope::Group(group.to_owned());
@@ -292,8 +307,9 @@ impl Ledger {
             }
             let leave = "UPDATE jobs SET reason = $1, left_after = (SELECT MAX(id) FROM workers),
                     changed_at = $3
-                WHERE group_name = $2 AND state = 'queued' AND worker IS NULL";
-            database.execute(leave, [(&reason).into(), name.into(), now.into()]).await?;
+                WHERE group_name = $2 AND state = 'queued' AND worker IS NULL AND pixels >= $4";
+            let pixels = pixels.cast_signed().into();
+            database.execute(leave, [(&reason).into(), name.into(), now.into(), pixels]).await?;
             Ok(())
         })
         .await
@@ -359,10 +375,10 @@ mod tests {
         let anna = Scope::Group("anna".to_owned());
         ledger.set_budget(Scope::EachGroup, Some(3.0)).await.unwrap();
         ledger.set_budget(anna.clone(), Some(5.0)).await.unwrap();
-        ledger.leave_group("anna", 3.0, "an earlier budget".to_owned()).await.unwrap();
+        ledger.leave_group("anna", 3.0, 0, "an earlier budget".to_owned()).await.unwrap();
         assert_eq!(reason().await, None);
         ledger.set_budget(anna.clone(), None).await.unwrap();
-        ledger.leave_group("anna", 3.0, "used up".to_owned()).await.unwrap();
+        ledger.leave_group("anna", 3.0, 0, "used up".to_owned()).await.unwrap();
         assert_eq!(reason().await.as_deref(), Some("used up"));
         ledger.pause(anna.clone()).await.unwrap();
         ledger.resume(anna.clone()).await.unwrap();

@@ -1,7 +1,7 @@
 //! Reads the status of jobs.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     iter,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -15,7 +15,9 @@ use super::{
     database::{Database, FromRow, Row, Value},
     manage::prices,
 };
-use crate::{Error, ErrorKind, Filter, JobState, JobStatus, Report, ReportRow, SpendingRow, time};
+use crate::{
+    Error, ErrorKind, Filter, JobState, JobStatus, Prices, Report, ReportRow, SpendingRow, time,
+};
 
 /// What [`Ledger::known_jobs`] returns of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,19 +151,21 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn report(&self) -> Result<Report, Error> {
+        type Columns = (String, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT j.state, j.operation, COUNT(*),
                 COALESCE(SUM(s.cost), CAST(0 AS DOUBLE PRECISION)),
-                COUNT(j.submission) - COUNT(s.cost)
+                COUNT(j.submission) - COUNT(s.cost),
+                CAST(SUM(CASE WHEN s.cost IS NULL THEN s.pixels ELSE 0 END) AS BIGINT)
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
             .transaction(async |database| {
                 let prices = prices(database).await?;
-                let rows = database.rows::<(String, String, i64, f64, i64)>(ROWS, []).await?;
-                let rows = rows.into_iter().map(|(state, operation, jobs, credits, unpriced)| {
+                let rows = database.rows::<Columns>(ROWS, []).await?.into_iter();
+                let rows = rows.map(|(state, operation, jobs, credits, unpriced, pixels)| {
                     let (jobs, without_cost) = (jobs.unsigned_abs(), unpriced.unsigned_abs());
                     let state = state_named(state)?;
-                    let estimated = estimate(&prices, &operation, without_cost);
+                    let estimated = estimate(&prices, &operation, without_cost, pixels);
                     Ok(ReportRow { state, operation, jobs, credits, without_cost, estimated })
                 });
                 rows.collect()
@@ -181,37 +185,39 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn spending(&self) -> Result<Vec<SpendingRow>, Error> {
-        type Columns = (i64, Option<String>, String, i64, f64, i64);
+        type Columns = (i64, Option<String>, String, i64, f64, i64, Option<i64>);
         const ROWS: &str = "SELECT sent_at / 86400000, group_name, operation, COUNT(*),
-                COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)), COUNT(*) - COUNT(cost)
+                COALESCE(SUM(cost), CAST(0 AS DOUBLE PRECISION)), COUNT(*) - COUNT(cost),
+                CAST(SUM(CASE WHEN cost IS NULL THEN pixels ELSE 0 END) AS BIGINT)
             FROM submissions WHERE state <> 'withdrawn'
             GROUP BY 1, 2, 3 ORDER BY 1, COALESCE(group_name, ''), 3";
         self.transaction(async |database| {
             let prices = prices(database).await?;
             let rows = database.rows::<Columns>(ROWS, []).await?.into_iter();
-            let rows = rows.map(|(day, group, operation, submissions, credits, unpriced)| {
-                let without_cost = unpriced.unsigned_abs();
-                let estimated = estimate(&prices, &operation, without_cost);
-                SpendingRow {
-                    day: time::day(day.unsigned_abs()),
-                    group,
-                    operation,
-                    submissions: submissions.unsigned_abs(),
-                    credits,
-                    without_cost,
-                    estimated,
-                }
-            });
+            let rows =
+                rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
+                    let without_cost = unpriced.unsigned_abs();
+                    let estimated = estimate(&prices, &operation, without_cost, pixels);
+                    SpendingRow {
+                        day: time::day(day.unsigned_abs()),
+                        group,
+                        operation,
+                        submissions: submissions.unsigned_abs(),
+                        credits,
+                        without_cost,
+                        estimated,
+                    }
+                });
             Ok(rows.collect())
         })
         .await
     }
 }
 
-/// Returns what submissions without a known cost may cost: each as much as the most expensive one
-/// of its operation.
-fn estimate(prices: &BTreeMap<String, f64>, operation: &str, without_cost: u64) -> f64 {
-    without_cost as f64 * prices.get(operation).copied().unwrap_or_default()
+/// Returns what submissions without a known cost may cost, whose pictures have so many pixels.
+fn estimate(prices: &Prices, operation: &str, without_cost: u64, pixels: Option<i64>) -> f64 {
+    let pixels = pixels.unwrap_or_default().unsigned_abs();
+    prices.of(operation).map_or(0.0, |price| price.of_all(without_cost, pixels))
 }
 
 /// Returns the condition for a page of jobs `j`, with its values.
@@ -307,9 +313,9 @@ pub(super) async fn find_jobs(
 }
 
 /// What a [`FoundJob`] is read from.
-pub(super) const COLUMNS: &str = "j.id, j.name, j.number, j.operation, j.target, j.group_name,
-    j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at, j.changed_at,
-    s.task_id, s.cost, s.sent_at, s.accepted_at,
+pub(super) const COLUMNS: &str = "j.id, j.name, j.number, j.operation, j.pixels, j.target,
+    j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
+    j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
     (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
         AS submissions";
 pub(super) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
@@ -321,6 +327,7 @@ impl FromRow for FoundJob {
             name: row.named("name")?,
             number: row.named::<i64>("number")?.unsigned_abs(),
             operation: row.named("operation")?,
+            pixels: row.named::<i64>("pixels")?.unsigned_abs(),
             target: row.named("target")?,
             group: row.named("group_name")?,
             metadata: metadata(row.named("metadata")?)?,

@@ -24,7 +24,7 @@ use super::{
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
-use crate::{Error, ErrorKind, JobState, job::is_group};
+use crate::{Error, ErrorKind, JobState, job::is_group, price::pixels_of_operation};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
@@ -276,7 +276,9 @@ async fn intend(
     {
         return Ok(Ok((row, false)));
     }
-    if let Admission::Refused(limit) = admission(database, subject, &facts, limits).await? {
+    let pixels = facts.pixels.map(i64::unsigned_abs);
+    let pixels = pixels.unwrap_or_else(|| pixels_of_operation(subject.operation));
+    if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits).await? {
         return Ok(Err(limit));
     }
     let is_probe = match outage::enter(database, intent).await? {

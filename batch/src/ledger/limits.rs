@@ -9,7 +9,10 @@ use super::{
     database::{Database, FromRow, Row, Value},
     outage::Outage,
 };
-use crate::{Error, ErrorKind, Scope};
+use crate::{
+    Error, ErrorKind, JobStatus, Price, Scope,
+    price::{checked_credits, megapixels},
+};
 
 /// The limits of a batch.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,27 +21,17 @@ pub(crate) struct RunLimits {
     pub(crate) max_active: usize,
     /// The credits that all submissions may cost, unless the ledger has a budget.
     pub(crate) budget: Option<f64>,
-    /// The price of a submission whose operation has no known price, in credits.
-    pub(crate) price: Option<f64>,
+    /// The price of submissions whose operation has none in the ledger.
+    pub(crate) price: Option<Price>,
 }
 
 impl RunLimits {
     /// Refuses amounts that are negative, infinite or not numbers.
     pub(crate) fn check(self) -> Result<(), Error> {
-        for (what, credits) in [("budget", self.budget), ("price", self.price)] {
-            credits.map(|credits| checked_credits(what, credits)).transpose()?;
-        }
+        self.budget.map(|credits| checked_credits("budget", credits)).transpose()?;
+        self.price.map(Price::checked).transpose()?;
         Ok(())
     }
-}
-
-/// Returns an amount that a program set. Negative zero becomes zero.
-pub(super) fn checked_credits(what: &str, credits: f64) -> Result<f64, Error> {
-    if credits.is_finite() && credits >= 0.0 {
-        return Ok(credits + 0.0);
-    }
-    let message = format!("the {what} {credits} is not a finite number of credits, 0 or more");
-    Err(Error::new(ErrorKind::State, message))
 }
 
 /// What a submission counts for.
@@ -48,7 +41,11 @@ pub(super) struct Subject<'a> {
     pub(super) group: Option<&'a str>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    pub(super) fn of(job: &'a JobStatus) -> Self {
+        Self { operation: &job.operation, group: job.group.as_deref() }
+    }
+
     /// Returns the scopes whose limits hold for the submission.
     pub(super) fn scopes(self) -> Vec<Scope> {
         let group = self.group.map(|group| Scope::Group(group.to_owned()));
@@ -84,7 +81,10 @@ pub(crate) enum Limit {
         credits: f64,
         /// What the submissions have cost, and what those without a known cost may cost.
         committed: f64,
-        price: Option<f64>,
+        /// What the submission may cost.
+        cost: Option<f64>,
+        /// The pixels of its picture, if its price depends on them.
+        pixels: Option<u64>,
         /// Whether what is known to be spent leaves too little for the submission.
         is_spent: bool,
     },
@@ -121,16 +121,19 @@ impl fmt::Display for LimitReached {
                 "{scope} has a budget, and the price of the submission is not known before the \
                  service has responded to an earlier one; try again then, or set the price"
             ),
-            Limit::Budget { credits, committed, price, .. } => {
+            Limit::Budget { credits, committed, cost, pixels, .. } => {
                 let [committed, credits] = [*committed, *credits].map(Credits);
                 write!(
                     f,
                     "the budget of {scope} is used up: {committed:.2} of {credits:.2} credits are \
                      spent or reserved"
                 )?;
-                match price.map(Credits) {
-                    Some(price) => write!(f, ", and the submission may cost {price:.2}"),
-                    None => f.write_str(", and the price of the submission is not known"),
+                match (cost.map(Credits), pixels.map(megapixels)) {
+                    (Some(cost), Some(size)) => {
+                        write!(f, ", and a submission of {size} megapixels may cost {cost:.2}")
+                    }
+                    (Some(cost), None) => write!(f, ", and the submission may cost {cost:.2}"),
+                    (None, _) => f.write_str(", and the price of the submission is not known"),
                 }
             }
         }

@@ -1,11 +1,9 @@
 //! Requests and prices of a ledger, and errors about its jobs.
 
-use std::collections::BTreeMap;
-
 use imagekiln::Request;
 
 use super::{Ledger, database::Database};
-use crate::{Error, ErrorKind, JobState, JobStatus};
+use crate::{Error, ErrorKind, JobState, JobStatus, Price, Prices};
 
 impl Ledger {
     /// Returns the request of the job with this name, without secrets.
@@ -19,14 +17,14 @@ impl Ledger {
         Ok(found.map(|(request, _)| request))
     }
 
-    /// Returns the price of a submission in credits, by operation: the highest known cost, or else
-    /// the price that was [set](Self::set_price).
+    /// Returns what submissions cost: the prices that were [set](Self::set_price), and the known
+    /// costs.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
-    pub async fn prices(&self) -> Result<BTreeMap<String, f64>, Error> {
-        self.transaction(async |database| Ok(prices(database).await?)).await
+    pub async fn prices(&self) -> Result<Prices, Error> {
+        self.transaction(async |database| prices(database).await).await
     }
 
     pub(crate) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
@@ -34,14 +32,16 @@ impl Ledger {
     }
 }
 
-/// Returns the price of a submission in credits, by operation.
-pub(super) async fn prices(database: &mut Database) -> Result<BTreeMap<String, f64>, Error> {
-    let set = "SELECT operation, credits FROM prices";
+/// Returns what submissions cost.
+pub(super) async fn prices(database: &mut Database) -> Result<Prices, Error> {
+    let set = "SELECT operation, credits, per_megapixel FROM prices";
     let known = "SELECT operation, MAX(price) FROM spending
         WHERE group_name = '' AND price IS NOT NULL GROUP BY operation";
-    let mut prices: BTreeMap<_, _> = database.rows(set, []).await?.into_iter().collect();
-    prices.extend(database.rows::<(String, f64)>(known, []).await?);
-    Ok(prices)
+    let set = database.rows::<(String, f64, f64)>(set, []).await?.into_iter();
+    let set = set
+        .map(|(operation, credits, per_megapixel)| (operation, Price { credits, per_megapixel }));
+    let known = database.rows(known, []).await?.into_iter().collect();
+    Ok(Prices::new(set.collect(), known))
 }
 
 /// Returns the error for a job that is in none of the expected states.

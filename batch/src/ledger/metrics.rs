@@ -32,12 +32,13 @@ impl Ledger {
             .transaction(async |database| {
                 let active = count_active(database, COUNTED).await?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
-                let mut spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
+                let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
                 let prices = prices(database).await?;
-                for (operation, price, ..) in &mut spending {
-                    *price = prices.get(operation).copied();
-                }
-                Ok((spending, active))
+                let estimated = spending.into_iter().map(|spending| {
+                    let price = prices.of(&spending.operation);
+                    (spending.reserved(price), spending)
+                });
+                Ok((estimated.collect::<Vec<_>>(), active))
             })
             .await?;
         Ok(metrics(&report, &spending, (&limits, &outages), active.unsigned_abs()))
@@ -46,7 +47,7 @@ impl Ledger {
 
 fn metrics(
     report: &Report,
-    spending: &[Spending],
+    spending: &[(f64, Spending)],
     (limits, outages): (&[LimitStatus], &[Outage]),
     active: u64,
 ) -> String {
@@ -57,13 +58,12 @@ fn metrics(
         text.sample("jobs", labels, row.jobs);
     }
     text.family("credits_total", "counter", "Known costs of submissions in credits.");
-    for (operation, _, credits, ..) in spending {
+    for (_, Spending { operation, credits, .. }) in spending {
         text.sample("credits_total", [("operation", operation)], Credits(*credits));
     }
     text.family("estimated_credits", "gauge", "What submissions without a known cost may cost.");
-    for (operation, price, _, without_cost, _) in spending {
-        let estimated = *without_cost as f64 * price.unwrap_or_default();
-        text.sample("estimated_credits", [("operation", operation)], Credits(estimated));
+    for (estimated, Spending { operation, .. }) in spending {
+        text.sample("estimated_credits", [("operation", operation)], Credits(*estimated));
     }
     text.family("active_tasks", "gauge", "Submissions whose pictures are not saved yet.");
     text.sample("active_tasks", labels(&Scope::Ledger), active);
@@ -149,7 +149,14 @@ mod tests {
             without_cost: 0,
             estimated: 0.0,
         }]);
-        let spending = [("gen-2-pro".to_owned(), Some(3.5), 9.0, 2, 1)];
+        let spending = Spending {
+            operation: "gen-2-pro".to_owned(),
+            credits: 9.0,
+            without_cost: 2,
+            pixels: 0,
+            open: 1,
+        };
+        let spending = [(7.0, spending)];
         let limit = LimitStatus {
             scope: Scope::EachGroup,
             budget: Some(12.5),

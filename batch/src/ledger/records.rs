@@ -9,7 +9,7 @@ use super::{
     database::{self, Database},
     ticket::Ticket,
 };
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, price::pixels_of_operation};
 
 /// A row of the submissions. The columns that are not here follow from the record.
 pub(super) struct SubmissionRow {
@@ -24,7 +24,11 @@ pub(super) struct SubmissionRow {
 }
 
 const INSERT: &str = "INSERT INTO submissions
-    (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at)";
+    (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at,
+        pixels)";
+
+/// The pixels of a submission: those of its job, or the largest possible ones.
+const PIXELS: &str = "COALESCE((SELECT pixels FROM jobs WHERE id = $4), $10)";
 
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
@@ -71,8 +75,8 @@ impl SubmissionRow {
         }
         let submit = format!(
             "WITH inserted AS ({INSERT}
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9
-                WHERE {ACTIVE} < $10
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, {PIXELS}
+                WHERE {ACTIVE} < $11
                 -- By its id: `worker = $6` could choose the index of all jobs of the worker.
                 AND EXISTS (SELECT 1 FROM jobs WHERE id = $4
                     AND worker IS NOT DISTINCT FROM $6 AND state = 'queued')
@@ -112,8 +116,9 @@ impl SubmissionRow {
     ) -> Result<Self, Error> {
         let new = Self::new(intent, job)?;
         let values = new.values(ticket, database.now());
-        let insert =
-            format!("{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9) RETURNING id");
+        let insert = format!(
+            "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, {PIXELS}) RETURNING id"
+        );
         Ok(Self { id: database.value(&insert, values).await?, ..new })
     }
 
@@ -124,7 +129,7 @@ impl SubmissionRow {
     }
 
     /// Returns the values of [`INSERT`].
-    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 9] {
+    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 10] {
         let intent = self.record.intent();
         [
             intent.id().into(),
@@ -136,6 +141,7 @@ impl SubmissionRow {
             (&self.stored).into(),
             key_name(intent, self.job.is_some()).map(str::to_owned).into(),
             now.into(),
+            pixels_of_operation(intent.operation()).cast_signed().into(),
         ]
     }
 }

@@ -1,14 +1,46 @@
 //! What the submissions of each operation cost.
 
-/// The submissions of an operation that were not withdrawn: the highest known cost of one in
-/// credits, the sum of the known costs, the number of those without a known cost, and of those
-/// without a response.
-pub(super) type Spending = (String, Option<f64>, f64, i64, i64);
+use super::database::{FromRow, Row};
+use crate::{Error, Price};
+
+/// The submissions of an operation that were not withdrawn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Spending {
+    pub(super) operation: String,
+    /// The sum of the known costs in credits.
+    pub(super) credits: f64,
+    /// The number of submissions without a known cost.
+    pub(super) without_cost: u64,
+    /// The sum of their pixels.
+    pub(super) pixels: u64,
+    /// The number of submissions without a response.
+    pub(super) open: u64,
+}
+
+impl Spending {
+    /// Returns what the submissions without a known cost may cost.
+    pub(super) fn reserved(&self, price: Option<Price>) -> f64 {
+        price.map_or(0.0, |price| price.of_all(self.without_cost, self.pixels))
+    }
+}
+
+impl FromRow for Spending {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            operation: row.named("operation")?,
+            credits: row.named("credits")?,
+            without_cost: row.named::<i64>("without_cost")?.unsigned_abs(),
+            pixels: row.named::<i64>("pixels")?.unsigned_abs(),
+            open: row.named::<i64>("open")?.unsigned_abs(),
+        })
+    }
+}
 
 /// Returns [`Spending`] by operation: of a group, or of the whole ledger if its name is empty. The
 /// parts of an operation are those of the connections.
-pub(super) const SPENDING: &str = "SELECT operation, MAX(price), SUM(credits),
-        CAST(SUM(without_cost) AS BIGINT), CAST(SUM(open) AS BIGINT)
+pub(super) const SPENDING: &str = "SELECT operation, SUM(credits) AS credits,
+        CAST(SUM(without_cost) AS BIGINT) AS without_cost, CAST(SUM(pixels) AS BIGINT) AS pixels,
+        CAST(SUM(open) AS BIGINT) AS open
     FROM spending WHERE group_name = $1 GROUP BY operation ORDER BY operation";
 
 #[cfg(test)]
@@ -16,44 +48,54 @@ mod tests {
     use super::*;
     use crate::ledger::{database::Database, migrations::tests as ledgers};
 
-    /// The triggers count what the submissions add up to after each change.
+    const COUNTED: &str = "SELECT operation,
+            COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0.0) AS credits,
+            COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL) AS without_cost,
+            CAST(COALESCE(SUM(pixels) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL), 0)
+                AS BIGINT) AS pixels,
+            COUNT(*) FILTER (WHERE state = 'open') AS open
+        FROM submissions WHERE ($1 = '' OR group_name = $1)
+        GROUP BY operation ORDER BY operation";
+
+    /// A random change of a submission, or a new one. The sums of the costs are exact.
+    fn change(random: &mut fastrand::Rng, number: usize) -> String {
+        let state = random.choice(["'open'", "'accepted'", "'settled'", "'withdrawn'"]).unwrap();
+        let cost = random.choice(["NULL", "0", "1.5", "3"]).unwrap();
+        if number > 0 && random.u8(..) < 170 {
+            let what = match random.u8(..4) {
+                0 => format!("state = {state}"),
+                1 => format!("cost = {cost}"),
+                2 => "record = 'new'".to_owned(),
+                _ => format!("state = {state}, cost = {cost}"),
+            };
+            let from = random.usize(..number);
+            return format!("UPDATE submissions SET {what} WHERE id BETWEEN {from} AND {from} + 2");
+        }
+        let operation = random.choice(["'gen-2-pro'", "'gen-2-flex'"]).unwrap();
+        let group = random.choice(["NULL", "'anna'", "'bob'"]).unwrap();
+        let pixels = random.u64(..) % 5_000_000;
+        format!(
+            "INSERT INTO submissions
+                (intent_id, operation, record, state, cost, sent_at, group_name, pixels)
+             VALUES ('{number}', {operation}, '', 'open', {cost}, 0, {group}, {pixels})"
+        )
+    }
+
+    /// After each change, the triggers have counted what the submissions add up to.
     async fn check_spending(mut database: Database) {
-        type Rows = Vec<(String, Option<f64>, f64, i64, i64)>;
-        const COUNTED: &str = "SELECT operation, MAX(cost),
-                COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0.0),
-                COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
-                COUNT(*) FILTER (WHERE state = 'open')
-            FROM submissions WHERE $1 = '' OR group_name = $1
-            GROUP BY operation ORDER BY operation";
-        for change in [
-            "INSERT INTO submissions
-                (intent_id, operation, record, state, cost, sent_at, group_name)
-             VALUES ('s1', 'old', '', 'open', NULL, 0, NULL),
-                ('s2', 'old', '', 'open', NULL, 0, NULL),
-                ('s3', 'old', '', 'accepted', 3, 0, NULL)",
-            "UPDATE submissions SET state = 'accepted', cost = 4 WHERE intent_id = 's1'",
-            "UPDATE submissions SET state = 'withdrawn' WHERE intent_id = 's2'",
-            "UPDATE submissions SET state = 'open' WHERE intent_id = 's2'",
-            "UPDATE submissions SET state = 'settled', cost = 1.5 WHERE intent_id = 's2'",
-            "UPDATE submissions SET cost = cost + 1 WHERE cost IS NOT NULL",
-            "INSERT INTO submissions
-                (intent_id, operation, record, state, cost, sent_at, group_name)
-             VALUES ('n1', 'new', '', 'open', NULL, 0, NULL),
-                ('n2', 'new', '', 'settled', 7, 0, NULL),
-                ('n3', 'new', '', 'withdrawn', NULL, 0, NULL),
-                ('n4', 'new', '', 'open', NULL, 0, 'anna'),
-                ('n5', 'old', '', 'open', NULL, 0, 'anna')",
-            "UPDATE submissions SET state = 'accepted', cost = 3 WHERE intent_id = 'n4'",
-            "UPDATE submissions SET state = 'settled', cost = 5 WHERE group_name = 'anna'",
-            "UPDATE submissions SET record = 'new'",
-        ] {
-            database.execute(change, []).await.unwrap();
-            for group in ["", "anna"] {
-                let counted: Rows = database.rows(COUNTED, [group.into()]).await.unwrap();
-                let kept: Rows = database.rows(SPENDING, [group.into()]).await.unwrap();
-                assert_eq!(kept, counted, "{change} {group}");
+        let mut random = fastrand::Rng::with_seed(7);
+        for number in 0..400 {
+            let change = change(&mut random, number);
+            database.execute(&change, []).await.unwrap();
+            for group in ["", "anna", "bob"] {
+                let counted: Vec<Spending> = database.rows(COUNTED, [group.into()]).await.unwrap();
+                let kept: Vec<Spending> = database.rows(SPENDING, [group.into()]).await.unwrap();
+                assert_eq!(kept, counted, "{change}, group `{group}`");
             }
         }
+        let costs = "SELECT (SELECT MAX(price) FROM spending), (SELECT MAX(cost) FROM submissions)";
+        let highest = database.row::<(f64, f64)>(costs, []).await.unwrap().unwrap();
+        assert_eq!(highest, (3.0, 3.0));
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@ fn text_of(request: Request) -> String {
         name: "fox".to_owned(),
         number: 1,
         operation: "gen-2-pro".to_owned(),
+        pixels: 10_000,
         target: "fox.jpg".to_owned(),
         state: JobState::Ready,
         reason: None,

@@ -6,11 +6,11 @@ use std::sync::{
 };
 
 use imagekiln::{
-    TaskRef,
+    Request, Submit as _, TaskRef,
     journal::{Intent, Journal as _, Step},
     types::{Gen2Flex, Gen2Pro},
 };
-use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Resolution, Scope};
+use imagekiln_batch::{ErrorKind, Job, JobState, Ledger, Price, Resolution, Scope};
 use imagekiln_testbed::Trial;
 use serde_json::{Value, from_value, json};
 
@@ -30,6 +30,11 @@ pub fn tests() -> Vec<Trial> {
         both(a_retry_is_bounded_by_the_number_of_submissions),
     ];
     tests.into_iter().flatten().collect()
+}
+
+/// A request of an operation whose submissions the tests count.
+fn fox() -> Request {
+    Gen2Pro::new("a fox").width(64).height(64).into_request()
 }
 
 async fn unknown_job(ledger: &Ledger) -> String {
@@ -118,7 +123,7 @@ async fn a_negative_cost_counts_like_a_missing_one(backend: Backend) {
     ledger.set_budget(Scope::Ledger, Some(8.5)).await.unwrap();
     let limits = ledger.limits().await.unwrap();
     assert_eq!((limits[0].credits, limits[0].without_cost), (3.0, 1));
-    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap();
+    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().contains("6.00 of 8.50 credits"), "{refusal}");
 }
@@ -130,7 +135,7 @@ async fn enormous_costs_are_counted_and_printed(backend: Backend) {
         submitted(&ledger, id, json!(1e308)).await;
     }
     ledger.set_budget(Scope::Ledger, Some(1e15)).await.unwrap();
-    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap().to_string();
+    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap().to_string();
     assert!(refusal.contains("of 1e15 credits") && refusal.len() < 200, "{refusal}");
     let metrics = ledger.metrics().await.unwrap();
     assert!(metrics.lines().all(|line| line.len() < 100), "{metrics}");
@@ -144,8 +149,10 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
         for mut batch in [batch().budget(credits), batch().budget(100.0).price(credits)] {
             assert_eq!(batch.run().await.unwrap_err().kind(), ErrorKind::State, "{credits}");
         }
-        let error = ledger.set_price("gen-2-pro", Some(credits)).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::State);
+        for price in [credits.into(), Price { credits: 1.0, per_megapixel: credits }] {
+            let error = ledger.set_price("gen-2-pro", Some(price)).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::State);
+        }
         let error = ledger.set_budget(Scope::Ledger, Some(credits)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::State);
     }
@@ -155,11 +162,10 @@ async fn a_run_refuses_a_budget_that_is_not_an_amount(backend: Backend) {
 async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(4.0)).await.unwrap();
+    ledger.set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
     ledger.set_budget(Scope::Ledger, Some(3.5)).await.unwrap();
     // For submissions without a job, too.
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
-    let fox = || Gen2Pro::new("a fox").width(64).height(64);
     let error = client.submit(fox()).await.unwrap_err();
     assert!(chain(&error).contains("the submission may cost 4.00"), "{}", chain(&error));
     let report = fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
@@ -169,13 +175,13 @@ async fn a_price_of_the_ledger_holds_until_a_cost_is_known(backend: Backend) {
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(report.count(JobState::Saved), 1);
     // The known cost replaces the price, which would not fit.
-    assert_eq!(ledger.prices().await.unwrap(), [("gen-2-pro".to_owned(), PRICE)].into());
+    assert_eq!(ledger.prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
     let _task = client.submit(fox()).await.unwrap();
     assert_eq!(fixture.accepted(), 2);
 
-    ledger.set_price("gen-2-flex", Some(5.0)).await.unwrap();
+    ledger.set_price("gen-2-flex", Some(5.0.into())).await.unwrap();
     ledger.set_price("gen-2-flex", None).await.unwrap();
-    assert!(!ledger.prices().await.unwrap().contains_key("gen-2-flex"));
+    assert_eq!(ledger.prices().await.unwrap().of("gen-2-flex"), None);
 }
 
 async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backend) {
@@ -185,11 +191,11 @@ async fn the_second_of_two_first_submissions_waits_for_the_price(backend: Backen
     let intent = json!({ "id": "a", "operation": "gen-2-pro", "at": 1_795_673_076 });
     let intent: Intent = from_value(intent).unwrap();
     ledger.intend(&intent).await.unwrap();
-    let refusal = ledger.refusal("gen-2-pro", None).await.unwrap().unwrap();
+    let refusal = ledger.refusal(&fox(), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
     assert!(refusal.to_string().contains("is not known before the service has"), "{refusal}");
-    ledger.set_price("gen-2-pro", Some(4.0)).await.unwrap();
-    assert!(ledger.refusal("gen-2-pro", None).await.unwrap().is_none());
+    ledger.set_price("gen-2-pro", Some(4.0.into())).await.unwrap();
+    assert!(ledger.refusal(&fox(), None).await.unwrap().is_none());
 }
 
 async fn a_retry_is_bounded_by_the_number_of_submissions(backend: Backend) {

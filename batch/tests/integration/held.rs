@@ -62,7 +62,7 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
 async fn jobs_are_submitted_in_their_order(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.set_price("gen-2-pro", Some(PRICE)).await.unwrap();
+    ledger.set_price("gen-2-pro", Some(PRICE.into())).await.unwrap();
     for (cap, pictures) in [(Some(1), 6_u32), (None, 30), (Some(3), 60)] {
         ledger.set_max_active(Scope::Ledger, cap).await.unwrap();
         let other = fixture.another(&ledger).await;

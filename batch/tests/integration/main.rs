@@ -19,6 +19,7 @@ mod manage;
 mod model;
 mod outages;
 mod outputs;
+mod prices;
 mod reading;
 mod runs;
 mod sheets;
@@ -50,6 +51,7 @@ fn main() {
         model::tests(),
         outages::tests(),
         outputs::tests(),
+        prices::tests(),
         reading::tests(),
         runs::tests(),
         sheets::tests(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use imagekiln_batch::{ErrorKind, Filter, JobState};
+use imagekiln_batch::{ErrorKind, Filter, JobState, Prices};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 use tokio::{sync::Notify, time};
@@ -109,9 +109,9 @@ async fn a_job_that_may_be_billed_is_not_forgotten(backend: Backend) {
 async fn the_ledger_knows_requests_and_prices(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    assert!(ledger.prices().await.unwrap().is_empty());
+    assert_eq!(ledger.prices().await.unwrap(), Prices::default());
     fixture.batch(&ledger).jobs(jobs(1)).run().await.unwrap();
-    assert_eq!(ledger.prices().await.unwrap(), [("gen-2-pro".to_owned(), PRICE)].into());
+    assert_eq!(ledger.prices().await.unwrap().of("gen-2-pro"), Some(PRICE.into()));
     let request = ledger.request("0").await.unwrap().unwrap();
     assert!(request.to_json().unwrap().contains("fox 0"));
     assert!(ledger.request("wolf").await.unwrap().is_none());

@@ -32,6 +32,25 @@ pub const PRICE: f64 = 3.0;
 /// The name of the marker at an output.
 pub const MARKER: &str = ".imagekiln-ledger";
 
+/// Counts the operations for which the triggers did not count what the submissions add up to. The
+/// sums of the costs must be exact.
+pub const MISCOUNTED: &str = "WITH counted AS (
+        SELECT operation, MAX(cost),
+            COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), CAST(0 AS DOUBLE PRECISION)),
+            COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
+            CAST(COALESCE(SUM(pixels) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL), 0)
+                AS BIGINT),
+            COUNT(*) FILTER (WHERE state = 'open')
+        FROM imagekiln.submissions GROUP BY operation),
+    kept AS (
+        SELECT operation, MAX(price), SUM(credits), CAST(SUM(without_cost) AS BIGINT),
+            CAST(SUM(pixels) AS BIGINT), CAST(SUM(open) AS BIGINT)
+        FROM imagekiln.spending WHERE group_name = '' GROUP BY operation)
+    SELECT COUNT(*) FROM (
+        SELECT * FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS lacking
+        UNION ALL SELECT * FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS wrong
+    ) AS different";
+
 /// A speed of the simulator's clock at which deliveries stay valid for half a minute, because a
 /// busy machine takes seconds to fetch them.
 pub const FAST: f64 = 20.0;

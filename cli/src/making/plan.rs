@@ -259,6 +259,7 @@ pub fn print_requests(
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
         let price = context.settings.prices().get(operation.name).copied();
+        let price = price.map(|price| price.of(request));
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {

@@ -35,6 +35,7 @@ use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
     WEBHOOK_SECRET_VARIABLE, text::hint,
 };
+use imagekiln_batch::Price;
 
 const CONFIG_FILE: &str = "config.toml";
 
@@ -244,11 +245,11 @@ impl Settings {
         self.text(&MAX_ACTIVE)?.parse().ok()
     }
 
-    /// The prices of operations in credits, as long as no cost of one is known.
-    pub fn prices(&self) -> BTreeMap<String, f64> {
+    /// The prices of operations.
+    pub fn prices(&self) -> BTreeMap<String, Price> {
         let prices = self.list(&PRICES);
         let prices = prices.iter().filter_map(|text| names::price(text).ok());
-        prices.map(|(operation, credits)| (operation.to_owned(), credits)).collect()
+        prices.map(|(operation, price)| (operation.to_owned(), price)).collect()
     }
 
     /// Whether pictures are described even without `--describe`.

@@ -6,6 +6,7 @@ use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
 };
+use imagekiln_batch::Price;
 
 /// A setting. `kiln config` and its help list what is here.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ pub const MAX_ACTIVE: Name = Name {
 pub const PRICES: Name = Name {
     is_list: true,
     check: |text| price(text).map(drop),
-    ..text("prices", "what models cost in credits, such as `gen-2-pro=3`, until a cost is known")
+    ..text("prices", "what models cost in credits, such as `gen-2-pro=3` or `gen-2-pro=0.5/MP`")
 };
 pub const WEBHOOK_URL: Name = Name {
     variable: Some(WEBHOOK_URL_VARIABLE),
@@ -209,10 +210,10 @@ fn check_count(text: &str) -> Result<(), String> {
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
 }
 
-/// The operation and the credits of `MODEL=CREDITS`.
-pub fn price(text: &str) -> Result<(&'static str, f64), String> {
-    let (model, credits) = text.split_once('=').ok_or("give MODEL=CREDITS")?;
+/// The operation and the price of `MODEL=PRICE`.
+pub fn price(text: &str) -> Result<(&'static str, Price), String> {
+    let (model, price) = text.split_once('=').ok_or("give MODEL=PRICE")?;
     let known = models::find(model.trim());
     let model = known.ok_or_else(|| models::unknown(model).0)?;
-    Ok((model.name, parse::credits(credits.trim())?))
+    Ok((model.name, parse::price(price)?))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use imagekiln_batch::Price;
 use time::{Date, Month, Time, UtcDateTime, format_description::well_known::Rfc3339};
 
 pub const MOST_SEEDS: usize = 1_000_000;
@@ -51,6 +52,11 @@ pub fn credits(text: &str) -> Result<f64, String> {
     credits
         .map(|credits| credits + 0.0)
         .ok_or_else(|| "give a number of credits, such as 4 or 0.5".to_owned())
+}
+
+/// A price, such as `4`, `0.5/MP` or `1+0.5/MP`.
+pub fn price(text: &str) -> Result<Price, String> {
+    text.parse().map_err(|error: imagekiln_batch::Error| error.to_string())
 }
 
 pub fn size(text: &str) -> Result<[u32; 2], String> {

@@ -67,19 +67,28 @@ impl Run {
             }
             // The next claim leaves out the jobs of its scope, until it may have more again.
             (Limit::Paused | Limit::ActiveTasks { .. } | Limit::Rate { .. }, _) => {}
-            (Limit::Budget { is_spent: true, credits, .. }, Scope::Group(group)) => {
+            (Limit::Budget { is_spent: true, credits, pixels, .. }, Scope::Group(group)) => {
                 self.worker.ledger.release(&job).await?;
-                self.worker.ledger.leave_group(group, *credits, reached.to_string()).await?;
+                let (pixels, reason) = (pixels.unwrap_or_default(), reached.to_string());
+                self.worker.ledger.leave_group(group, *credits, pixels, reason).await?;
                 self.look();
                 return Ok(());
             }
             // If a job ended in between, the budget may allow this one now.
-            (Limit::UnknownPrice | Limit::Budget { .. }, scope) => {
+            (limit @ (Limit::UnknownPrice | Limit::Budget { .. }), scope) => {
                 if started_after == self.ended {
+                    // If the price depends on the size, the budget may allow smaller ones.
+                    let pixels = match limit {
+                        Limit::Budget { pixels, .. } => pixels.unwrap_or_default(),
+                        _ => 0,
+                    };
                     let operation = Scope::Operation(job.status.operation.clone());
                     let is_of_group = matches!(scope, Scope::Group(_));
                     let blocked = if is_of_group { scope.clone() } else { operation };
-                    self.blocked.insert(blocked, reached.to_string());
+                    let least = self.blocked.get(&blocked).map_or(u64::MAX, |known| known.0);
+                    if pixels < least {
+                        self.blocked.insert(blocked, (pixels, reached.to_string()));
+                    }
                 }
             }
         }

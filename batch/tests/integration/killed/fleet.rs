@@ -13,7 +13,7 @@ use super::{
     scenario::{Scenario, config},
     sizes::Sizes,
 };
-use crate::support::Fixture;
+use crate::support::{Fixture, MISCOUNTED};
 
 /// As for a single worker, but without lost responses: the service may still process the task of an
 /// unknown job, which does not count as active. Kills during slow responses lose some.
@@ -38,19 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The time between two looks at the ledger.
 const LOOKS: Duration = Duration::from_millis(50);
-
-/// Counts the operations for which the triggers did not count what the submissions add up to.
-const MISCOUNTED: &str = "WITH counted AS (
-        SELECT operation, MAX(cost),
-            COALESCE(SUM(cost) FILTER (WHERE state <> 'withdrawn'), 0),
-            COUNT(*) FILTER (WHERE state <> 'withdrawn' AND cost IS NULL),
-            COUNT(*) FILTER (WHERE state = 'open')
-        FROM imagekiln.submissions GROUP BY operation),
-    kept AS (
-        SELECT operation, MAX(price), SUM(credits), SUM(without_cost)::BIGINT, SUM(open)::BIGINT
-        FROM imagekiln.spending WHERE group_name = '' GROUP BY operation)
-    SELECT COUNT(*) FROM
-        ((TABLE counted EXCEPT TABLE kept) UNION ALL (TABLE kept EXCEPT TABLE counted)) different";
 
 /// The maximum number of jobs that a process adds again after a kill. All of them would take longer
 /// than the work until the next kill.

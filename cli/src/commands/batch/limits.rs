@@ -14,7 +14,7 @@ use crate::{
     text::{json, parse, sanitize::one_line, table::wrapped},
 };
 use imagekiln::text::{Credits, counted};
-use imagekiln_batch::{Filter, Ledger, LimitStatus, Scope};
+use imagekiln_batch::{Filter, Ledger, LimitStatus, Price, Scope};
 
 const AT_ONCE: &str = "A run that is open notices the change within a second.";
 
@@ -42,14 +42,17 @@ pub enum Change {
         #[command(flatten)]
         options: EachScope,
     },
-    /// Set what a submission to a model costs until its cost is known, for budgets
-    #[command(after_help = "The highest known cost of a model replaces its price.")]
+    /// Set what a submission to a model costs, for budgets
+    #[command(after_help = "The highest known cost of a model replaces its price, unless the \
+                            price is for each megapixel.")]
     Price {
         #[arg(hide_possible_values = true, value_parser = model())]
         model: String,
-        #[arg(value_name = "CREDITS|none", help = "The price of a submission")]
-        #[arg(value_parser = |text: &str| or_none(text, parse::credits))]
-        credits: Limit<f64>,
+        /// The price of a submission: credits, such as 4, credits for each megapixel, such as
+        /// 0.5/MP, or both, such as 1+0.5/MP
+        #[arg(value_name = "PRICE|none")]
+        #[arg(value_parser = |text: &str| or_none(text, parse::price))]
+        price: Limit<Price>,
     },
     /// Limit the number of active tasks
     #[command(after_help = AT_ONCE)]
@@ -128,8 +131,8 @@ fn rate(text: &str) -> Result<u64, String> {
 
 pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
     let (scope, done) = match change {
-        Change::Price { model, credits } => {
-            return set_price(context, ledger, &model, credits).await;
+        Change::Price { model, price } => {
+            return set_price(context, ledger, &model, price).await;
         }
         Change::Pause(options) => {
             let (scope, what) = options.scope();
@@ -190,14 +193,22 @@ async fn set_price(
     context: &Context,
     ledger: &Ledger,
     model: &str,
-    credits: Limit<f64>,
+    price: Limit<Price>,
 ) -> Result<(), Failure> {
-    ledger.set_price(model, credits).await?;
-    let done = || match credits {
-        Some(credits) => format!("the price of {model} is {:.2} credits", Credits(credits)),
+    ledger.set_price(model, price).await?;
+    let done = || match price {
+        Some(price) => format!("the price of {model} is {price}"),
         None => format!("{model} has no price"),
     };
-    context.output.result(done, || json!({ "event": "price", "model": model, "credits": credits }))
+    let event = || {
+        json!({
+            "event": "price",
+            "model": model,
+            "credits": price.map(|price| price.credits),
+            "per_megapixel": price.map(|price| price.per_megapixel),
+        })
+    };
+    context.output.result(done, event)
 }
 
 pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {

@@ -99,7 +99,7 @@ pub struct ListedJob {
     pub job: JobStatus,
     /// `None` if the request has no prompt, or cannot be read.
     pub prompt: Option<String>,
-    /// The highest known cost of its model in credits.
+    /// Its expected cost in credits, if its model has a price.
     pub expected: Option<f64>,
 }
 

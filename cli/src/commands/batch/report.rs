@@ -1,7 +1,7 @@
 //! `kiln batch status`, `report` and `spending`: what a ledger contains, and what it cost.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -132,8 +132,7 @@ fn page_text(jobs: &[ListedJob], directory: &Path, width: Option<usize>) -> Stri
 /// expected costs.
 async fn list(ledger: &Ledger, filter: &Filter, after: u64) -> Result<Vec<ListedJob>, Error> {
     let found = ledger.list(filter, after, PAGE).await?;
-    let has_unknown = found.iter().any(|job| job.state == JobState::Unknown);
-    let prices = if has_unknown { ledger.prices().await? } else { BTreeMap::new() };
+    let prices = ledger.prices().await?;
     let mut jobs = Vec::new();
     for job in found {
         let (mut prompt, mut expected) = (None, None);
@@ -141,7 +140,7 @@ async fn list(ledger: &Ledger, filter: &Filter, after: u64) -> Result<Vec<Listed
             // The job is listed even if its request cannot be read.
             let request = ledger.request(&job.name).await.ok().flatten();
             prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
-            expected = prices.get(&job.operation).copied();
+            expected = prices.of(&job.operation).map(|price| price.of_job(&job));
         }
         jobs.push(ListedJob { job, prompt, expected });
     }

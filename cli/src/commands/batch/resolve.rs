@@ -1,6 +1,6 @@
 //! `kiln batch resolve`: what a person decides about jobs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -14,7 +14,9 @@ use crate::{
     text::{expected::Expected, json, sanitize::one_line},
 };
 use imagekiln::text::counted;
-use imagekiln_batch::{Batch, Error, Filter, JobState, JobStatus, Ledger, Resolution, Resolved};
+use imagekiln_batch::{
+    Batch, Error, Filter, JobState, JobStatus, Ledger, Prices, Resolution, Resolved,
+};
 
 /// The number of jobs that a message names.
 const NAMED: usize = 5;
@@ -143,13 +145,9 @@ impl Decision {
         Ok((decided, failed))
     }
 
-    fn print(
-        &self,
-        context: &Context,
-        decided: &Resolved,
-        prices: &BTreeMap<String, f64>,
-    ) -> Result<(), Failure> {
-        let cost = |job: &JobStatus| job.credits.or_else(|| prices.get(&job.operation).copied());
+    fn print(&self, context: &Context, decided: &Resolved, prices: &Prices) -> Result<(), Failure> {
+        let price = |job: &JobStatus| prices.of(&job.operation).map(|price| price.of_job(job));
+        let cost = |job: &JobStatus| job.credits.or_else(|| price(job));
         let expected = Expected::sum(decided.resolved.iter().map(cost));
         let (name, past) = match self.resolution {
             Resolution::Paid => ("paid", "resolved as paid"),

@@ -83,3 +83,38 @@ fn prices_of_the_settings_hold_until_a_cost_is_known() {
     run(&bench, &prompts, &["--budget", "6"]).ok();
     assert_eq!(run(&bench, &["an owl"], &["--dry-run", "--json"]).ok().json()["credits"], 3.0);
 }
+
+#[test]
+fn a_price_by_megapixel_holds_after_a_cost_is_known() {
+    let bench = Bench::new();
+    let batch = |command: &str| {
+        let words: Vec<_> = command.split(' ').chain(["--ledger", "pictures"]).collect();
+        bench.run(&[&["batch"], &words[..]].concat())
+    };
+    let set = |price: &str| bench.run(&["config", "set", "prices", price]);
+    set("gen-2-pro=3/GP").fails(2);
+    set("gen-2-pro=1 + 200/MP").ok();
+    // The jobs have 0.01 megapixels, the model 4 at most.
+    let plan = |more: &[&str]| run(&bench, &["a fox", "a wolf"], more).ok().json();
+    assert_eq!(plan(&["--dry-run", "--json"])["credits"], 6.0);
+    bench.place.write("large.jsonl", r#"{"prompt":"a fox","width":1000,"height":500}"#);
+    let large = ["batch", "run", "large.jsonl", "-o", "pictures", "--dry-run", "--json"];
+    assert_eq!(bench.run(&large).ok().json()["credits"], 101.0);
+    let config = bench.run(&["generate", "a fox", "--dry-run"]).ok().text();
+    assert!(config.contains("\nprice: 801.00 credits a picture, as configured\n"), "{config}");
+
+    run(&bench, &["a fox"], &["--budget", "3"]).ok();
+    batch("price gen-2-flex 0.5/MP").ok();
+    let event = batch("price gen-2-pro 0+300/MP --json").ok().json();
+    let price =
+        json!({ "event": "price", "model": "gen-2-pro", "credits": 0.0, "per_megapixel": 300.0 });
+    assert_eq!(event, price);
+    // The first job cost 3 credits, and the second one may cost as many.
+    assert_eq!(plan(&["--dry-run", "--json"])["credits"], 3.0);
+    let text = batch("price gen-2-pro 2+400/MP").ok().text();
+    assert_eq!(text, "the price of gen-2-pro is 2.00 credits, and 400 per megapixel\n");
+    run(&bench, &["a fox", "a wolf"], &["--budget", "8.9"]).fails(10);
+    run(&bench, &["a fox", "a wolf"], &["--budget", "9", "--price", "1/MP"]).ok();
+    assert_eq!(batch("price gen-2-pro none").ok().text(), "gen-2-pro has no price\n");
+    batch("price gen-2-pro 1/2").fails(2);
+}

@@ -26,7 +26,7 @@ use crate::{
 };
 use imagekiln::{FieldKind, text::counted};
 use imagekiln_batch::{
-    Template,
+    Price, Template,
     files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, List, Matrix},
     masks,
 };
@@ -123,9 +123,10 @@ pub struct RunOptions {
     /// budget` replaces it
     #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
     pub budget: Option<f64>,
-    /// The price of a job, for budgets and --dry-run, until the ledger contains one
-    #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
-    pub price: Option<f64>,
+    /// The price of a job, for budgets and --dry-run, if the ledger has none: credits for each
+    /// job, such as 4, for each megapixel, such as 0.5/MP, or both, such as 1+0.5/MP
+    #[arg(long, value_parser = parse::price)]
+    pub price: Option<Price>,
     /// The number of workers in this process [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub workers: Option<u16>,

@@ -2,7 +2,7 @@
 //! how to continue with jobs that are not saved.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     pin::pin,
     time::Duration,
 };
@@ -28,7 +28,9 @@ use crate::{
     text::sanitize::{one_line, printable, quoted},
 };
 use imagekiln::{TaskRef, text::counted};
-use imagekiln_batch::{Batch, Error, ErrorKind, Filter, JobState, Ledger, Outage, Report, Scope};
+use imagekiln_batch::{
+    Batch, Error, ErrorKind, Filter, JobState, JobStatus, Ledger, Outage, Report, Scope,
+};
 
 /// The time for which a stopped run waits for responses to submissions in flight.
 const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
@@ -208,13 +210,15 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
 /// knows the budget of the run, which has an option.
 async fn budget(ledger: &Ledger) -> Option<String> {
     let queued = ledger.list(&Filter::all().state(JobState::Queued), 0, 100).await.ok()?;
-    let kinds: BTreeSet<_> = queued.into_iter().map(|job| (job.operation, job.group)).collect();
-    for (operation, group) in kinds {
-        let refusal = ledger.refusal(&operation, group.as_deref()).await.ok()?;
+    let kind = |job: JobStatus| ((job.operation, job.group, job.pixels), job.name);
+    let kinds: BTreeMap<_, _> = queued.into_iter().map(kind).collect();
+    for ((operation, group, _), name) in kinds {
+        let request = ledger.request(&name).await.ok()??;
+        let refusal = ledger.refusal(&request, group.as_deref()).await.ok()?;
         if let Some(error) = refusal.filter(|error| error.kind() == ErrorKind::Budget) {
             let reason = printable(&error.to_string());
-            let has_price = ledger.prices().await.ok()?.contains_key(&operation);
-            let command = format!("`kiln batch price {operation} CREDITS` sets its price, and ");
+            let has_price = ledger.prices().await.ok()?.of(&operation).is_some();
+            let command = format!("`kiln batch price {operation} PRICE` sets its price, and ");
             let price = if has_price { "" } else { &command };
             return Some(format!("{reason}; {price}`kiln batch budget` raises it"));
         }

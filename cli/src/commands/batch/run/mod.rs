@@ -219,8 +219,8 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
     if let Some(credits) = options.budget {
         batch = batch.budget(credits);
     }
-    if let Some(credits) = options.price {
-        batch = batch.price(credits);
+    if let Some(price) = options.price {
+        batch = batch.price(price);
     }
     if let Some(age) = options.archive_after {
         batch = batch.archive_after(age);
@@ -237,9 +237,9 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
 /// Gives the ledger the prices of the settings that it has none of.
 pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
     let known = ledger.prices().await?;
-    for (model, credits) in context.settings.prices() {
-        if !known.contains_key(&model) {
-            ledger.set_price(&model, Some(credits)).await?;
+    for (model, price) in context.settings.prices() {
+        if !known.is_set(&model) {
+            ledger.set_price(&model, Some(price)).await?;
         }
     }
     Ok(())

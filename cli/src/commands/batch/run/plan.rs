@@ -1,7 +1,7 @@
 //! The plan of a batch, for `--dry-run`.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fmt,
     path::PathBuf,
 };
@@ -23,7 +23,7 @@ use imagekiln::{
     Address,
     text::{Credits, counted},
 };
-use imagekiln_batch::{KnownJob, Ledger, files::FileJob};
+use imagekiln_batch::{KnownJob, Ledger, Price, Prices, files::FileJob};
 
 /// The number of jobs that the plan names.
 const MOST_NAMED: usize = 5;
@@ -90,18 +90,23 @@ impl fmt::Display for Copies {
 /// The facts that a plan needs.
 #[derive(Default)]
 pub struct Known {
-    /// The prices by model.
-    prices: BTreeMap<String, f64>,
+    prices: Prices,
     jobs: HashMap<String, KnownJob>,
 }
 
 impl Known {
     /// Reads the settings, and the ledger if it exists.
     pub async fn read(context: &Context, ledger: Option<&Ledger>) -> Result<Self, Failure> {
-        let mut prices = context.settings.prices();
-        let Some(ledger) = ledger else { return Ok(Self { prices, ..Self::default() }) };
-        prices.extend(ledger.prices().await?);
-        Ok(Self { prices, jobs: ledger.known_jobs().await? })
+        let mut known = match ledger {
+            Some(ledger) => {
+                Self { prices: ledger.prices().await?, jobs: ledger.known_jobs().await? }
+            }
+            None => Self::default(),
+        };
+        for (model, price) in context.settings.prices() {
+            known.prices.set_default(model, price);
+        }
+        Ok(known)
     }
 }
 
@@ -114,7 +119,7 @@ pub fn print(
 ) -> Result<(), Failure> {
     let is_new = |job: &&FileJob| known.jobs.get(&job.name).is_none_or(|job| job.is_queued);
     let jobs: Vec<_> = all.iter().filter(is_new).collect();
-    let price = |model: &str| known.prices.get(model).copied().or(options.price);
+    let price = |model: &str| known.prices.of_or(model, options.price);
     let models = by_model(&jobs, price);
     let plan = Plan {
         source,
@@ -132,17 +137,18 @@ pub fn print(
 }
 
 /// The models in the order of their first jobs.
-fn by_model(jobs: &[&FileJob], price: impl Fn(&str) -> Option<f64>) -> Vec<OfModel> {
+fn by_model(jobs: &[&FileJob], price: impl Fn(&str) -> Option<Price>) -> Vec<OfModel> {
     let mut models: Vec<OfModel> = Vec::new();
     for job in jobs {
         let model = job.request.operation().name;
+        let credits = price(model).map(|price| price.of(&job.request));
         match models.iter_mut().find(|other| other.model == model) {
-            Some(of_model) => of_model.jobs += 1,
-            None => models.push(OfModel { model, jobs: 1, credits: None }),
+            Some(of_model) => {
+                of_model.jobs += 1;
+                of_model.credits = of_model.credits.zip(credits).map(|(sum, one)| sum + one);
+            }
+            None => models.push(OfModel { model, jobs: 1, credits }),
         }
-    }
-    for of_model in &mut models {
-        of_model.credits = price(of_model.model).map(|price| price * of_model.jobs as f64);
     }
     models
 }
