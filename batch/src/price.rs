@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use imagekiln::{Request, find_operation, text::Credits};
+use imagekiln::{Request, find_operation, journal::Intent, text::Credits};
 use serde::Serialize;
 
 use crate::{Error, ErrorKind, JobStatus};
@@ -171,9 +171,9 @@ pub(crate) fn pixels(request: &Request) -> u64 {
     size(request.operation().name, |side| request.integer(side))
 }
 
-/// Returns the number of pixels that a price counts if the request is not known.
-pub(crate) fn pixels_of_operation(operation: &str) -> u64 {
-    size(operation, |_| None)
+/// Returns the number of pixels that a price counts for a submission.
+pub(crate) fn pixels_of_intent(intent: &Intent) -> u64 {
+    size(intent.operation(), |side| if side == "width" { intent.width() } else { intent.height() })
 }
 
 fn size(operation: &str, set: impl Fn(&str) -> Option<i64>) -> u64 {
@@ -201,6 +201,7 @@ pub(crate) fn checked_credits(what: &str, credits: f64) -> Result<f64, Error> {
 #[cfg(test)]
 mod tests {
     use imagekiln::find_model;
+    use serde_json::json;
 
     use super::*;
 
@@ -239,8 +240,11 @@ mod tests {
         assert_eq!(of("gen-2-pro", &[]), LARGEST);
         assert_eq!(of("gen-dev", &[]), 2_080_000);
         assert_eq!(of("gen-dev", &[("height", 256)]), 370_000);
-        assert_eq!(pixels_of_operation("gen-dev"), 2_080_000);
-        assert_eq!(pixels_of_operation("not-in-the-contract"), LARGEST);
+        let of_intent = |intent| pixels_of_intent(&serde_json::from_value(intent).unwrap());
+        let intent = json!({"id": "a", "operation": "gen-dev", "at": 0, "height": 256});
+        assert_eq!(of_intent(intent), 370_000);
+        let intent = json!({"id": "a", "operation": "not-in-the-contract", "at": 0});
+        assert_eq!(of_intent(intent), LARGEST);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{Account, Key};
+use crate::Request;
 
 /// What a submission is for. A [`Journal`](super::Journal) keeps it, so that the program still
 /// knows after a crash. It is never sent to the service.
@@ -32,6 +33,11 @@ pub struct Origin {
     /// The digest of the request, which the client sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     request_sha256: Option<String>,
+    /// The sides of the picture that the request sets, which the client copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    width: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    height: Option<i64>,
     /// The idempotency key, which the client sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Key>,
@@ -67,8 +73,9 @@ impl Origin {
         Self { key: Some(key), ..self }
     }
 
-    pub(crate) fn of_request(self, sha256: Option<String>) -> Self {
-        Self { request_sha256: sha256, ..self }
+    pub(crate) fn of_request(self, request: &Request) -> Self {
+        let [width, height] = ["width", "height"].map(|side| request.integer(side));
+        Self { request_sha256: request.digest().ok(), width, height, ..self }
     }
 }
 
@@ -148,6 +155,16 @@ impl Intent {
     /// stored form, or if an earlier version wrote the record.
     pub fn request_sha256(&self) -> Option<&str> {
         self.origin.request_sha256.as_deref()
+    }
+
+    /// Returns the width of the picture in pixels, if the request sets `width`.
+    pub fn width(&self) -> Option<i64> {
+        self.origin.width
+    }
+
+    /// Returns the height of the picture in pixels, if the request sets `height`.
+    pub fn height(&self) -> Option<i64> {
+        self.origin.height
     }
 
     /// Returns the idempotency key, if the submission has one; see

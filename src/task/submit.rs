@@ -130,8 +130,8 @@ impl Shared {
                     format!("could not read an image for {}: {error}", request.operation());
                 Error::new(ErrorKind::File, message).with_advice("nothing was sent")
             })?;
-            let digest = is_journaled.then(|| request.digest().ok()).flatten();
-            Ok((request, Arc::new(plan), origin.of_request(digest)))
+            let origin = if is_journaled { origin.of_request(&request) } else { origin };
+            Ok((request, Arc::new(plan), origin))
         };
         // Moving to another thread would cost more than the rest of a small submission.
         if !is_heavy {

@@ -40,7 +40,7 @@ CREATE TABLE submissions (
     group_name TEXT,
     -- The job that it was for. NULL: a submission of another part of the program.
     job BIGINT,
-    -- That of the job, or the largest one of the operation.
+    -- The size of its picture, or the largest possible one: what a price per megapixel counts.
     pixels BIGINT NOT NULL,
     -- The name of the idempotency key, which is that of the job if there is one.
     key_name TEXT,

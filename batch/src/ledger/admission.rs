@@ -116,8 +116,6 @@ pub(super) struct Facts {
     pub(super) known: Option<i64>,
     /// The state of the job that is submitted, if this is the job of the worker that submits it.
     pub(super) job_state: Option<String>,
-    /// The number of pixels of the job.
-    pub(super) pixels: Option<i64>,
     /// The number of active jobs.
     active: i64,
     /// The limits that hold for the submission.
@@ -128,7 +126,6 @@ pub(super) struct Facts {
 struct FactRow {
     known: Option<i64>,
     job_state: Option<String>,
-    pixels: Option<i64>,
     active: i64,
     limit: Option<LimitRow>,
 }
@@ -139,7 +136,6 @@ impl FromRow for FactRow {
         Ok(Self {
             known: row.named("known")?,
             job_state: row.named("job_state")?,
-            pixels: row.named("pixels")?,
             active: row.named("active")?,
             limit: has_limit.then(|| LimitRow::from_row(row)).transpose()?,
         })
@@ -158,7 +154,7 @@ impl Facts {
             "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
                 (SELECT state FROM jobs WHERE id = $4 AND worker IS NOT DISTINCT FROM $5)
                     AS job_state,
-                (SELECT pixels FROM jobs WHERE id = $4) AS pixels, {ACTIVE} AS active, limits.*
+                {ACTIVE} AS active, limits.*
              FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
                 OR scope = 'operation' AND name = $1
                 OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
@@ -168,10 +164,9 @@ impl Facts {
         let operation = subject.operation.into();
         let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
         let stored = Limits::default();
-        let mut facts = Self { known: None, job_state: None, pixels: None, active: 0, stored };
+        let mut facts = Self { known: None, job_state: None, active: 0, stored };
         for row in database.rows::<FactRow>(&find, values).await? {
-            (facts.known, facts.job_state) = (row.known, row.job_state);
-            (facts.pixels, facts.active) = (row.pixels, row.active);
+            (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
             facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
         }
         Ok(facts)

@@ -67,8 +67,7 @@ impl Ledger {
     /// Budgets use it, for jobs and for submissions without a job. Without a price, the first
     /// submission of an operation has to show the cost before a budget allows others.
     ///
-    /// A job counts with its own size. The ledger does not know the request of a submission without
-    /// a job, so it counts with the largest size of its operation; see [`Price::of`].
+    /// [`Price::of`] says which size counts.
     ///
     /// # Errors
     ///

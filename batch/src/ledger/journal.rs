@@ -24,7 +24,7 @@ use super::{
     ticket::Ticket,
     workers::{LocalWorker, lease_lost},
 };
-use crate::{Error, ErrorKind, JobState, job::is_group, price::pixels_of_operation};
+use crate::{Error, ErrorKind, JobState, job::is_group, price::pixels_of_intent};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
@@ -276,8 +276,7 @@ async fn intend(
     {
         return Ok(Ok((row, false)));
     }
-    let pixels = facts.pixels.map(i64::unsigned_abs);
-    let pixels = pixels.unwrap_or_else(|| pixels_of_operation(subject.operation));
+    let pixels = pixels_of_intent(intent);
     if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits).await? {
         return Ok(Err(limit));
     }

@@ -9,7 +9,7 @@ use super::{
     database::{self, Database},
     ticket::Ticket,
 };
-use crate::{Error, ErrorKind, price::pixels_of_operation};
+use crate::{Error, ErrorKind, price::pixels_of_intent};
 
 /// A row of the submissions. The columns that are not here follow from the record.
 pub(super) struct SubmissionRow {
@@ -26,9 +26,6 @@ pub(super) struct SubmissionRow {
 const INSERT: &str = "INSERT INTO submissions
     (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at,
         pixels)";
-
-/// The pixels of a submission: those of its job, or the largest possible ones.
-const PIXELS: &str = "COALESCE((SELECT pixels FROM jobs WHERE id = $4), $10)";
 
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
@@ -75,7 +72,7 @@ impl SubmissionRow {
         }
         let submit = format!(
             "WITH inserted AS ({INSERT}
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, {PIXELS}
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10
                 WHERE {ACTIVE} < $11
                 -- By its id: `worker = $6` could choose the index of all jobs of the worker.
                 AND EXISTS (SELECT 1 FROM jobs WHERE id = $4
@@ -117,7 +114,7 @@ impl SubmissionRow {
         let new = Self::new(intent, job)?;
         let values = new.values(ticket, database.now());
         let insert = format!(
-            "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, {PIXELS}) RETURNING id"
+            "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id"
         );
         Ok(Self { id: database.value(&insert, values).await?, ..new })
     }
@@ -141,7 +138,7 @@ impl SubmissionRow {
             (&self.stored).into(),
             key_name(intent, self.job.is_some()).map(str::to_owned).into(),
             now.into(),
-            pixels_of_operation(intent.operation()).cast_signed().into(),
+            pixels_of_intent(intent).cast_signed().into(),
         ]
     }
 }

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_budget_allows_the_jobs_whose_sizes_fit),
         both(a_known_cost_replaces_what_was_reserved_for_the_size),
         both(a_lost_submission_is_reserved_by_its_size_until_it_is_resolved),
-        both(a_submission_without_a_job_counts_with_the_largest_size),
+        both(a_submission_without_a_job_counts_with_its_size),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -140,7 +140,7 @@ async fn a_lost_submission_is_reserved_by_its_size_until_it_is_resolved(backend:
     assert_eq!(fixture.count(MISCOUNTED).await, 0);
 }
 
-async fn a_submission_without_a_job_counts_with_the_largest_size(backend: Backend) {
+async fn a_submission_without_a_job_counts_with_its_size(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let price: Price = "1+2/MP".parse().unwrap();
@@ -149,13 +149,23 @@ async fn a_submission_without_a_job_counts_with_the_largest_size(backend: Backen
     let intent = |id: &str| -> Intent {
         from_value(json!({ "id": id, "operation": "gen-2-pro", "at": 1_795_673_076 })).unwrap()
     };
+    let of_sides = |id: &str, width: u64, height: u64| -> Intent {
+        let mut intent = serde_json::to_value(intent(id)).unwrap();
+        (intent["width"], intent["height"]) = (width.into(), height.into());
+        from_value(intent).unwrap()
+    };
     ledger.intend(&intent("a")).await.unwrap();
     assert_eq!(ledger.spending().await.unwrap()[0].estimated, 9.0);
     let refusal = refused(&ledger, &intent("b")).await;
     let numbers = "9.00 of 11.00 credits are spent or reserved, and a submission of 4 megapixels \
                    may cost 9.00";
     assert!(refusal.contains(numbers), "{refusal}");
-    // A job has its own size.
+    let refusal = refused(&ledger, &of_sides("b", 1000, 510)).await;
+    assert!(refusal.contains("a submission of 0.51 megapixels may cost 2.02"), "{refusal}");
+    ledger.intend(&of_sides("half", 1000, 500)).await.unwrap();
+    assert_eq!(ledger.spending().await.unwrap()[0].estimated, 11.0);
+    ledger.advance("half", &Step::NotBilled).await.unwrap();
+    // A job has its own size, too.
     assert!(ledger.refusal(&of_size(50), None).await.unwrap().is_none());
     let refusal = ledger.refusal(&of_size(51), None).await.unwrap().unwrap();
     assert_eq!(refusal.kind(), ErrorKind::Budget);
