@@ -18,14 +18,8 @@ pub struct Prefix {
 impl Prefix {
     /// The path with our model name.
     pub fn path(&self, path: &str) -> String {
-        let mapped = path.strip_prefix("/v1/").and_then(|rest| self.name(rest));
-        mapped.map_or_else(|| path.to_owned(), |rest| format!("/v1/{rest}"))
-    }
-
-    /// Our name of a model of the other listing.
-    pub fn name(&self, name: &str) -> Option<String> {
-        let rest = name.strip_prefix(&self.theirs)?.strip_prefix('-')?;
-        Some(format!("{}-{rest}", self.ours))
+        let rest = path.strip_prefix(&format!("/v1/{}-", self.theirs));
+        rest.map_or_else(|| path.to_owned(), |rest| format!("/v1/{}-{rest}", self.ours))
     }
 
     /// Whether the document has a path that starts with the prefix.

@@ -1,4 +1,4 @@
-//! Reads the paths of an OpenAPI document into a [`Node`] for each operation.
+//! Reads the paths of an OpenAPI document into a [`Shape`] for each operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,40 +6,31 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::{
-    access,
-    keyword::{state, state_others},
-    node::{Fact, Kind, Node},
     prefix::Prefix,
     schema,
+    shape::{Fact, Shape},
 };
 use crate::contract::{DocumentNode, Fault, METHODS};
 
 /// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// The operations of a service, by method and path without the names of path parameters. If both
-/// documents are ours, [`DOCUMENT`] is one of them.
+/// The operations of a service, by method and path without the names of path parameters.
 pub type Service = BTreeMap<String, Operation>;
-
-/// The name of an operation for what the document says about none.
-pub const DOCUMENT: &str = "document";
 
 /// An operation.
 pub struct Operation {
     /// Method and path, as in the document.
     pub name: String,
-    pub node: Node,
+    pub shape: Shape,
 }
 
-/// Reads a document.
-///
-/// The headers in `credentials` are authentication, not parameters. Model names are mapped by
-/// `prefix`. If both documents are ours, everything that they say is read.
+/// Reads a document. The headers in `keys` are authentication, not parameters. Model names are
+/// mapped by `prefix`.
 pub fn read(
     document: &Value,
-    credentials: &BTreeSet<String>,
+    keys: &BTreeSet<String>,
     prefix: Option<&Prefix>,
-    is_ours: bool,
 ) -> anyhow::Result<Service> {
     let root = DocumentNode::root(document);
     root.object()?;
@@ -48,23 +39,16 @@ pub fn read(
         return Err(version.fault(format!("expected OpenAPI 3, found {}", version.value)).into());
     }
     let paths = root.get("paths").context("`paths` is missing")?;
-    let mut reader = Reader { root, credentials, schemas: schema::Reader::new(is_ours) };
+    let mut reader = Reader { root, keys, schemas: schema::Reader::default() };
     let mut service = Service::new();
-    let mut others = Node { kind: Kind::Operation, ..Node::default() };
-    for (path, item) in paths.members()? {
-        if path.starts_with("x-") {
-            state(&mut others.facts, path, item.value);
-            continue;
-        }
-        let (place, item) = (item, reader.schemas.resolved(&item)?);
+    for (path, item) in paths.members()?.into_iter().filter(|(path, _)| !path.starts_with("x-")) {
+        let item = item.resolved()?;
         let path = prefix.map_or_else(|| path.to_owned(), |prefix| prefix.path(path));
         for method in METHODS {
             let Some(operation) = item.get(method) else { continue };
-            let mut node = reader.operation(&path, &item, &operation)?;
-            let read = [&METHODS[..], &["parameters", "servers"]].concat();
-            reader.state(&mut node, &place, &read);
+            let shape = reader.operation(&path, &item, &operation)?;
             let method = method.to_uppercase();
-            let operation = Operation { name: format!("{method} {path}"), node };
+            let operation = Operation { name: format!("{method} {path}"), shape };
             let key = format!("{method} {}", anonymous(&path));
             if let Some(other) = service.insert(key, operation) {
                 let message = format!("{} is defined more than once", other.name);
@@ -72,60 +56,27 @@ pub fn read(
             }
         }
     }
-    if is_ours {
-        reader.document(&mut others);
-        service.insert(DOCUMENT.into(), Operation { name: DOCUMENT.into(), node: others });
-    }
     Ok(service)
 }
 
 struct Reader<'a> {
     root: DocumentNode<'a>,
-    credentials: &'a BTreeSet<String>,
+    keys: &'a BTreeSet<String>,
     schemas: schema::Reader<'a>,
 }
 
 impl<'a> Reader<'a> {
-    /// Adds what the document says outside of its operations and of the components in use.
-    fn document(&self, node: &mut Node) {
-        state_others(&mut node.facts, &self.root, &["paths", "components"]);
-        let groups = self.root.value["components"].as_object().into_iter().flatten();
-        for (group, components) in groups {
-            for (name, component) in components.as_object().into_iter().flatten() {
-                let reference = Value::from(format!("#/components/{group}/{name}"));
-                if !self.schemas.used.contains(&reference.to_string()) {
-                    state(&mut node.facts, &format!("{group}.{name}"), component);
-                }
-            }
-        }
-    }
-
-    /// Adds facts for the keywords that are not `read`, if both documents are ours.
-    fn state(&self, node: &mut Node, place: &DocumentNode, read: &[&str]) {
-        if self.schemas.is_ours {
-            state_others(&mut node.facts, place, read);
-            if let Ok(target) = place.resolved() {
-                state_others(&mut node.facts, &target, read);
-            }
-        }
-    }
-
     fn operation(
         &mut self,
         path: &str,
         item: &DocumentNode<'a>,
         operation: &DocumentNode<'a>,
-    ) -> Result<Node, Fault> {
-        let mut node = Node { kind: Kind::Operation, ..Node::default() };
-        let read = ["deprecated", "parameters", "security", "servers", "requestBody", "responses"];
-        self.state(&mut node, operation, &read);
-        if operation.flag("deprecated")? {
-            node.facts.insert("deprecated".into(), Fact::Flag);
-        }
-        let mut headers = BTreeSet::new();
+    ) -> Result<Shape, Fault> {
+        let mut shape = Shape::default();
+        let mut sent = BTreeSet::new();
         let shared = item.elements_of("parameters")?.into_iter();
-        for place in shared.chain(operation.elements_of("parameters")?) {
-            let parameter = self.schemas.resolved(&place)?;
+        for parameter in shared.chain(operation.elements_of("parameters")?) {
+            let parameter = parameter.resolved()?;
             let location = parameter.need("in")?.string()?;
             let name = parameter.need("name")?.string()?;
             let name = match location {
@@ -134,99 +85,154 @@ impl<'a> Reader<'a> {
                 _ => name.to_owned(),
             };
             let is_required = location == "path" || parameter.flag("required")?;
-            let is_header = location == "header";
-            let is_credential = is_header && self.credentials.contains(&name);
-            headers.extend((is_credential && is_required).then(|| name.clone()));
-            let is_transport = is_header && TRANSPORT_HEADERS.contains(&name.as_str());
-            if self.schemas.is_ours || !(is_credential || is_transport) {
-                let field = self.field(&place, is_required)?;
-                node.parts.insert(format!("{location} {name}"), field);
+            if location == "header" && self.keys.contains(&name) {
+                sent.extend(is_required.then(|| key(&name)));
+            } else if location != "header" || !TRANSPORT_HEADERS.contains(&name.as_str()) {
+                shape.add(&format!("{location} {name}"), self.field(&parameter, is_required)?);
             }
         }
-        let credentials = access::credentials(&self.root, operation, &headers)?;
-        node.facts.extend(credentials.map(|fact| ("authentication".into(), fact)));
-        let servers = access::servers(&self.root, item, operation)?;
-        node.facts.extend(servers.map(|fact| ("servers".into(), fact)));
         if let Some(body) = operation.get("requestBody") {
-            let (place, body) = (body, self.schemas.resolved(&body)?);
-            for (media_type, mut field) in self.content(&body)? {
-                self.state(&mut field, &place, &["required", "content"]);
-                if body.flag("required")? {
-                    field.facts.insert("required".into(), Fact::Flag);
-                }
-                node.parts.insert(format!("body{media_type}"), field);
+            let body = body.resolved()?;
+            for (media_type, mut content) in self.content(&body)? {
+                content.own().extend(body.flag("required")?.then_some(("required", Fact::Flag)));
+                shape.add(&format!("body{media_type}"), content);
             }
         }
         for (status, response) in operation.members_of("responses")? {
             if !status.starts_with("x-") {
-                self.response(status, &response, &mut node)?;
-            } else if self.schemas.is_ours {
-                state(&mut node.facts, status, response.value);
+                self.response(status, &response.resolved()?, &mut shape)?;
             }
         }
-        Ok(node)
+        let credentials = self.credentials(operation, sent)?;
+        let servers = self.servers([operation, item, &self.root])?;
+        let facts = [("authentication", credentials), ("servers", servers)];
+        let facts = facts.into_iter().filter(|(_, names)| !names.is_empty());
+        shape.own().extend(facts.map(|(name, names)| (name, Fact::Any(names))));
+        shape.own().extend(operation.flag("deprecated")?.then_some(("deprecated", Fact::Flag)));
+        Ok(shape)
     }
 
     fn response(
         &mut self,
         status: &str,
-        place: &DocumentNode<'a>,
-        operation: &mut Node,
+        response: &DocumentNode<'a>,
+        operation: &mut Shape,
     ) -> Result<(), Fault> {
-        let response = self.schemas.resolved(place)?;
-        let mut bodies = self.content(&response)?;
+        let mut bodies = self.content(response)?;
         if bodies.is_empty() {
-            bodies.push((String::new(), Node::default()));
+            bodies.push((String::new(), Shape::default()));
         }
-        for (media_type, mut node) in bodies {
-            node.kind = Kind::Response;
-            self.state(&mut node, place, &["content", "headers"]);
-            operation.parts.insert(format!("{status}{media_type}"), node);
+        for (media_type, shape) in bodies {
+            operation.add(&format!("{status}{media_type}"), shape);
         }
         for (name, header) in response.members_of("headers")? {
-            let name = name.to_lowercase();
-            if name != "content-type" || self.schemas.is_ours {
-                let is_required = self.schemas.resolved(&header)?.flag("required")?;
-                let field = Node { kind: Kind::Header, ..self.field(&header, is_required)? };
-                operation.parts.insert(format!("{status} header {name}"), field);
+            let (name, header) = (name.to_lowercase(), header.resolved()?);
+            if name != "content-type" {
+                let is_required = header.flag("required")?;
+                let field = self.field(&header, is_required)?;
+                operation.add(&format!("{status} header {name}"), field);
             }
         }
         Ok(())
     }
 
     /// A parameter or a header, which have their schema in the same places.
-    fn field(&mut self, place: &DocumentNode<'a>, is_required: bool) -> Result<Node, Fault> {
-        let field = self.schemas.resolved(place)?;
-        let mut node = match field.get("schema") {
+    fn field(&mut self, field: &DocumentNode<'a>, is_required: bool) -> Result<Shape, Fault> {
+        let mut shape = match field.get("schema") {
             Some(schema) => self.schemas.read(&schema)?,
-            None => {
-                self.content(&field)?.into_iter().next().map(|(_, node)| node).unwrap_or_default()
-            }
+            None => self.content(field)?.into_iter().next().unwrap_or_default().1,
         };
-        self.state(&mut node, place, &["in", "required", "deprecated", "schema", "content"]);
         let flags = [("required", is_required), ("deprecated", field.flag("deprecated")?)];
         let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
-        node.facts.extend(flags.map(|(name, _)| (name.to_owned(), Fact::Flag)));
-        Ok(node)
+        shape.own().extend(flags.map(|(name, _)| (name, Fact::Flag)));
+        Ok(shape)
     }
 
     /// The schema of each media type, which is in parentheses if it is not JSON.
-    fn content(&mut self, holder: &DocumentNode<'a>) -> Result<Vec<(String, Node)>, Fault> {
-        let mut nodes = Vec::new();
-        for (media_type, described) in holder.members_of("content")? {
+    fn content(&mut self, holder: &DocumentNode<'a>) -> Result<Vec<(String, Shape)>, Fault> {
+        let bodies = holder.members_of("content")?.into_iter().map(|(media_type, described)| {
             let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
             let schema = described.get("schema");
-            let node = schema.map(|schema| self.schemas.read(&schema)).transpose()?;
-            let mut node = node.unwrap_or_default();
-            self.state(&mut node, &described, &["schema"]);
-            let name = match essence.as_str() {
-                "application/json" => String::new(),
-                essence => format!(" ({essence})"),
-            };
-            nodes.push((name, node));
-        }
-        Ok(nodes)
+            let shape = schema.map(|schema| self.schemas.read(&schema)).transpose()?;
+            let is_json = essence == "application/json";
+            let name = if is_json { String::new() } else { format!(" ({essence})") };
+            Ok((name, shape.unwrap_or_default()))
+        });
+        bodies.collect()
     }
+
+    /// The alternative credentials by `security` of the operation, or else of the document, each
+    /// with the headers that every request must have. Empty if the operation needs none.
+    fn credentials(
+        &self,
+        operation: &DocumentNode,
+        sent: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, Fault> {
+        let security = operation.get("security").or_else(|| self.root.get("security"));
+        let requirements = security.map(|security| security.elements()).transpose()?;
+        let mut alternatives = BTreeSet::new();
+        for requirement in requirements.unwrap_or_default() {
+            let mut needed = sent.clone();
+            for (name, scopes) in requirement.members()? {
+                let schemes = self.root.get("components").and_then(|it| it.get("securitySchemes"));
+                let scheme = schemes.and_then(|schemes| schemes.get(name)).ok_or_else(|| {
+                    requirement.fault(format!("`{name}` is not in `components.securitySchemes`"))
+                })?;
+                needed.insert(described(&scheme.resolved()?)?);
+                needed.extend(scopes.strings()?.into_iter().map(|scope| format!("scope {scope}")));
+            }
+            alternatives.insert(needed);
+        }
+        if alternatives.is_empty() {
+            alternatives.insert(sent);
+        }
+        if alternatives.contains(&BTreeSet::new()) {
+            return Ok(BTreeSet::new());
+        }
+        let joined =
+            |needed: BTreeSet<String>| needed.into_iter().collect::<Vec<_>>().join(" and ");
+        Ok(alternatives.into_iter().map(joined).collect())
+    }
+
+    /// The URLs of the first of these objects that states servers. The URL `/` is only the host of
+    /// the document itself, and the reserved domain `.invalid` a placeholder.
+    fn servers(&self, holders: [&DocumentNode; 3]) -> Result<BTreeSet<String>, Fault> {
+        let mut urls = BTreeSet::new();
+        for holder in holders {
+            let servers = holder.elements_of("servers")?;
+            for server in &servers {
+                let url = server.need("url")?.string()?.trim_end_matches('/');
+                let is_stated = !url.is_empty() && !url.contains(".invalid");
+                urls.extend(is_stated.then(|| url.to_owned()));
+            }
+            if !servers.is_empty() {
+                break;
+            }
+        }
+        Ok(urls)
+    }
+}
+
+fn described(scheme: &DocumentNode) -> Result<String, Fault> {
+    let text = |key: &str| scheme.need(key).and_then(|text| text.string());
+    Ok(match text("type")? {
+        "apiKey" if text("in")? == "header" => key(text("name")?),
+        "apiKey" => format!("key in {} {}", text("in")?, text("name")?),
+        "http" => format!("HTTP {}", text("scheme")?.to_lowercase()),
+        other => other.to_owned(),
+    })
+}
+
+fn key(header: &str) -> String {
+    format!("key in header {}", header.to_lowercase())
+}
+
+/// The headers that a document uses for API keys, in lower case.
+pub fn key_headers(document: &Value) -> BTreeSet<String> {
+    let schemes = document.pointer("/components/securitySchemes").and_then(Value::as_object);
+    let schemes = schemes.into_iter().flat_map(serde_json::Map::values);
+    let keys = schemes.filter(|scheme| scheme["in"] == "header");
+    keys.filter_map(|scheme| scheme["name"].as_str()).map(str::to_lowercase).collect()
 }
 
 /// The path without the names of its parameters, which may differ between documents.

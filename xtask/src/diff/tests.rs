@@ -1,7 +1,6 @@
 //! Tests of the comparison with small services.
 
 mod load;
-mod mutations;
 mod notations;
 mod operations;
 mod properties;
@@ -44,12 +43,12 @@ fn exchange(request: &Value, response: &Value) -> Value {
     } } }))
 }
 
-/// The differences in both directions as text, each with its mark and its effect in Rust.
+/// The differences in both directions as text, each with its mark.
 fn there_and_back(from: &Value, to: &Value) -> String {
     let mut text = String::new();
     for (arrow, from, to) in [("->", from, to), ("<-", to, from)] {
         for found in compare(from, to) {
-            let mark = format!("{:?}", found.mark);
+            let mark = if found.is_breaking { "Breaking" } else { "Compatible" };
             text += &format!("  {arrow} {mark:<10}  {}\n", reports::line(&[&found], &[]));
         }
     }

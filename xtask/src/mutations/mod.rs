@@ -14,8 +14,7 @@ use std::{collections::BTreeMap, env, thread};
 
 use serde_json::Value;
 
-use self::mutation::all;
-pub(crate) use self::mutation::{Action, Mutation};
+use self::mutation::{Mutation, all};
 use crate::{check, contract, corrections, derived, interface::Lists, outline};
 
 /// Returns one mutation of each kind, of different places.
@@ -29,7 +28,7 @@ fn one_of_each_kind(mutations: Vec<Mutation>) -> Vec<Mutation> {
 }
 
 /// Returns the mutations to make: one of each kind, or all if the variable demands it.
-pub(crate) fn selected(document: &Value) -> Vec<Mutation> {
+fn selected(document: &Value) -> Vec<Mutation> {
     let mutations = all(document);
     assert!(mutations.len() > 5_000, "found only {} mutations", mutations.len());
     if env::var_os("IMAGEKILN_MUTATIONS").is_some_and(|which| which == "all") {
@@ -41,7 +40,7 @@ pub(crate) fn selected(document: &Value) -> Vec<Mutation> {
 }
 
 /// Returns what `examine` finds in each mutated document, on all processors.
-pub(crate) fn examined<Found: Send>(
+fn examined<Found: Send>(
     document: &Value,
     mutations: &[Mutation],
     examine: impl Fn(&Value, Option<String>) -> Found + Sync,

@@ -60,7 +60,7 @@ fn with(operation: &Value) -> Value {
 }
 
 #[test]
-fn every_rule_has_its_marks_and_effects() {
+fn every_rule_has_its_marks() {
     let mut text = format!(
         "an operation\nnone\n{}",
         there_and_back(&service(json!({ "/v1/a": { "post": {} } })), &service(json!({})))

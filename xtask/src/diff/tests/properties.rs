@@ -105,7 +105,7 @@ fn document() -> impl Strategy<Value = Value> {
 fn unmarked(differences: &[Difference], mirror: bool) -> Vec<String> {
     let each = differences.iter().flat_map(|found| {
         let change = if mirror { mirrored(&found.change) } else { format!("{:?}", found.change) };
-        let place = found.place.clone().unwrap_or_default();
+        let place = &found.place;
         found.operations.iter().map(move |operation| format!("{operation} {place} {change}"))
     });
     let mut each: Vec<_> = each.collect();
@@ -120,9 +120,6 @@ fn mirrored(change: &Change) -> String {
         Change::Removed { what } => text(Change::Added { what }),
         Change::Changed { aspect, from, to } => {
             text(Change::Changed { aspect, from: to, to: from })
-        }
-        Change::Reworded { aspect, from, to } => {
-            text(Change::Reworded { aspect, from: to, to: from })
         }
     }
 }

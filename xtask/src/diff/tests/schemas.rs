@@ -70,7 +70,7 @@ fn bodies() -> Value {
 }
 
 #[test]
-fn every_rule_has_its_marks_and_effects() {
+fn every_rule_has_its_marks() {
     let mut text = String::new();
     let in_field = |schema: &Value| json!({ "type": "object", "properties": { "f": schema } });
     for (pairs, read) in

@@ -76,9 +76,9 @@ fn references_are_limited() {
     let to = |level: usize| json!({ "$ref": format!("#/components/schemas/S{level}") });
     let chain = (0..200).map(|level| (format!("S{level}"), to((level + 1) % 200)));
     let message = error(&with_components(chain));
-    assert!(message.ends_with("more than 128 `$ref`s in each other"), "{message}");
+    assert!(message.ends_with("this schema contains itself"), "{message}");
     let twice = |level| json!({ "properties": { "a": to(level), "b": to(level) } });
-    let tree = (0..40).map(|level| (format!("S{level}"), twice((level + 1) % 40)));
+    let tree = (0..20).map(|level| (format!("S{level}"), twice((level + 1) % 20)));
     let message = error(&with_components(tree));
     assert!(message.ends_with("more than 200000 schemas, with all `$ref`s followed"), "{message}");
     let mut circle = service(json!({ "/v1/a": { "$ref": "#/components/pathItems/A" } }));
