@@ -1,6 +1,6 @@
 //! Compares recordings of the service with the contract and with the types of the SDK.
 //!
-//! `kiln --record DIR` makes recordings, and `cargo xtask conformance DIR` runs this program on
+//! `kiln --record DIR` makes recordings, and `cargo conformance DIR` runs this program on
 //! them. The document is checked with the JSON Schema validator of the simulator, and not through
 //! the generated types, so each of the two checks finds errors of the other.
 

@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask conformance`.
+//! The program behind `cargo conformance`.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -9,7 +9,7 @@ use imagekiln_conformance::{Document, IN_PROGRESS, check, collapsed, read};
 
 /// Compares recordings of the service (`kiln --record DIR`) with the contract and the types
 #[derive(Parser)]
-#[command(name = "conformance", bin_name = "cargo xtask conformance")]
+#[command(name = "conformance", bin_name = "cargo conformance")]
 struct Arguments {
     /// The directory with the recordings
     directory: PathBuf,

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
-use crate::{contract, corrections, outline, plan, proof, repository::root};
+use crate::{contract, corrections, outline, plan, repository::root};
 
 /// A derived file that is not up to date.
 pub struct Stale {
@@ -19,7 +19,6 @@ pub fn stale(document: &str) -> Result<Vec<Stale>> {
         (corrections::PATH, corrections::page(&contract::parse(document)?)),
         (outline::PATH, outline::of_document(document)?),
         (plan::PATH, plan::drawing()?),
-        (proof::PATH, proof::page()?),
         // A package can't contain files outside of its folder.
         ("simulator/openapi.json", document.to_owned()),
     ];

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::{
     process::{cargo, exit_code, status},
-    proof, repository,
+    repository,
 };
 
 /// The record of all runs.
@@ -36,22 +36,5 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(exit_code(status(command.arg(format!("--seed={seed}")))?));
     }
     let minutes = format!("--minutes={}", arguments.minutes);
-    let ended = status(command.args([minutes, format!("--record={RECORD}")]))?;
-    proof::record("histories", &figure(&repository::read(RECORD)?))?;
-    Ok(exit_code(ended))
-}
-
-/// Adds up the runs of the record.
-fn figure(record: &str) -> String {
-    let runs = record.lines().skip(1);
-    let runs = runs.map(|run| run.split('\t').filter_map(|cell| cell.parse().ok()).collect());
-    let runs: Vec<Vec<u64>> = runs.collect();
-    let sum = |column: usize| runs.iter().filter_map(|run| run.get(column)).sum::<u64>();
-    let kept = runs.iter().rev().take_while(|run| run.get(2) == Some(&0));
-    let kept: u64 = kept.filter_map(|run| run.get(1)).sum();
-    let (histories, killed, charged) = (sum(1), sum(4), sum(5));
-    format!(
-        "{histories} histories with {killed} kills and {charged} paid pictures; the last {kept} \
-         broke no promise"
-    )
+    Ok(exit_code(status(command.args([minutes, format!("--record={RECORD}")]))?))
 }

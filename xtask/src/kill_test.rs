@@ -2,20 +2,16 @@
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
-    process::{ExitCode, Stdio},
+    process::ExitCode,
 };
 
 use anyhow::{Result, ensure};
 use clap::{Args, builder::RangedU64ValueParser};
 
 use crate::{
-    process::{cargo, exit_code, read_lines},
-    proof::{number_of, record},
+    process::{cargo, exit_code, status},
     repository,
 };
-
-/// The tests print their summaries after this word.
-const SUMMARY: &str = "kill-test ";
 
 /// Kills, suspends and disconnects workers of `imagekiln-batch`, kills their database, and compares
 /// the ledger with what the simulator charged
@@ -51,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut tests = cargo(&repository::root()?, &["test", "--quiet", "--package"]);
     tests.args(["imagekiln-batch", "--test", "integration", "--", "killed::"]);
     // One scenario at a time, so that they do not slow each other down.
-    tests.arg("--test-threads=1").stdout(Stdio::piped());
+    tests.args(["--test-threads=1", "--nocapture"]);
     // A missing PostgreSQL is an error.
     tests.env("IMAGEKILN_POSTGRES_TESTS", "required");
     tests.env("IMAGEKILN_KILL_SEED", seed.to_string());
@@ -59,18 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     tests.env("IMAGEKILN_KILL_KILLS", arguments.kills.to_string());
     tests.env("IMAGEKILN_KILL_PROCESSES", arguments.processes.to_string());
     tests.env("IMAGEKILN_KILL_SERVER_KILLS", arguments.server_kills.to_string());
-    let mut summaries = Vec::new();
-    let status = read_lines(&mut tests, |line| match line.strip_prefix(SUMMARY) {
-        Some(summary) => summaries.push(summary.to_owned()),
-        None => println!("{line}"),
-    })?;
+    let ended = status(&mut tests)?;
     println!("seed {seed}");
-    summaries.iter().for_each(|summary| println!("{summary}"));
-    let text = summaries.join("\n");
-    let [jobs, kills, saved, failed] =
-        ["jobs", "kills", "saved", "failed"].map(|word| number_of(word, &text));
-    let end = if status.success() { "none paid for twice" } else { "the test failed" };
-    let figure = format!("{jobs} jobs, {kills} kills: {saved} saved, {failed} reported as failed");
-    record("kill-test", &format!("{figure}, {end}"))?;
-    Ok(exit_code(status))
+    Ok(exit_code(ended))
 }

@@ -5,14 +5,12 @@ mod bench;
 mod binary;
 mod check;
 mod clients;
-mod conformance;
 mod contract;
 mod corrections;
 mod derived;
 mod diff;
 mod dist;
 mod exercise;
-mod fuzz;
 mod generators;
 mod histories;
 mod interface;
@@ -23,7 +21,6 @@ mod names;
 mod outline;
 mod plan;
 mod process;
-mod proof;
 mod public_api;
 mod quick;
 mod regenerate;
@@ -33,7 +30,6 @@ mod release_check;
 mod repository;
 mod session;
 mod size;
-mod through;
 mod tidy;
 mod windows;
 
@@ -50,9 +46,7 @@ enum Command {
     Accept(accept::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
-    Conformance(conformance::Arguments),
     Exercise(exercise::Arguments),
-    Fuzz(fuzz::Arguments),
     Generators(generators::Arguments),
     Clients(clients::Arguments),
     Session(session::Arguments),
@@ -61,7 +55,6 @@ enum Command {
     Histories(histories::Arguments),
     KillTest(kill_test::Arguments),
     Dist(dist::Arguments),
-    Proof(proof::Arguments),
     Windows(windows::Arguments),
     PublicApi(public_api::Arguments),
     ReleaseCheck(release_check::Arguments),
@@ -76,9 +69,7 @@ fn main() -> ExitCode {
         Command::Accept(arguments) => accept::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
-        Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),
-        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Generators(arguments) => generators::run(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
         Command::Session(arguments) => session::run(&arguments),
@@ -87,7 +78,6 @@ fn main() -> ExitCode {
         Command::Histories(arguments) => histories::run(&arguments),
         Command::KillTest(arguments) => kill_test::run(&arguments),
         Command::Dist(arguments) => dist::run(&arguments),
-        Command::Proof(arguments) => proof::run(&arguments),
         Command::Windows(arguments) => windows::run(&arguments),
         Command::PublicApi(arguments) => public_api::run(&arguments),
         Command::ReleaseCheck(arguments) => release_check::run(&arguments),

@@ -136,7 +136,7 @@ const CHECKS: [Check; 16] = [
         commands: &[
             "rustup toolchain install nightly --profile minimal --no-self-update",
             "cargo install --quiet --locked cargo-fuzz@0.13.2",
-            "cargo xtask fuzz",
+            ".ci/fuzz",
         ],
     },
     Check {

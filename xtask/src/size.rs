@@ -8,24 +8,13 @@ use clap::Args;
 use crate::{
     contract,
     repository::{self, CONTRACT},
-    through,
     tidy::sources::{self, CRATES},
 };
 
 /// Prints the lines of code by folder, the generated lines, and the bytes of the documents. Blank
 /// lines, comments and unit tests do not count as code
 #[derive(Args)]
-pub struct Arguments {
-    /// Prints the files that a test passes through instead. Needs the component `llvm-tools`
-    #[arg(long, value_name = "TEST")]
-    through: Option<String>,
-    /// A test whose calls do not count
-    #[arg(long, value_name = "TEST", requires = "through")]
-    without: Option<String>,
-    /// The package of the tests
-    #[arg(long, default_value = "imagekiln", requires = "through")]
-    package: String,
-}
+pub struct Arguments {}
 
 /// The counts for a folder.
 #[derive(Default)]
@@ -35,20 +24,7 @@ struct Size {
     lines: usize,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(test) = &arguments.through {
-        let files = through::files(&arguments.package, test, arguments.without.as_deref())?;
-        let mut folders = BTreeMap::<_, usize>::new();
-        for (file, functions) in &files {
-            println!("{functions:>4} functions of {file}");
-            let folder = file.split_once("src/").map_or("", |(folder, _)| folder);
-            *folders.entry(format!("{folder}src")).or_default() += 1;
-        }
-        for (folder, files) in folders {
-            println!("{files} files of {folder}");
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
+pub fn run(_: &Arguments) -> Result<ExitCode> {
     let folders = folders()?;
     println!("{:<40} {:>7} {:>7} {:>7}", "folder", "files", "code", "lines");
     for (name, size) in &folders {

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 
 use crate::{
     process::{cargo, read_lines, succeed},
-    proof, repository, size,
+    repository, size,
 };
 
 /// The page with the figures, in the repository.
@@ -64,7 +64,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let page = page::render(&repository::read(PAGE)?, &lines)?;
     fs::write(root.join(PAGE), page).with_context(|| format!("could not write {PAGE}"))?;
-    proof::write()?;
     println!("wrote {PAGE}");
     for name in page::missing(&lines) {
         println!("no benchmark printed the figure `{name}`");

@@ -91,7 +91,6 @@ fn every_mutation_is_reported_at_its_place_or_meaningless() {
     let document = contract::parse(contract::DOCUMENT).unwrap();
     let before = texts(&document);
     let mutations = selected(&document);
-    println!("proof: {} mutations", mutations.len());
     let problems =
         examined(&document, &mutations, |changed, text| problems(changed, text, &lists, &before));
 
