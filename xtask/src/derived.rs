@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Result;
 
-use crate::{contract, corrections, outline, plan, repository::root};
+use crate::{contract, corrections, outline, repository::root};
 
 /// A derived file that is not up to date.
 pub struct Stale {
@@ -18,7 +18,6 @@ pub fn stale(document: &str) -> Result<Vec<Stale>> {
     let files = [
         (corrections::PATH, corrections::page(&contract::parse(document)?)),
         (outline::PATH, outline::of_document(document)?),
-        (plan::PATH, plan::drawing()?),
         // A package can't contain files outside of its folder.
         ("simulator/openapi.json", document.to_owned()),
     ];

@@ -1,6 +1,5 @@
 //! `cargo xtask`: maintenance commands of this repository, one per file.
 
-mod accept;
 mod bench;
 mod binary;
 mod check;
@@ -19,7 +18,6 @@ mod kill_test;
 mod mutations;
 mod names;
 mod outline;
-mod plan;
 mod process;
 mod public_api;
 mod quick;
@@ -43,7 +41,6 @@ use clap::Parser;
 enum Command {
     Quick(quick::Arguments),
     Regenerate(regenerate::Arguments),
-    Accept(accept::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
     Exercise(exercise::Arguments),
@@ -66,7 +63,6 @@ fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Quick(arguments) => quick::run(&arguments),
         Command::Regenerate(arguments) => regenerate::run(&arguments),
-        Command::Accept(arguments) => accept::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Exercise(arguments) => exercise::run(&arguments),

@@ -1,5 +1,4 @@
-//! `cargo xtask regenerate`: updates everything that depends on the contract, and the plan of the
-//! code.
+//! `cargo xtask regenerate`: updates everything that depends on the contract.
 
 use std::{
     fs,
@@ -10,12 +9,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::{
-    accept, derived,
+    check, derived,
     repository::{self, CONTRACT},
 };
 
-/// Rewrites all files derived from the contract or the code, and runs the tests. Each snapshot that
-/// differs is written beside the old one, and shown; `cargo xtask accept` takes them by name
+/// Rewrites all files derived from the contract, and runs the tests. Each snapshot that differs is
+/// written beside the old one; review them with `cargo insta review`
 #[derive(Args)]
 pub struct Arguments {
     /// Only rewrite the files
@@ -43,11 +42,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .current_dir(repository::root()?)
         .status()
         .context("could not start cargo test")?;
-    accept::show(&accept::pending()?)?;
+    check::pending()?.iter().for_each(|path| println!("new: {path}"));
     if !tests.success() {
         println!("some tests failed: see above");
         return Ok(ExitCode::FAILURE);
     }
-    println!("review the changes: git diff");
+    println!("review the changes: git diff, cargo insta review");
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::sources::Source;
 
 /// A module, as the names on the way from the root of its crate.
-pub type Module = Vec<String>;
+type Module = Vec<String>;
 
 /// For each module, its parts that import each other, with the file of each import.
 type Arrows = BTreeMap<Module, BTreeMap<(String, String), String>>;
@@ -19,14 +19,6 @@ pub struct Circle {
     pub folder: String,
     /// The imports of which the circles consist: `a -> b (a/file.rs)`.
     pub imports: Vec<String>,
-}
-
-/// Returns which parts of the root of a crate import each other, without their unit tests.
-pub fn imports(folder: &str, sources: &[&Source]) -> Result<BTreeSet<(String, String)>> {
-    let tested = sources.iter().filter(|source| !source.is_test);
-    let tested: Vec<_> = tested.map(|source| source.without_tests()).collect();
-    let mut arrows = arrows(folder, &tested.iter().collect::<Vec<_>>())?;
-    Ok(arrows.remove(&Module::new()).unwrap_or_default().into_keys().collect())
 }
 
 /// Returns the circles of a crate, whose files are in a folder.
@@ -71,7 +63,7 @@ fn arrows(folder: &str, sources: &[&Source]) -> Result<Arrows> {
 }
 
 /// Returns the module of a file: `a::b` of `a/b.rs` and `a/b/mod.rs`.
-pub fn module_of(path: &str) -> Module {
+fn module_of(path: &str) -> Module {
     let names = path.trim_start_matches('/').trim_end_matches(".rs").split('/');
     let mut names: Module = names.map(str::to_owned).collect();
     let is_root = |name: &String| ["mod", "lib", "main"].contains(&name.as_str());

@@ -1,77 +1,39 @@
-//! Rules for one Rust file: its size, its module documentation, and habits that a reader stumbles
-//! over.
+//! Rules for one Rust file: its size, its lines, its documentation, and its error messages.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::sources::Source;
 
 /// The maximum number of lines of a file. A longer one contains two ideas.
 const MOST_LINES: usize = 420;
 
-/// The minimum number of lines of a file. A shorter one belongs in another file.
-const FEWEST_LINES: usize = 25;
-
-/// Returns whether the file is too long.
-pub fn is_long(source: &Source) -> bool {
-    source.text.lines().count() > MOST_LINES
-}
-
-/// Returns whether the file is a crumb. The roots of modules and crates may be short.
-pub fn is_crumb(source: &Source) -> bool {
-    let is_root = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| source.path.ends_with(name));
-    source.crate_folder().is_some() && !is_root && source.text.lines().count() < FEWEST_LINES
-}
-
-/// Returns whether a file of a crate has no documentation of its purpose.
-pub fn lacks_documentation(source: &Source) -> bool {
-    source.crate_folder().is_some()
-        && !source.is_test
-        && !["//!", "#![doc ="].iter().any(|start| source.text.starts_with(start))
-}
-
-/// Returns the number of `match` expressions on a `bool`, which are clearer as `if`.
-pub fn matches_on_bool(source: &Source) -> Result<usize> {
-    fn count(tokens: TokenStream) -> usize {
-        let tokens: Vec<_> = tokens.into_iter().collect();
-        let is_arm = |at: usize| {
-            let is_literal = |token: &TokenTree| ["true", "false"].contains(&&*token.to_string());
-            let starts = at == 0
-                || is_punct(&tokens[at - 1], ',')
-                || matches!(&tokens[at - 1], TokenTree::Group(group)
-                    if group.delimiter() == Delimiter::Brace);
-            let arrow = tokens.get(at + 1).zip(tokens.get(at + 2));
-            starts
-                && is_literal(&tokens[at])
-                && arrow.is_some_and(|(a, b)| is_punct(a, '=') && is_punct(b, '>'))
-        };
-        let own = usize::from((0..tokens.len()).any(is_arm));
-        let groups = tokens.iter().filter_map(|token| match token {
-            TokenTree::Group(group) => Some(group.stream()),
-            _ => None,
-        });
-        own + groups.map(count).sum::<usize>()
+/// Returns the violations of a file.
+pub fn problems(source: &Source) -> Vec<String> {
+    let (path, text) = (&source.path, &source.text);
+    let mut problems = wide_lines(path, text);
+    let lines = text.lines().count();
+    if lines > MOST_LINES {
+        problems.push(format!("{path}: {lines} lines; split it where its second idea starts"));
     }
-    let tokens = source.text.parse().map_err(|error| anyhow!("{}: {error}", source.path))?;
-    Ok(count(tokens))
+    let is_documented = ["//!", "#![doc ="].iter().any(|start| text.starts_with(start));
+    if source.crate_folder().is_some() && !source.is_test && !is_documented {
+        problems.push(format!("{path}: no `//!`; say what the file is for"));
+    }
+    problems
 }
 
-fn is_punct(token: &TokenTree, mark: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
-}
-
-/// Returns the lines over 100 characters. Tables in documentation and inline snapshots may have
-/// more.
-pub fn wide_lines(text: &str) -> Vec<String> {
+/// Returns the lines over 100 characters. `cargo fmt` leaves lines alone that hold a string too
+/// long to fit. Tables in documentation and snapshots in the source may have more.
+pub fn wide_lines(path: &str, text: &str) -> Vec<String> {
     let is_free = |line: &str| {
         let line = line.trim_start();
-        line.starts_with("/// |") || line.starts_with("//! |") || line.contains("@\"")
+        ["/// |", "//! |"].iter().any(|start| line.starts_with(start)) || line.contains("@\"")
     };
     let wide = text.lines().enumerate().filter(|(_, line)| line.chars().count() > 100);
     let wide = wide.filter(|(_, line)| !is_free(line));
-    wide.map(|(index, line)| format!("line {}: {line}", index + 1)).collect()
+    wide.map(|(index, line)| format!("{path}:{}: over 100 characters: {line}", index + 1)).collect()
 }
 
 /// Returns the files of a crate with a `Display` that prints what `source()` returns, which a
@@ -176,24 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_match_on_a_bool_counts() {
-        let count = |text| matches_on_bool(&source(text)).unwrap();
-        assert_eq!(count("fn f() { match a { true => 1, false => 2 } }"), 1);
-        assert_eq!(
-            count(
-                "fn f() { g(match a { true => { 1 } false => match b { false => 1, true => 2 } }) }"
-            ),
-            2
-        );
-        assert_eq!(count("fn f() { match a { Some(true) => 1, (true, false) => 2, _ => 3 } }"), 0);
-    }
-
-    #[test]
     fn a_line_has_at_most_100_characters() {
         let line = "é".repeat(100);
-        assert!(wide_lines(&line).is_empty());
-        assert_eq!(wide_lines(&format!("a\n{line}.")), [format!("line 2: {line}.")]);
-        assert!(wide_lines(&format!("    /// | {line} |\n    @\"{line}\"")).is_empty());
+        assert!(wide_lines("a", &line).is_empty());
+        let found = wide_lines("a", &format!("a\n{line}."));
+        assert_eq!(found, [format!("a:2: over 100 characters: {line}.")]);
+        assert!(wide_lines("a", &format!("    /// | {line} |\n    @\"{line}\"")).is_empty());
     }
 
     #[test]
@@ -209,10 +159,9 @@ mod tests {
     }
 
     #[test]
-    fn crumbs_long_files_and_undocumented_ones_are_found() {
-        assert!(is_crumb(&source("a\n")) && !is_crumb(&source(&"a\n".repeat(25))));
-        assert!(is_long(&source(&"a\n".repeat(421))) && !is_long(&source(&"a\n".repeat(420))));
-        assert!(lacks_documentation(&source("use a;")));
-        assert!(!lacks_documentation(&source("//! What it is for.")));
+    fn long_files_and_undocumented_ones_are_found() {
+        let lines = |count| problems(&source(&"//! What it is for.\n".repeat(count)));
+        assert_eq!((lines(420).len(), lines(421).len()), (0, 1));
+        assert_eq!(problems(&source("use a;")).len(), 1);
     }
 }

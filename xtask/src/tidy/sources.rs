@@ -43,12 +43,6 @@ impl Source {
         let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
         without_tests(&self.text).into_iter().filter(is_code).count()
     }
-
-    /// Returns the file without its unit tests.
-    pub fn without_tests(&self) -> Self {
-        let text = without_tests(&self.text).join("\n");
-        Self { path: self.path.clone(), text, is_test: self.is_test }
-    }
 }
 
 fn is_rooted(rest: &str) -> bool {

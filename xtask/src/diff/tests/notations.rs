@@ -79,7 +79,10 @@ fn equal() -> Value {
         [string, { "anyOf": [{ "type": "string", "enum": ["Ready", "Error"] }, string] }],
         [
             { "type": ["integer", "string"], "minimum": 1, "maxLength": 9 },
-            { "anyOf": [{ "type": "string", "maxLength": 9 }, { "type": "integer", "minimum": 1 }] },
+            { "anyOf": [
+                { "type": "string", "maxLength": 9 },
+                { "type": "integer", "minimum": 1 },
+            ] },
         ],
         [
             { "type": ["object", "integer"], "properties": { "f": string }, "required": ["f"] },
@@ -90,7 +93,10 @@ fn equal() -> Value {
         [
             of(json!({ "type": "string", "maxLength": 9 }), &["f"]),
             { "allOf": [of(json!({ "maxLength": 9 }), &["f"]), of(string.clone(), &[])] },
-            { "allOf": [of(json!({ "type": "string", "maxLength": 9 }), &[]), { "required": ["f"] }] },
+            { "allOf": [
+                of(json!({ "type": "string", "maxLength": 9 }), &[]),
+                { "required": ["f"] },
+            ] },
         ],
         [
             of(string.clone(), &["f"]),

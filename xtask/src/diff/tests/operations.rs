@@ -84,7 +84,9 @@ fn different_notations_of_an_operation_are_equal() {
         [{ "responses": { "200": {} } }, { "responses": { "200": { "description": "d" } } }],
         [
             { "requestBody": { "content": { "application/json": {} } } },
-            { "requestBody": { "content": { "Application/JSON; charset=utf-8": { "schema": {} } } } },
+            { "requestBody": { "content": {
+                "Application/JSON; charset=utf-8": { "schema": {} },
+            } } },
         ],
         [{}, { "parameters": [{ "in": "header", "name": "Accept" }] }],
         [
