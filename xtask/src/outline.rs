@@ -33,7 +33,8 @@ pub fn of_document(document: &str) -> Result<String> {
         outline += &format!("\n{name}\n{}", lines.concat());
     }
     for operation in table.into_iter().flat_map(elements) {
-        outline += &format!("\n{}", described_operation(operation));
+        outline.push('\n');
+        describe(operation, 0, &mut outline);
     }
     outline += "\nTexts, with their places\n";
     outline += &texts(&contract::parse(document)?);
@@ -230,80 +231,37 @@ fn deprecation(attributes: &[syn::Attribute]) -> String {
     text.split('"').nth(1).map(|note| format!(" ({note})")).unwrap_or_default()
 }
 
-fn described_operation(operation: &ExprStruct) -> String {
-    let text = |name: &str| member(operation, name).map(spelled).unwrap_or_default();
-    let mut heading = format!("{} {}", unquoted(&text("id")), unquoted(&text("path")));
-    for flag in ["submits", "deprecated", "regional"] {
-        if text(flag) == "true" {
-            heading += &format!(", {flag}");
-        }
-    }
-    if let Some(kind) = text("kind").strip_prefix("Some(OperationKind::") {
-        heading += &format!(", {}", kind.trim_end_matches(')'));
-    }
-    for (name, meaning) in [
-        ("max_reference_images", "reference images"),
-        ("max_input_megapixels", "megapixels of an image"),
-        ("scaled_to_megapixels", "megapixels of a scaled image"),
-    ] {
-        if let Some(count) = text(name).strip_prefix("Some(") {
-            heading += &format!(", {} {meaning}", count.trim_end_matches("u64)"));
-        }
-    }
-    let mut lines = format!("{heading}\n");
-    for need in member(operation, "needs").into_iter().flat_map(elements) {
-        let text = |name: &str| member(need, name).map(spelled).unwrap_or_default();
-        lines += &format!(
-            "  needs {}: {}\n",
-            text("kind").replace("NeedKind::", ""),
-            unquoted(&text("why"))
-        );
-    }
-    if !member(operation, "not_accepted").is_none_or(is_empty_list) {
-        lines += &format!("  not accepted: {}\n", text("not_accepted"));
-    }
-    let parameters = member(operation, "path_parameters").into_iter().flat_map(elements);
-    for parameter in parameters {
-        let text = |name: &str| member(parameter, name).map(spelled).unwrap_or_default();
-        lines += &format!("  path {}, {}\n", unquoted(&text("name")), text("prefix"));
-    }
-    let fields = member(operation, "fields").into_iter().flat_map(elements);
-    fields.for_each(|field| describe_field(field, 1, &mut lines));
-    lines
-}
+/// Members that repeat what the document says, whose texts are listed below, or another member.
+const REPEATED: [&str; 5] = ["default", "description", "example_json", "not_shown", "summary"];
 
-/// Adds a line for a field, and lines for what it contains.
-fn describe_field(field: &ExprStruct, depth: usize, lines: &mut String) {
-    let text = |name: &str| member(field, name).map(spelled).unwrap_or_default();
-    let name = text("name");
-    let name = if name == "\"\"" { "each" } else { unquoted(&name) };
-    let mut inner = Vec::new();
-    let mut kind = text("kind").replace("FieldKind::", "");
-    if let Some(Expr::Struct(parts)) = member(field, "kind") {
-        let set = parts.fields.iter().filter(|part| !is_empty(&part.expr));
-        let set = set.map(|part| format!("{}: {}", spelled(&part.member), spelled(&part.expr)));
-        let is_nested =
-            parts.path.segments.last().is_some_and(|s| s.ident == "List" || s.ident == "Object");
-        kind =
-            parts.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
-        if is_nested {
-            inner = parts.fields.iter().flat_map(|part| elements(&part.expr)).collect();
-        } else {
-            kind += &format!(" {{ {} }}", set.collect::<Vec<_>>().join(", "));
+/// Adds a line with the members of a value that are not defaults, and lines for those that contain
+/// others.
+fn describe(value: &ExprStruct, depth: usize, lines: &mut String) {
+    let (mut line, mut nested) = (Vec::new(), Vec::new());
+    for field in value.fields.iter().filter(|field| !is_empty(&field.expr)) {
+        let name = spelled(&field.member);
+        if REPEATED.contains(&name.as_str()) {
+            continue;
+        }
+        let inner = elements(&field.expr);
+        // A kind with limits fits into the line.
+        let is_flat = |one: &&ExprStruct| one.fields.iter().all(|it| elements(&it.expr).is_empty());
+        match inner[..] {
+            [one] if matches!(field.expr, Expr::Struct(_)) && is_flat(&one) => {
+                let set = one.fields.iter().filter(|field| !is_empty(&field.expr)).map(spelled);
+                let set = set.collect::<Vec<_>>().join(", ");
+                line.push(format!("{name}: {} {{ {set} }}", spelled(&one.path)));
+            }
+            [] => line.push(format!("{name}: {}", spelled(&field.expr))),
+            _ => nested.push((name, inner)),
         }
     }
-    *lines += &format!("{}{name}: {kind}", "  ".repeat(depth));
-    for flag in ["required", "nullable"] {
-        if text(flag) == "true" {
-            *lines += &format!(", {flag}");
-        }
+    let indent = "  ".repeat(depth);
+    *lines += &format!("{indent}{}\n", line.join(", "));
+    for (name, inner) in nested {
+        *lines += &format!("{indent}  {name}:\n");
+        inner.into_iter().for_each(|one| describe(one, depth + 2, lines));
     }
-    let limits = text("limits_text");
-    *lines += &match unquoted(&limits) {
-        "" => "\n".to_owned(),
-        limits => format!(", {limits}\n"),
-    };
-    inner.into_iter().for_each(|field| describe_field(field, depth + 1, lines));
 }
 
 /// The structs in a list, or the struct itself.
@@ -316,22 +274,9 @@ fn elements(list: &Expr) -> Vec<&ExprStruct> {
     }
 }
 
-fn member<'a>(value: &'a ExprStruct, name: &str) -> Option<&'a Expr> {
-    let is_named = |field: &&syn::FieldValue| spelled(&field.member) == name;
-    value.fields.iter().find(is_named).map(|field| &field.expr)
-}
-
-fn unquoted(text: &str) -> &str {
-    text.trim_matches('"')
-}
-
-fn is_empty_list(list: &Expr) -> bool {
-    spelled(list) == "&[]"
-}
-
 /// Whether a value is a default. Most kinds have few properties, and listing all would hide those.
 fn is_empty(value: &Expr) -> bool {
-    matches!(spelled(value).as_str(), "None" | "false" | "\"\"")
+    matches!(spelled(value).as_str(), "None" | "false" | "\"\"" | "&[]")
 }
 
 /// Formats tokens with fewer spaces than token streams have.
@@ -376,6 +321,6 @@ mod tests {
             serde_json::json!({ "type": "string", "description": "A new field." });
         let after = of_document(&changed.to_string()).unwrap();
         assert!(after.contains("  mood: Option<String>\n"), "{after}");
-        assert!(after.contains("  mood: Text\n"), "{after}");
+        assert!(after.contains("    name: \"mood\", kind: FieldKind::Text\n"), "{after}");
     }
 }
