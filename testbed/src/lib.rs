@@ -94,7 +94,7 @@ pub fn page(path: &str) -> &'static str {
     text.unwrap_or_else(|error| panic!("could not read {}: {error}", path.display())).leak()
 }
 
-/// The figures that benchmarks print, which `cargo xtask bench` collects.
+/// The figures that benchmarks print.
 pub mod bench {
     /// Whether `cargo bench` runs this program. `cargo test` does not pass the argument, and checks
     /// only that the benchmark works.

@@ -74,8 +74,7 @@ fn stale(document: &str) -> Result<Vec<String>> {
         .with_context(|| format!("{CONTRACT} cannot be read by the crate `openapiv3`"))?;
     let mut problems = Vec::new();
     for stale in derived::stale(document)? {
-        problems.push(format!("{} is not up to date:", stale.path.display()));
-        problems.extend(stale.changed_lines().into_iter().map(|line| format!("  {line}")));
+        problems.push(format!("{} is not up to date", stale.path.display()));
     }
     // The tests that `regenerate` runs write new snapshots, and accept none.
     let is_regenerating = env::var_os("INSTA_FORCE_PASS").is_some();
@@ -100,5 +99,20 @@ mod tests {
     #[test]
     fn this_repository_passes() {
         assert_eq!(run(&Arguments {}).unwrap(), ExitCode::SUCCESS, "`cargo xtask check`");
+    }
+
+    /// The pages of crates.io find no picture by a relative link.
+    #[test]
+    fn the_pictures_of_the_readmes_are_absolute_and_exist() {
+        const RAW: &str = "https://raw.githubusercontent.com/imagekiln/imagekiln/main/";
+        let root = repository::root().unwrap();
+        for page in ["README.md", "batch/README.md", "cli/README.md", "simulator/README.md"] {
+            let text = repository::read(page).unwrap();
+            for image in text.split("![").skip(1) {
+                let (_, target) = image.split_once("](").unwrap();
+                let path = target.split(')').next().and_then(|target| target.strip_prefix(RAW));
+                assert!(path.is_some_and(|path| root.join(path).is_file()), "{page}: {image}");
+            }
+        }
     }
 }

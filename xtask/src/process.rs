@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    io::{self, BufRead, BufReader, Read},
     path::Path,
     process::{Command, ExitCode, ExitStatus},
 };
@@ -20,19 +19,6 @@ pub fn command(folder: &Path, words: &[&str]) -> Command {
 pub fn cargo(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(words).current_dir(folder);
-    command
-}
-
-/// Removes settings of `.ci/settings.sh`. Clippy reads the repository, with settings that no
-/// package has, and `.ci/timed` would run all examples in one process, of which some change its
-/// directory.
-pub fn without_ci(command: &mut Command) -> &mut Command {
-    let is_of_ci = |name: &str| name == "RUSTC_WORKSPACE_WRAPPER" || name.ends_with("_RUNNER");
-    for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(is_of_ci) {
-            command.env_remove(name);
-        }
-    }
     command
 }
 
@@ -58,19 +44,4 @@ pub fn output(command: &mut Command) -> Result<String> {
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} failed: {problem}");
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} did not print UTF-8"))
-}
-
-/// Runs a command until it ends, and passes on each line of the stream that is piped.
-pub fn read_lines(command: &mut Command, mut read: impl FnMut(&str)) -> Result<ExitStatus> {
-    let spawned = command.spawn();
-    let mut process = spawned.with_context(|| format!("could not start {command:?}"))?;
-    let lines: Box<dyn Read> = match (process.stdout.take(), process.stderr.take()) {
-        (Some(output), _) => Box::new(output),
-        (None, Some(output)) => Box::new(output),
-        (None, None) => Box::new(io::empty()),
-    };
-    for line in BufReader::new(lines).lines() {
-        read(&line.with_context(|| format!("could not read the output of {command:?}"))?);
-    }
-    process.wait().with_context(|| format!("could not wait for {command:?}"))
 }

@@ -38,20 +38,6 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns lines for the figures of `cargo xtask bench`: names, units and values.
-pub fn figures() -> Result<String> {
-    let folders = folders()?;
-    let of = |name: &str| folders.get(name).map_or((0, 0), |size| (size.code, size.lines));
-    let figures = [
-        ("size.src.code", "lines", of("src").0),
-        ("size.generated", "lines", generated_lines()?),
-        ("size.simulator", "lines", of("simulator/src").1),
-        ("size.cli", "lines", of("cli/src").1),
-    ];
-    let line = |(name, unit, value)| format!("{name}\t{unit}\t{value}\t{value}\t{value}\n");
-    Ok(figures.map(line).concat())
-}
-
 fn folders() -> Result<BTreeMap<String, Size>> {
     let mut folders: BTreeMap<String, Size> = BTreeMap::new();
     for source in sources::read()? {

@@ -10,12 +10,15 @@
 
 mod mutation;
 
-use std::{collections::BTreeMap, env, thread};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, thread,
+};
 
 use serde_json::Value;
 
 use self::mutation::{Mutation, all};
-use crate::{check, contract, corrections, derived, interface::Lists, outline};
+use crate::{check, contract, corrections, interface::Lists, outline};
 
 /// Returns one mutation of each kind, of different places.
 fn one_of_each_kind(mutations: Vec<Mutation>) -> Vec<Mutation> {
@@ -77,12 +80,10 @@ fn problems(
     if !problems.is_empty() {
         return problems;
     }
-    let [page, texts] = texts(document);
-    let parts = derived::changed_parts(&before[0], &page).into_iter();
-    // Each text is a part.
-    let [old, new] = [&before[1], &texts].map(|text| text.replace('\n', "\n\n"));
-    let parts = parts.chain(derived::changed_parts(&old, &new));
-    parts.map(|(_, part)| part).collect()
+    let after = texts(document);
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let differing = before.iter().zip(&after).map(|(before, after)| &lines(before) ^ &lines(after));
+    differing.flatten().collect()
 }
 
 #[test]
