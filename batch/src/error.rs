@@ -203,7 +203,7 @@ impl error::Error for Error {
 
 /// The messages of both databases name tables, columns and constraints. Values of a row are only in
 /// the details of PostgreSQL's errors, which `sqlx` does not print with `Display`.
-#[cfg(feature = "ledger")]
+#[cfg(feature = "sqlite")]
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         Self::new(ErrorKind::Ledger, ledger_failed(&error)).with_source(error)
@@ -235,13 +235,15 @@ pub(crate) const LOCKED: &str = concat!(
 #[cfg(feature = "ledger")]
 pub(crate) fn is_locked(error: &(dyn error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source()).any(|error| {
-        let sqlite = error.downcast_ref::<rusqlite::Error>();
-        let code = sqlite.and_then(rusqlite::Error::sqlite_error_code);
         #[cfg(feature = "postgres")]
         if let Some(sqlx_core::Error::Database(error)) = error.downcast_ref() {
             return error.code().is_some_and(|code| code == LOCK_NOT_AVAILABLE);
         }
-        code == Some(rusqlite::ErrorCode::DatabaseBusy)
+        #[cfg(feature = "sqlite")]
+        if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+            return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
+        }
+        false
     })
 }
 
@@ -264,7 +266,7 @@ mod tests {
         assert!(format!("{error:#?}").contains("kind: Ledger"), "{error:#?}");
     }
 
-    #[cfg(feature = "ledger")]
+    #[cfg(feature = "sqlite")]
     #[test]
     fn a_lock_that_does_not_become_free_is_named() {
         let failed = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);

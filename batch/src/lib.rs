@@ -7,9 +7,12 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // It is on by default, so a badge at nearly every item would say little.
-#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "ledger"))))]
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "ledger", feature = "sqlite"))))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 #![cfg_attr(not(feature = "ledger"), allow(dead_code, reason = "for the ledger"))]
+
+#[cfg(all(feature = "ledger", not(any(feature = "sqlite", feature = "postgres"))))]
+compile_error!("a ledger needs a database: turn on the feature `sqlite` or `postgres`");
 
 #[cfg(feature = "ledger")]
 mod batch;

@@ -123,6 +123,7 @@ impl SubmissionRow {
             (None, _) => {
                 database.row(&format!("{update} WHERE {expected} RETURNING id"), own).await?
             }
+            #[cfg(feature = "sqlite")]
             (Some(change), Database::Sqlite(..)) => {
                 let values: Vec<_> = change.values.iter().cloned().chain(own).collect();
                 let find = format!("SELECT 1 FROM submissions WHERE {expected}");

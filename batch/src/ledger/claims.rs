@@ -273,6 +273,7 @@ mod tests {
     async fn plan(database: &mut Database, query: &str) -> String {
         let values = [1.into(), 8.into()];
         let steps: Vec<String> = match database {
+            #[cfg(feature = "sqlite")]
             Database::Sqlite(..) => {
                 let explain = format!("EXPLAIN QUERY PLAN {query}");
                 let rows = database.rows::<(i64, i64, i64, String)>(&explain, values).await;

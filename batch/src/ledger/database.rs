@@ -1,7 +1,6 @@
 //! The connection to the database. The statements of the ledger run on SQLite and on PostgreSQL
 //! without a change.
 
-use rusqlite::types::FromSql;
 #[cfg(feature = "postgres")]
 use sqlx_core::{
     arguments::Arguments as _, decode::Decode, query::query_with, raw_sql::raw_sql, row::Row as _,
@@ -10,6 +9,7 @@ use sqlx_core::{
 #[cfg(feature = "postgres")]
 use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 
+#[cfg(feature = "sqlite")]
 use super::clocks::Clocks;
 use crate::{Error, ErrorKind};
 
@@ -23,6 +23,7 @@ const LOCK: i64 = super::APPLICATION_ID;
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
 
 pub(super) enum Database {
+    #[cfg(feature = "sqlite")]
     Sqlite(rusqlite::Connection, Clocks),
     /// The time is that of the transaction, in milliseconds.
     #[cfg(feature = "postgres")]
@@ -39,27 +40,37 @@ pub(super) enum Value {
 
 /// A row of a result.
 pub(super) enum Row<'r> {
+    #[cfg(feature = "sqlite")]
     Sqlite(&'r rusqlite::Row<'r>),
     #[cfg(feature = "postgres")]
     Postgres(&'r PgRow),
 }
 
-/// The type of a column.
-#[cfg(not(feature = "postgres"))]
-pub(super) trait Column: FromSql {}
-#[cfg(not(feature = "postgres"))]
-impl<T: FromSql> Column for T {}
+/// The type of a column of each database.
+pub(super) trait Column: SqliteColumn + PostgresColumn {}
+impl<T: SqliteColumn + PostgresColumn> Column for T {}
 
-/// The type of a column.
+#[cfg(feature = "sqlite")]
+pub(super) use rusqlite::types::FromSql as SqliteColumn;
+#[cfg(not(feature = "sqlite"))]
+pub(super) trait SqliteColumn {}
+#[cfg(not(feature = "sqlite"))]
+impl<T> SqliteColumn for T {}
+
 #[cfg(feature = "postgres")]
-pub(super) trait Column: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
+pub(super) trait PostgresColumn: for<'r> Decode<'r, Postgres> + Type<Postgres> {}
 #[cfg(feature = "postgres")]
-impl<T: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
+impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres>> PostgresColumn for T {}
+#[cfg(not(feature = "postgres"))]
+pub(super) trait PostgresColumn {}
+#[cfg(not(feature = "postgres"))]
+impl<T> PostgresColumn for T {}
 
 impl Row<'_> {
     /// Returns the value of the column with this name.
     pub(super) fn named<T: Column>(&self, name: &str) -> Result<T, Error> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(row) => Ok(row.get(name)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(row) => Ok(row.try_get(name)?),
@@ -68,6 +79,7 @@ impl Row<'_> {
 
     fn at<T: Column>(&self, index: usize) -> Result<T, Error> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(row) => Ok(row.get(index)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(row) => Ok(row.try_get(index)?),
@@ -116,6 +128,7 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> Result<u64, Error> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection, _) => {
                 let changed = bound(connection, sql, values)?.raw_execute()?;
                 Ok(changed as u64)
@@ -135,6 +148,7 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<T>, Error> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection, _) => {
                 let (mut found, mut statement) = (Vec::new(), bound(connection, sql, values)?);
                 let mut rows = statement.raw_query();
@@ -184,6 +198,7 @@ impl Database {
     /// Runs the statements of a script.
     pub(super) async fn run_script(&mut self, script: &str) -> Result<(), Error> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(connection, _) => Ok(connection.execute_batch(script)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
@@ -199,6 +214,7 @@ impl Database {
         match self {
             // A transaction that reads first could not become a writer later. A connection that
             // only reads starts a reader.
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).await.map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
@@ -215,9 +231,13 @@ impl Database {
 
     /// Returns the time now, which becomes that of a transaction that took long so far.
     pub(super) async fn later(&mut self) -> Result<i64, Error> {
-        #[cfg(feature = "postgres")]
-        if let Self::Postgres(connection, now) = self {
-            *now = raw_sql(CLOCK).fetch_one(connection).await?.try_get("now")?;
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => {}
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, now) => {
+                *now = raw_sql(CLOCK).fetch_one(connection).await?.try_get("now")?;
+            }
         }
         Ok(self.now())
     }
@@ -226,6 +246,7 @@ impl Database {
     pub(super) async fn lock_additions(&mut self) -> Result<(), Error> {
         match self {
             // A file has one writer at a time.
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
@@ -239,6 +260,7 @@ impl Database {
     /// Returns an expression for the number of the next job, in order of their positions.
     pub(super) fn next_number(&self) -> &'static str {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => {
                 "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
                     (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
@@ -254,6 +276,7 @@ impl Database {
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) fn for_update(&self, rows: &str) -> String {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => String::new(),
             #[cfg(feature = "postgres")]
             Self::Postgres(..) => format!(" FOR UPDATE OF {rows}"),
@@ -263,6 +286,7 @@ impl Database {
     /// Returns a query of the texts in the JSON array that is the value of this parameter.
     pub(super) fn elements(&self, parameter: usize) -> String {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => format!("SELECT value FROM json_each(${parameter})"),
             #[cfg(feature = "postgres")]
             Self::Postgres(..) => {
@@ -274,6 +298,7 @@ impl Database {
     /// Returns a query of the numbers in the JSON array that is the value of this parameter.
     pub(super) fn numbers(&self, parameter: usize) -> String {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => self.elements(parameter),
             #[cfg(feature = "postgres")]
             Self::Postgres(..) => {
@@ -286,6 +311,7 @@ impl Database {
     /// all workers of the ledger share.
     pub(super) fn now(&self) -> i64 {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(_, clocks) => clocks.milliseconds(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_, now) => *now,
@@ -294,6 +320,7 @@ impl Database {
 }
 
 /// Returns a statement with these values. SQLite numbers parameters in order of appearance.
+#[cfg(feature = "sqlite")]
 fn bound<'c>(
     connection: &'c rusqlite::Connection,
     sql: &str,

@@ -7,7 +7,6 @@ use tokio::sync::Mutex;
 
 use super::{
     Ledger,
-    connect::Source,
     database::{Database, no_row},
 };
 use crate::{
@@ -49,6 +48,7 @@ type Identity = (String, Option<String>, i64);
 
 impl Ledger {
     /// Records the file of the ledger, unless one is recorded already.
+    #[cfg(feature = "sqlite")]
     pub(super) async fn note_file(&self) -> Result<(), Error> {
         self.set_file("file IS NULL").await
     }
@@ -109,7 +109,7 @@ impl Ledger {
     pub(super) async fn mark(&self, marking: &Marking, submission: i64) -> Result<(), Error> {
         marking.recorded.fetch_max(submission, Ordering::Relaxed);
         let mut marked = marking.marked.lock().await;
-        let is_file = matches!(self.0.source, Source::File(_));
+        let is_file = self.0.source.own_file().is_some();
         let step = if is_file { 1 } else { SERVER_STEP };
         if marked.submissions.is_some_and(|marked| submission < marked + step) {
             return Ok(());
@@ -214,8 +214,7 @@ impl Ledger {
     #[cfg(unix)]
     fn file(&self) -> Option<String> {
         use std::{os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
-        let Source::File(file) = &self.0.source else { return None };
-        let metadata = std::fs::metadata(&file.path).ok()?;
+        let metadata = std::fs::metadata(self.0.source.own_file()?).ok()?;
         let created = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let (inode, device) = (metadata.ino(), metadata.dev());
         Some(match created {

@@ -6,6 +6,7 @@ use super::database::{BoxError, Database};
 use crate::Error;
 
 /// Each one leads from its version, which is its position, to the next one.
+#[cfg(feature = "sqlite")]
 const SQLITE: &[&str] = &[include_str!("../../migrations/sqlite/0001_ledger.sql")];
 #[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_ledger.sql")];
@@ -27,6 +28,7 @@ pub(super) async fn check(database: &mut Database) -> Result<(), BoxError> {
 
 fn scripts(database: &Database) -> &'static [&'static str] {
     match database {
+        #[cfg(feature = "sqlite")]
         Database::Sqlite(..) => SQLITE,
         #[cfg(feature = "postgres")]
         Database::Postgres(..) => POSTGRES,
@@ -77,6 +79,7 @@ pub(super) fn no_ledger() -> BoxError {
 /// Returns the version of the tables. Zero: there are none.
 async fn version(database: &mut Database) -> Result<i64, Error> {
     let table = match database {
+        #[cfg(feature = "sqlite")]
         Database::Sqlite(..) => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
         #[cfg(feature = "postgres")]
         Database::Postgres(..) => {

@@ -67,7 +67,7 @@ impl SubmissionRow {
         ticket: &Ticket,
         max_active: usize,
     ) -> Result<Option<Self>, Error> {
-        if let Database::Sqlite(..) = database {
+        if !matches!(database, Database::Postgres(..)) {
             return Ok(None);
         }
         let submit = format!(

@@ -6,7 +6,6 @@ use imagekiln::{
     Request, TaskRef,
     journal::{Record, Step},
 };
-use rusqlite::ffi;
 
 use super::{
     Ledger,
@@ -134,11 +133,14 @@ pub(super) fn is_taken(error: &Error) -> bool {
     if let Some(sqlx_core::Error::Database(error)) = source.downcast_ref() {
         return error.is_unique_violation();
     }
-    let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() else {
-        return false;
-    };
-    let codes = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
-    codes.contains(&error.extended_code)
+    #[cfg(feature = "sqlite")]
+    if let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() {
+        use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+
+        let codes = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY];
+        return codes.contains(&error.extended_code);
+    }
+    false
 }
 
 /// A change of a job by its worker.

@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Ledger, claims::OPEN, connect::Source, database::Database, identity::Marking,
-    limits::RunLimits, outage,
+    Ledger, claims::OPEN, database::Database, identity::Marking, limits::RunLimits, outage,
 };
 use crate::{Error, ErrorKind};
 
@@ -31,7 +30,7 @@ impl Ledger {
         limits: RunLimits,
         marking: Arc<Marking>,
     ) -> Result<i64, Error> {
-        if let Source::FileOfOther(_) = self.0.source {
+        if self.0.source.is_of_other() {
             let message = format!("another process runs a batch on the ledger {}", self.name());
             return Err(Error::new(ErrorKind::Locked, message));
         }
@@ -128,6 +127,7 @@ impl Ledger {
     }
 
     /// Ends all workers. Their processes must have ended.
+    #[cfg(feature = "sqlite")]
     pub(super) async fn end_all_workers(&self) -> Result<(), Error> {
         self.transaction(async |database| {
             let alive = "SELECT id FROM workers WHERE ended_at IS NULL";

@@ -1,0 +1,279 @@
+//! Ledgers in SQLite files: private, and locked by one process.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    process,
+    time::Duration,
+};
+
+use imagekiln::journal::Directory;
+use rusqlite::{Connection, OpenFlags};
+
+use super::{
+    APPLICATION_ID, Ledger,
+    acceptances::OpenLog,
+    clocks::Clocks,
+    connect::Source,
+    database::{BoxError, Database},
+    migrations::{self, no_ledger},
+};
+#[cfg(doc)]
+use crate::JobState;
+use crate::{Error, ErrorKind};
+
+/// How long a process waits for the transactions of another one that has opened the same file.
+const LONGEST_TURN: Duration = Duration::from_secs(60);
+
+/// The number of prepared statements that a connection keeps.
+const STATEMENTS: usize = 100;
+
+/// The first version of SQLite that loses no pages of a file if two connections write it or move
+/// its write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled
+/// version is later, but a program can link another one.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// How often, and with which pauses, a ledger is opened that another process has opened.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+impl Ledger {
+    /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
+    ///
+    /// - Only the user of the process can read the file (mode 0600).
+    /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
+    ///   Other processes can still [read](Self::open_read_only) it.
+    /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
+    ///   it is written to the ledger, in space that was reserved before the submission was sent.
+    ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
+    ///   could not record before. A ledger that has lost submissions is
+    ///   [`Foreign`](ErrorKind::Foreign).
+    /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
+    ///   network filesystems.
+    ///
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown).
+    ///
+    /// # Errors
+    ///
+    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
+    ///   it within a second.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
+    ///   written by a later version; or the program was built with a version of SQLite before
+    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        // A process that manages the ledger while no batch runs has the lock for a moment.
+        for _ in 0..LOCK_ATTEMPTS {
+            match Self::open_at_once(path.as_ref()).await {
+                Err(error) if error.kind() == ErrorKind::Locked => {
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                opened => return opened,
+            }
+        }
+        Self::open_at_once(path.as_ref()).await
+    }
+
+    async fn open_at_once(path: &Path) -> Result<Self, Error> {
+        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
+    }
+
+    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
+    pub(crate) async fn open_logging(
+        path: &Path,
+        clocks: Clocks,
+        open: OpenLog,
+    ) -> Result<Self, Error> {
+        let file = LockedFile::open(path)?;
+        let mut acceptances = file.path.clone().into_os_string();
+        acceptances.push(".acceptances");
+        let ledger = Self::with(Source::File(file), clocks).await?;
+        // The lock proves that the processes of all earlier workers ended.
+        ledger.end_all_workers().await?;
+        ledger.note_file().await?;
+        ledger.open_acceptances(acceptances.into(), open).await?;
+        Ok(ledger)
+    }
+
+    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
+    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
+    /// process notices the changes within a second.
+    ///
+    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
+    /// Otherwise, a batch cannot run on the returned ledger.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
+    /// was written by a later version.
+    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match Self::open_at_once(path.as_ref()).await {
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                let source = Source::FileOfOther(path.as_ref().to_owned());
+                Self::with(source, Clocks::default()).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
+    /// batch on it.
+    ///
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
+    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
+    ///   another version.
+    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with(Source::FileToRead(path.as_ref().to_owned()), Clocks::default()).await
+    }
+}
+
+/// A file that no other process can open as a ledger until this value is dropped.
+pub(super) struct LockedFile {
+    /// The resolved path, even if the given path is a link.
+    pub(super) path: PathBuf,
+    /// A separate file, because SQLite manages the locks of its own files. It contains the number
+    /// of the process that has locked it.
+    lock: File,
+}
+
+impl LockedFile {
+    /// Creates the file if it does not exist. SQLite gives the files next to it the same mode.
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |error: io::Error| {
+            let message = format!(
+                "could not open the ledger {}; check the path and its permissions",
+                path.display()
+            );
+            Error::new(ErrorKind::Ledger, message).with_source(error)
+        };
+        private().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let path = fs::canonicalize(path).map_err(failed)?;
+        let mut lock_path = path.clone().into_os_string();
+        lock_path.push(".lock");
+        let lock = private().read(true).write(true).create(true).truncate(false).open(lock_path);
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {
+                // Without the number, the message of another process says less.
+                let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", process::id()));
+                Ok(Self { path, lock })
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = (&lock).read_to_string(&mut owner);
+                let is_own = owner.parse() == Ok(process::id());
+                let (who, advice) = if is_own {
+                    ("this process".to_owned(), "use a clone of the ledger, or close it")
+                } else {
+                    let advice = "wait for the other process or give each process its own ledger";
+                    (format!("process {owner}"), advice)
+                };
+                let path = path.display();
+                let message = format!("the ledger {path} is already open in {who}; {advice}");
+                Err(Error::new(ErrorKind::Locked, message))
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Lets another process open the file.
+    pub(super) fn unlock(&self) {
+        // The system does it when the file is closed, at the latest.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Options for files that other users cannot read, because polling URLs may be signed.
+fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Fails if SQLite has this version, and the version may damage ledgers.
+pub(super) fn check_version(version: i32) -> Result<(), Error> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    let message = format!(
+        "SQLite {} can damage a ledger that two processes write; build this program with SQLite \
+         {} or later",
+        dotted(version),
+        dotted(OLDEST_SQLITE)
+    );
+    Err(Error::new(ErrorKind::Ledger, message))
+}
+
+fn dotted(version: i32) -> String {
+    format!("{}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000)
+}
+
+/// Changes nothing in a database of another program.
+pub(super) async fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_program(&connection)?;
+    let wal = "PRAGMA journal_mode = WAL";
+    let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err("SQLite could not turn on its write-ahead log for this file".into());
+    }
+    // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
+        PRAGMA foreign_keys = ON";
+    connection.execute_batch(settings)?;
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::upgrade(&mut database).await?;
+    Ok(database)
+}
+
+fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(LONGEST_TURN)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// Fails if the file is the database of another program. An empty one becomes a ledger.
+fn check_program(connection: &Connection) -> Result<(), BoxError> {
+    // In one statement, because another process may create the tables at the same time.
+    let find = "SELECT application_id, (SELECT COUNT(*) FROM sqlite_schema)
+        FROM pragma_application_id";
+    let found = connection.query_row(find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match found {
+        (APPLICATION_ID, _) | (0, 0_i64) => Ok(()),
+        _ => Err("the file is the database of another program".into()),
+    }
+}
+
+pub(super) async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+    if !path.try_exists()? {
+        return Err(no_ledger());
+    }
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check_program(&connection)?;
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::check(&mut database).await?;
+    Ok(database)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sqlite_that_damages_ledgers_is_refused() {
+        check_version(rusqlite::version_number()).unwrap();
+        check_version(OLDEST_SQLITE).unwrap();
+        let error = check_version(3_046_000).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Ledger);
+        assert!(error.to_string().starts_with("SQLite 3.46.0 can damage"), "{error}");
+        assert!(error.to_string().ends_with("SQLite 3.51.3 or later"), "{error}");
+    }
+}
