@@ -1,22 +1,30 @@
-//! Opens the database of a ledger: to write, which brings its tables up to date, or read-only, even
-//! while other processes write to it.
+//! Opens ledgers: to write, which brings their tables up to date, to manage them, or read-only,
+//! even while other processes write to them.
 
-#[cfg(feature = "sqlite")]
-use std::path::PathBuf;
 use std::{io, path::Path};
+#[cfg(feature = "sqlite")]
+use std::{path::PathBuf, time::Duration};
 
+use imagekiln::journal::Directory;
 #[cfg(feature = "postgres")]
 use sqlx_postgres::PgConnectOptions;
 
+#[cfg(feature = "sqlite")]
+use super::acceptances::OpenLog;
 #[cfg(feature = "postgres")]
 use super::postgres;
 #[cfg(feature = "sqlite")]
 use super::sqlite::{self, LockedFile};
 use super::{
+    Ledger,
     clocks::Clocks,
     database::{BoxError, Database},
 };
 use crate::Error;
+#[cfg(any(feature = "sqlite", doc))]
+use crate::ErrorKind;
+#[cfg(doc)]
+use crate::JobState;
 
 /// The location of the database.
 pub(super) enum Source {
@@ -123,4 +131,156 @@ impl Source {
 pub(super) fn is_missing(error: &BoxError) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+#[cfg(feature = "sqlite")]
+impl Ledger {
+    /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
+    ///
+    /// - Only the user of the process can read the file (mode 0600).
+    /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
+    ///   Other processes can still [read](Self::open_read_only) it.
+    /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
+    ///   it is written to the ledger, in space that was reserved before the submission was sent.
+    ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
+    ///   could not record before. A ledger that has lost submissions is
+    ///   [`Foreign`](ErrorKind::Foreign).
+    /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
+    ///   network filesystems.
+    ///
+    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown).
+    ///
+    /// # Errors
+    ///
+    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
+    ///   it within a second.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
+    ///   written by a later version; or the program was built with a version of SQLite before
+    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        const ATTEMPTS: u32 = 20;
+        const PAUSE: Duration = Duration::from_millis(50);
+        // A process that manages the ledger while no batch runs has the lock for a moment.
+        for _ in 0..ATTEMPTS {
+            match Self::open_at_once(path.as_ref()).await {
+                Err(error) if error.kind() == ErrorKind::Locked => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                opened => return opened,
+            }
+        }
+        Self::open_at_once(path.as_ref()).await
+    }
+
+    async fn open_at_once(path: &Path) -> Result<Self, Error> {
+        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
+    }
+
+    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
+    pub(crate) async fn open_logging(
+        path: &Path,
+        clocks: Clocks,
+        open: OpenLog,
+    ) -> Result<Self, Error> {
+        let file = LockedFile::open(path)?;
+        let mut acceptances = file.path.clone().into_os_string();
+        acceptances.push(".acceptances");
+        let ledger = Self::with(Source::File(file), clocks).await?;
+        // The lock proves that the processes of all earlier workers ended.
+        ledger.end_all_workers().await?;
+        ledger.note_file().await?;
+        ledger.open_acceptances(acceptances.into(), open).await?;
+        Ok(ledger)
+    }
+
+    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
+    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
+    /// process notices the changes within a second.
+    ///
+    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
+    /// Otherwise, a batch cannot run on the returned ledger.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
+    /// was written by a later version.
+    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
+        match Self::open_at_once(path.as_ref()).await {
+            Err(error) if error.kind() == ErrorKind::Locked => {
+                let source = Source::FileOfOther(path.as_ref().to_owned());
+                Self::with(source, Clocks::default()).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
+    /// batch on it.
+    ///
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
+    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
+    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
+    ///   another version.
+    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with(Source::FileToRead(path.as_ref().to_owned()), Clocks::default()).await
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Ledger {
+    /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
+    /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
+    /// or later.
+    ///
+    /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
+    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. Everyone who can read
+    /// the database can read the ledger.
+    ///
+    /// Jobs of workers whose leases have expired are freed. Those that such a worker was submitting
+    /// become [`Unknown`](JobState::Unknown).
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or a
+    /// later version wrote the ledger.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        let ledger = Self::with(Source::Server(postgres::parse(url)?), Clocks::default()).await?;
+        ledger.take_over().await?;
+        Ok(ledger)
+    }
+
+    /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
+    /// [`connect`](Self::connect).
+    ///
+    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs of workers
+    /// whose leases have expired keep their states.
+    ///
+    /// # Errors
+    ///
+    /// - [`Missing`](ErrorKind::Missing): there is no ledger in the database.
+    /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
+    ///   another version wrote the ledger.
+    pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
+        Self::with(Source::ServerToRead(postgres::parse(url)?), Clocks::default()).await
+    }
+
+    /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
+    /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
+    /// a ledger in a file has one already.
+    ///
+    /// `directory` is on a disk of this machine. Other processes and ledgers can share it.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the directory cannot be written, or the ledger has an
+    /// acceptance log already.
+    pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let directory = directory.as_ref().join(self.id().await?);
+        self.open_acceptances(directory, Box::new(Directory::open)).await?;
+        Ok(self)
+    }
 }

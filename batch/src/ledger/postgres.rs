@@ -1,20 +1,12 @@
 //! Ledgers in PostgreSQL.
 
-use std::path::Path;
-
-use imagekiln::journal::Directory;
 use sqlx_core::{connection::Connection as _, query::query};
 use sqlx_postgres::{PgConnectOptions, PgConnection};
 
 use super::{
-    Ledger,
-    clocks::Clocks,
-    connect::Source,
     database::{BoxError, Database},
     migrations,
 };
-#[cfg(doc)]
-use crate::JobState;
 use crate::{Error, ErrorKind};
 
 /// Limits the waits of a connection for locks as those for a file, unless the URL or the server
@@ -22,61 +14,7 @@ use crate::{Error, ErrorKind};
 const LONGEST_LOCK: &str = "SELECT set_config('lock_timeout', '60s', false)
     WHERE current_setting('lock_timeout') = '0'";
 
-impl Ledger {
-    /// Opens the ledger in a PostgreSQL database, or creates an empty one in the schema
-    /// `imagekiln`. Many processes on many machines can share it. The server must be PostgreSQL 14
-    /// or later.
-    ///
-    /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
-    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. Everyone who can read
-    /// the database can read the ledger.
-    ///
-    /// Jobs of workers whose leases have expired are freed. Those that such a worker was submitting
-    /// become [`Unknown`](JobState::Unknown).
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or a
-    /// later version wrote the ledger.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
-        let ledger = Self::with(Source::Server(parse(url)?), Clocks::default()).await?;
-        ledger.take_over().await?;
-        Ok(ledger)
-    }
-
-    /// Opens the ledger in a PostgreSQL database read-only. `url` has the same form as for
-    /// [`connect`](Self::connect).
-    ///
-    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs of workers
-    /// whose leases have expired keep their states.
-    ///
-    /// # Errors
-    ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger in the database.
-    /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
-    ///   another version wrote the ledger.
-    pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
-        Self::with(Source::ServerToRead(parse(url)?), Clocks::default()).await
-    }
-
-    /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service
-    /// accepted a submission, or is restored from a backup. [`open`](Self::open) says what it does;
-    /// a ledger in a file has one already.
-    ///
-    /// `directory` is on a disk of this machine. Other processes and ledgers can share it.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the directory cannot be written, or the ledger has an
-    /// acceptance log already.
-    pub async fn with_acceptance_log(self, directory: impl AsRef<Path>) -> Result<Self, Error> {
-        let directory = directory.as_ref().join(self.id().await?);
-        self.open_acceptances(directory, Box::new(Directory::open)).await?;
-        Ok(self)
-    }
-}
-
-fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
+pub(super) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
     url.parse().map(Box::new).map_err(|error: sqlx_core::Error| {
         let message = "could not parse the URL of the ledger; use \
                        postgres://user:password@host:port/database";

@@ -8,19 +8,14 @@ use std::{
     time::Duration,
 };
 
-use imagekiln::journal::Directory;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    APPLICATION_ID, Ledger,
-    acceptances::OpenLog,
+    APPLICATION_ID,
     clocks::Clocks,
-    connect::Source,
     database::{BoxError, Database},
     migrations::{self, no_ledger},
 };
-#[cfg(doc)]
-use crate::JobState;
 use crate::{Error, ErrorKind};
 
 /// How long a process waits for the transactions of another one that has opened the same file.
@@ -33,104 +28,6 @@ const STATEMENTS: usize = 100;
 /// its write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled
 /// version is later, but a program can link another one.
 const OLDEST_SQLITE: i32 = 3_051_003;
-
-/// How often, and with which pauses, a ledger is opened that another process has opened.
-const LOCK_ATTEMPTS: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
-
-impl Ledger {
-    /// Opens the ledger in the SQLite file at `path`, or creates an empty one.
-    ///
-    /// - Only the user of the process can read the file (mode 0600).
-    /// - Only one process can open the ledger. The file `PATH.lock` is locked while it is open.
-    ///   Other processes can still [read](Self::open_read_only) it.
-    /// - The directory `PATH.acceptances` has the acceptance log. Each task is written there before
-    ///   it is written to the ledger, in space that was reserved before the submission was sent.
-    ///   When the ledger is opened, and when a batch runs, it records the tasks of the log that it
-    ///   could not record before. A ledger that has lost submissions is
-    ///   [`Foreign`](ErrorKind::Foreign).
-    /// - The file must be on a local disk, because SQLite's write-ahead log does not work on
-    ///   network filesystems.
-    ///
-    /// Jobs that a previous process was submitting become [`Unknown`](JobState::Unknown).
-    ///
-    /// # Errors
-    ///
-    /// - [`Locked`](ErrorKind::Locked): another process has opened the ledger, and has not closed
-    ///   it within a second.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or was
-    ///   written by a later version; or the program was built with a version of SQLite before
-    ///   3.51.3, which can damage a file that two processes write. The file is not changed.
-    pub async fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        // A process that manages the ledger while no batch runs has the lock for a moment.
-        for _ in 0..LOCK_ATTEMPTS {
-            match Self::open_at_once(path.as_ref()).await {
-                Err(error) if error.kind() == ErrorKind::Locked => {
-                    tokio::time::sleep(LOCK_PAUSE).await;
-                }
-                opened => return opened,
-            }
-        }
-        Self::open_at_once(path.as_ref()).await
-    }
-
-    async fn open_at_once(path: &Path) -> Result<Self, Error> {
-        Self::open_logging(path, Clocks::default(), Box::new(Directory::open)).await
-    }
-
-    /// Opens the ledger with these clocks, and with an acceptance log that `open` opens.
-    pub(crate) async fn open_logging(
-        path: &Path,
-        clocks: Clocks,
-        open: OpenLog,
-    ) -> Result<Self, Error> {
-        let file = LockedFile::open(path)?;
-        let mut acceptances = file.path.clone().into_os_string();
-        acceptances.push(".acceptances");
-        let ledger = Self::with(Source::File(file), clocks).await?;
-        // The lock proves that the processes of all earlier workers ended.
-        ledger.end_all_workers().await?;
-        ledger.note_file().await?;
-        ledger.open_acceptances(acceptances.into(), open).await?;
-        Ok(ledger)
-    }
-
-    /// Opens the ledger in the SQLite file at `path` to manage it, even while another process runs
-    /// a batch on it: to add, cancel, retry, resolve or forget jobs, and to set limits. The other
-    /// process notices the changes within a second.
-    ///
-    /// If no other process has opened the ledger, this is the same as [`open`](Self::open).
-    /// Otherwise, a batch cannot run on the returned ledger.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the file cannot be read or written, is not a ledger, or
-    /// was written by a later version.
-    pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
-        match Self::open_at_once(path.as_ref()).await {
-            Err(error) if error.kind() == ErrorKind::Locked => {
-                let source = Source::FileOfOther(path.as_ref().to_owned());
-                Self::with(source, Clocks::default()).await
-            }
-            opened => opened,
-        }
-    }
-
-    /// Opens the ledger in the SQLite file at `path` read-only, even while another process runs a
-    /// batch on it.
-    ///
-    /// Methods that change the ledger fail with kind [`Ledger`](ErrorKind::Ledger). Jobs that a
-    /// process was submitting when it ended are still [`Submitting`](JobState::Submitting).
-    ///
-    /// # Errors
-    ///
-    /// - [`Missing`](ErrorKind::Missing): there is no ledger at the path.
-    /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
-    ///   another version.
-    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::with(Source::FileToRead(path.as_ref().to_owned()), Clocks::default()).await
-    }
-}
 
 /// A file that no other process can open as a ledger until this value is dropped.
 pub(super) struct LockedFile {
