@@ -300,8 +300,8 @@ mod tests {
                 RETURNING id";
             let worker: i64 = database.value(worker, []).await?;
             let submission = "INSERT INTO submissions
-                (intent_id, operation, record, state, sent_at, worker)
-                VALUES ('one', 'gen-2-pro', '', 'open', 0, $1)";
+                (intent_id, operation, record, pixels, state, sent_at, worker)
+                VALUES ('one', 'gen-2-pro', '', 0, 'open', 0, $1)";
             database.execute(submission, [worker.into()]).await?;
             assert!(matches!(enter(database, &intent("one")).await?, Entry::Probe));
             assert!(matches!(enter(database, &intent("two")).await?, Entry::Refused(_)));
