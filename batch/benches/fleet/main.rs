@@ -133,8 +133,8 @@ fn add_old_jobs(ledger: &str, count: usize) {
         "INSERT INTO jobs (id, name, number, target, operation, request, pixels, state, submission,
             location, added_at, ready_at, changed_at)
          {numbers} SELECT old.number, 'old-' || old.number, old.number, 'old-' || old.number,
-            operation, request, pixels, state, old.number, location || old.number, added_at, ready_at,
-            changed_at FROM jobs, old WHERE jobs.id = 1",
+            operation, request, pixels, state, old.number, location || old.number, added_at,
+            ready_at, changed_at FROM jobs, old WHERE jobs.id = 1",
         "UPDATE submissions SET job = id WHERE id > 1000000",
     ]
     .map(|copy| copy.replace("{numbers}", &numbers))
