@@ -166,10 +166,10 @@ impl Ledger {
                      WHERE {} AND {listed}",
                     state_in(states)
                 );
-                Ok(Ended(database.rows(&find, values).await?))
+                Ok(Ended { jobs: database.rows(&find, values).await?, states })
             });
             let ended = chunk.await?;
-            let Some((.., number)) = ended.0.last() else { return Ok(changed) };
+            let Some((.., number)) = ended.jobs.last() else { return Ok(changed) };
             last = number.unsigned_abs();
             let change = change.clone();
             let chunk = self.transaction(async move |database| {
@@ -182,29 +182,60 @@ impl Ledger {
                 );
                 let [ids, _] = ended.values();
                 let left: i64 = database.value(&left, [ids]).await?;
-                Ok(ended.0.len() as u64 - left.unsigned_abs())
+                Ok(ended.jobs.len() as u64 - left.unsigned_abs())
             });
             changed += chunk.await?;
         }
     }
 }
 
-/// The ids of jobs that have ended, their submissions or 0, and their numbers.
-struct Ended(Vec<(i64, i64, i64)>);
+/// Jobs that were in one of the states: their ids, their submissions or 0, and their numbers.
+struct Ended {
+    jobs: Vec<(i64, i64, i64)>,
+    states: &'static [JobState],
+}
 
 impl Ended {
-    /// Returns the condition for the rows of these jobs that have had no other submission since.
-    /// Otherwise, a job that failed once more would be paid for again, if this runs again.
+    /// Returns the condition for the rows of these jobs that nobody has continued since. Otherwise,
+    /// a job that failed once more would be paid for again, if this runs again.
     fn condition(&self, database: &Database) -> String {
         let (ids, submissions) = (database.numbers(1), database.elements(2));
-        format!("id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions})")
+        format!(
+            "id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions}) AND {}",
+            state_in(self.states)
+        )
     }
 
     /// Returns the values of the condition.
     fn values(&self) -> [Value; 2] {
-        let ids: serde_json::Value = self.0.iter().map(|(id, ..)| *id).collect();
+        let ids: serde_json::Value = self.jobs.iter().map(|(id, ..)| *id).collect();
         let submission = |(id, submission, _): &(i64, i64, i64)| format!("{id} {submission}");
-        let submissions: serde_json::Value = self.0.iter().map(submission).collect();
+        let submissions: serde_json::Value = self.jobs.iter().map(submission).collect();
         [ids, submissions].map(|list| list.to_string().as_str().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    #[tokio::test]
+    async fn a_job_that_somebody_continued_in_the_meantime_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let fox = imagekiln::types::Gen2Pro::new("a red fox");
+        ledger.add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
+        ledger.cancel(&Filter::all()).await.unwrap();
+        let retry = async |database: &mut Database, ended: &Ended| {
+            // As another person does between the list and the change.
+            database.execute("UPDATE jobs SET state = 'queued', reason = 'other'", []).await?;
+            let retry =
+                format!("UPDATE jobs SET reason = NULL WHERE {}", ended.condition(database));
+            database.execute(&retry, ended.values()).await.map(drop)
+        };
+        ledger.change_ended(&Filter::all(), Ledger::RETRIABLE, retry).await.unwrap();
+        let reason = ledger.job("fox").await.unwrap().unwrap().reason;
+        assert_eq!(reason.as_deref(), Some("other"));
     }
 }
