@@ -34,7 +34,6 @@ mod job;
 mod ledger;
 #[cfg(feature = "ledger")]
 mod output;
-#[cfg(feature = "ledger")]
 mod price;
 mod provenance;
 #[cfg(feature = "ledger")]
@@ -65,7 +64,6 @@ pub use self::filter::Filter;
 pub use self::job::{Job, JobStatus};
 #[cfg(feature = "ledger")]
 pub use self::ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch};
-#[cfg(feature = "ledger")]
 pub use self::price::{Price, Prices};
 pub use self::provenance::{DescribedPicture, DescribedTimes, Description, describe_request};
 #[cfg(feature = "ledger")]
