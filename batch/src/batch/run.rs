@@ -132,7 +132,7 @@ impl Run {
         }
         // The budget of the run is not in the ledger.
         for (scope, (pixels, reason)) in self.blocked {
-            self.worker.ledger.explain_held(scope, pixels, reason).await?;
+            self.worker.ledger.explain_held(self.number, scope, pixels, reason).await?;
         }
         self.stopped_by.map_or(Ok(()), Err)
     }

@@ -265,9 +265,10 @@ impl Ledger {
     }
 
     /// Sets the reason of the queued jobs of an operation or a group that have none, and whose
-    /// pictures have at least so many pixels.
+    /// pictures have at least so many pixels: those that this worker or nobody has.
     pub(crate) async fn explain_held(
         &self,
+        worker: i64,
         scope: Scope,
         pixels: u64,
         reason: String,
@@ -275,11 +276,12 @@ impl Ledger {
         let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
         self.transaction(async move |database| {
             let explain = format!(
-                "UPDATE jobs SET reason = $1 WHERE state = 'queued' AND worker IS NULL
+                "UPDATE jobs SET reason = $1 WHERE state = 'queued'
+                    AND (worker IS NULL OR worker = $4)
                     AND reason IS NULL AND {column} = $2 AND pixels >= $3"
             );
             let pixels = pixels.cast_signed().into();
-            let values = [(&reason).into(), scope.columns().1.into(), pixels];
+            let values = [(&reason).into(), scope.columns().1.into(), pixels, worker.into()];
             database.execute(&explain, values).await?;
             Ok(())
         })
@@ -384,5 +386,27 @@ mod tests {
         assert_eq!(reason().await.as_deref(), Some("used up"));
         ledger.set_budget(anna, Some(4.0)).await.unwrap();
         assert_eq!(reason().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_a_run_has_at_its_end_gets_a_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let fox = imagekiln::types::Gen2Pro::new("a red fox");
+        ledger.add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
+        let claim = async |database: &mut Database| {
+            let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
+                RETURNING id";
+            let worker: i64 = database.value(worker, []).await?;
+            database.execute("UPDATE jobs SET worker = $1", [worker.into()]).await?;
+            Ok(worker)
+        };
+        let worker = ledger.transaction(claim).await.unwrap();
+        let held = Scope::Operation("gen-2-pro".to_owned());
+        for (by, expected) in [(worker + 1, None), (worker, Some("used up"))] {
+            ledger.explain_held(by, held.clone(), 0, "used up".to_owned()).await.unwrap();
+            let reason = ledger.job("fox").await.unwrap().unwrap().reason;
+            assert_eq!(reason.as_deref(), expected);
+        }
     }
 }

@@ -86,7 +86,7 @@ impl Run {
                     let is_of_group = matches!(scope, Scope::Group(_));
                     let blocked = if is_of_group { scope.clone() } else { operation };
                     let least = self.blocked.get(&blocked).map_or(u64::MAX, |known| known.0);
-                    if pixels < least {
+                    if pixels <= least {
                         self.blocked.insert(blocked, (pixels, reached.to_string()));
                     }
                 }
