@@ -96,7 +96,11 @@ impl Scenario {
         let [pictures, descriptions, others] = self.fixture.files();
         let is_expected = pictures == count || self.is_restored && pictures > count;
         assert!(is_expected, "{pictures} pictures of {count} jobs");
-        assert_eq!((descriptions, others), (pictures, 0), "descriptions, others");
+        // A picture that a restored ledger does not know may have no description: its process was
+        // killed in between, and the job has another picture.
+        let least = if self.is_restored { count } else { pictures };
+        assert!((least..=pictures).contains(&descriptions), "{descriptions} of {pictures}");
+        assert_eq!(others, 0, "other files");
         println!(
             "kill-test {name:<8} {:>5} jobs {:>3} kills {:>3} restarts {count:>5} saved \
              {found:>3} found by webhooks {:>3} resolved {:>3} failed {:>3} given up without proof \
