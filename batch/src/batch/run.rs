@@ -256,9 +256,9 @@ impl Run {
         let may_start = |job: &Claim| {
             job.status.state == JobState::Queued
                 && (self.blocked.is_empty()
-                    || scopes(job).iter().all(|scope| match self.blocked.get(scope) {
-                        Some((pixels, _)) => job.status.pixels < *pixels,
-                        None => true,
+                    || scopes(job).iter().all(|scope| {
+                        let blocked = self.blocked.get(scope);
+                        blocked.is_none_or(|(pixels, _)| job.status.pixels < *pixels)
                     }))
         };
         self.queue.iter().position(may_start).filter(|_| self.may_submit())
@@ -266,16 +266,13 @@ impl Run {
 
     async fn claim(&mut self, free: usize, wants_queued: bool) -> Result<(), Error> {
         self.claims += 1;
+        let blocked = self.blocked.iter().map(|(scope, (pixels, _))| (scope.clone(), *pixels));
         let demand = Demand {
             worker: self.number,
             number: self.claims,
             paid: if self.may_have_paid { free } else { 0 },
             queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
-            blocked: self
-                .blocked
-                .iter()
-                .map(|(scope, (pixels, _))| (scope.clone(), *pixels))
-                .collect(),
+            blocked: blocked.collect(),
         };
         let queued = demand.queued;
         let Claimed { jobs, is_limited } = self.worker.ledger.claim(demand).await?;

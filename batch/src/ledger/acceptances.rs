@@ -293,3 +293,41 @@ fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error
     let message = "could not use the acceptance log of the ledger; check its permissions";
     Error::new(ErrorKind::Ledger, message).with_source(error)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// Puts closed records of these numbers into a log.
+    fn fill(log: &Path, numbers: &[u64]) {
+        for number in numbers {
+            let folder = log.join(format!("closed/{}", number / 1_000));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(format!("{number}.json")), "").unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn the_log_is_shortened_when_it_is_opened_and_during_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("ledger.db.acceptances");
+        let has =
+            |number: u64| log.join(format!("closed/{}/{number}.json", number / 1_000)).exists();
+        fill(&log, &[999, 2_500, 12_400]);
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        assert_eq!([999, 2_500, 12_400].map(has), [false, true, true]);
+
+        fill(&log, &[13_500]);
+        let intent = |id: &str| -> Intent {
+            let intent = serde_json::json!({"id": id, "operation": "gen-2-pro", "at": 0});
+            serde_json::from_value(intent).unwrap()
+        };
+        ledger.0.logged.store(SHORTENED_EVERY - 2, Ordering::Relaxed);
+        ledger.log_intent(&intent("a")).await.unwrap();
+        assert!(has(2_500), "it is not time yet");
+        ledger.log_intent(&intent("b")).await.unwrap();
+        assert_eq!([2_500, 12_400, 13_500].map(has), [false, true, true]);
+    }
+}

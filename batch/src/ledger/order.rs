@@ -69,8 +69,9 @@ impl Ledger {
         }
     }
 
-    /// Records the submission of a job when it is its turn. The queue of the database keeps the
-    /// order, so the next one need not wait for the commit.
+    /// Records the submission of a job when it is its turn. The first poll of `record` puts its
+    /// transaction into the queue of the database, which keeps the order: the next job need not
+    /// wait for the commit.
     pub(super) async fn in_order<T>(&self, job: Option<i64>, record: impl Future<Output = T>) -> T {
         let waiting = job.and_then(|job| self.0.places.lock().remove(&job));
         let mut record = pin!(record);

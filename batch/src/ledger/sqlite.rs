@@ -2,9 +2,11 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
+    hash::{BuildHasher as _, RandomState},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     process,
+    sync::LazyLock,
     time::Duration,
 };
 
@@ -33,8 +35,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 pub(super) struct LockedFile {
     /// The resolved path, even if the given path is a link.
     pub(super) path: PathBuf,
-    /// A separate file, because SQLite manages the locks of its own files. It contains the number
-    /// of the process that has locked it.
+    /// A separate file, because SQLite manages the locks of its own files. It names the process
+    /// that has locked it.
     lock: File,
 }
 
@@ -56,19 +58,20 @@ impl LockedFile {
         let lock = lock.map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {
-                // Without the number, the message of another process says less.
-                let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", process::id()));
+                // Without it, the message of another process says less.
+                let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", this_process()));
                 Ok(Self { path, lock })
             }
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
                 let _ = (&lock).read_to_string(&mut owner);
-                let is_own = owner.parse() == Ok(process::id());
-                let (who, advice) = if is_own {
-                    ("this process".to_owned(), "use a clone of the ledger, or close it")
-                } else {
-                    let advice = "wait for the other process or give each process its own ledger";
-                    (format!("process {owner}"), advice)
+                let advice = "wait for it, or give each process its own ledger";
+                let (who, advice) = match owner.split_once(' ') {
+                    Some(_) if owner == this_process() => {
+                        ("this process".to_owned(), "use a clone of the ledger, or close it")
+                    }
+                    Some((number, _)) => (format!("process {number}"), advice),
+                    None => ("another process".to_owned(), advice),
                 };
                 let path = path.display();
                 let message = format!("the ledger {path} is already open in {who}; {advice}");
@@ -83,6 +86,15 @@ impl LockedFile {
         // The system does it when the file is closed, at the latest.
         let _ = self.lock.unlock();
     }
+}
+
+/// The number of this process, and what tells it from those with its number in other containers.
+fn this_process() -> &'static str {
+    static THIS: LazyLock<String> = LazyLock::new(|| {
+        let start = RandomState::new().hash_one(process::id());
+        format!("{} {start:016x}", process::id())
+    });
+    &THIS
 }
 
 /// Options for files that other users cannot read, because polling URLs may be signed.

@@ -2,12 +2,12 @@
 
 use std::{path::Path, pin::pin, time::Duration};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    place::{self, Access, Place},
+    place::{self, Access, Place, Places},
     print::{directory, job_event, job_line},
     run::{check_features, set_prices},
 };
@@ -51,13 +51,8 @@ pub struct Options {
     /// end of this time gives the job back [default: until the job first has to wait]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Run")]
     wait: Option<Duration>,
-    /// Where to save the pictures: a directory, or the URL of a bucket
-    #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
-    #[arg(help_heading = "Output")]
-    output: String,
-    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
-    #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
-    ledger: Option<String>,
+    #[command(flatten)]
+    places: Places,
 }
 
 /// What became of the job.
@@ -77,9 +72,10 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options = Options::from_arg_matches(matches)?;
-    check_path(Path::new(&options.output))?;
-    check_features(&options.output)?;
-    let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
+    let output = &options.places.output;
+    check_path(Path::new(output))?;
+    check_features(output)?;
+    let place = options.places.ledger()?;
     let place = place.ok_or_else(place::missing)?;
     let outcome = Advance { context, options: &options, place: &place }.run().await;
     let outcome = outcome.map_err(|failure| {
@@ -118,7 +114,7 @@ impl Advance<'_> {
         };
         self.job(&ledger).await?;
         set_prices(context, &ledger).await?;
-        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.output);
+        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.places.output);
         if let Some(jobs) = context.settings.max_active() {
             batch = batch.max_active(jobs.into());
         }

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    place::{self, state},
+    place::{Places, state},
     print::print_job,
     resolve,
     selection::Selection,
@@ -46,17 +46,12 @@ pub enum Change {
     Retry(Ended),
     Resolve(resolve::Options),
     /// Accept the pictures of another ledger, or a ledger that was moved
-    #[command(after_help = "Jobs become `saved` if the file next to a picture has their name and \
-                            their request. The next run pays for the others. Sends nothing.")]
-    Adopt {
-        /// The directory or the bucket with the pictures
-        #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
-        #[arg(help_heading = "Output")]
-        output: String,
-        #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
-        #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
-        ledger: Option<String>,
-    },
+    #[command(
+        after_help = "Jobs become `saved` if the file next to a picture has their name and their \
+                      request. The next run pays for the others. Sends nothing.",
+        mut_arg("output", |arg| arg.help("The directory or the bucket with the pictures"))
+    )]
+    Adopt(Places),
     /// Remove jobs from the ledger; their pictures stay
     #[command(
         after_help = "If a job file still contains a removed job, the next run adds it again, and \
@@ -116,7 +111,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             );
         }
         Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
-        Change::Adopt { output: pictures, .. } => {
+        Change::Adopt(Places { output: pictures, .. }) => {
             let changed = ledger.adopt_output(&pictures).await?;
             return changed.iter().try_for_each(|job| print_job(output, job));
         }

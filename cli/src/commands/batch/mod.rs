@@ -61,8 +61,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let action = Action::from_arg_matches(matches)?;
     let given = options.get_one::<String>(place::LEDGER).map(String::as_str);
     let (place, access) = match &action {
-        Action::Job(jobs::Change::Adopt { output, .. }) => {
-            (place::given_or_in(given, output)?.ok_or_else(place::missing)?, Access::Run)
+        Action::Job(jobs::Change::Adopt(places)) => {
+            (places.ledger()?.ok_or_else(place::missing)?, Access::Run)
         }
         _ => (Place::given(given)?, Access::Manage),
     };

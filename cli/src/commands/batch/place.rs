@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{
-    Arg, Command, ValueHint,
+    Arg, Args, Command, ValueHint,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use reqwest::Url;
@@ -78,10 +78,25 @@ pub fn with_ledger(command: Command) -> Command {
     command.arg(option)
 }
 
-/// The given place, or the one in the directory of the output, if that is not a bucket.
-pub fn given_or_in(ledger: Option<&str>, output: &str) -> Result<Option<Place>, Failure> {
-    let in_output = || (!output.contains("://")).then(|| Place::in_directory(Path::new(output)));
-    Ok(ledger.map(Place::parse).transpose()?.or_else(in_output))
+/// The output, and the ledger, which is in it by default.
+#[derive(Args)]
+pub struct Places {
+    /// Where to save the pictures: a directory, or the URL of a bucket
+    #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
+    #[arg(help_heading = "Output")]
+    pub output: String,
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
+    #[arg(help = help(IN_OUTPUT), help_heading = "Ledger")]
+    pub ledger: Option<String>,
+}
+
+impl Places {
+    /// The given ledger, or the one in the output. `None` if the output is a bucket.
+    pub fn ledger(&self) -> Result<Option<Place>, Failure> {
+        let in_output =
+            || (!self.output.contains("://")).then(|| Place::in_directory(Path::new(&self.output)));
+        Ok(self.ledger.as_deref().map(Place::parse).transpose()?.or_else(in_output))
+    }
 }
 
 pub fn missing() -> Failure {

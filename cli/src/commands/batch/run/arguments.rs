@@ -11,7 +11,7 @@ use clap::{
 };
 use serde_json::Value;
 
-use super::{super::place, servers};
+use super::{super::place::Places, servers};
 use crate::{
     args::{
         model::{self, Setting, chosen, model_names},
@@ -108,13 +108,8 @@ pub struct JobOptions {
 #[derive(Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunOptions {
-    /// Where to save the pictures: a directory, or the URL of a bucket
-    #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
-    #[arg(help_heading = "Output")]
-    pub output: String,
-    #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
-    #[arg(help = place::help(place::IN_OUTPUT), help_heading = "Ledger")]
-    pub ledger: Option<String>,
+    #[command(flatten)]
+    pub places: Places,
     /// The maximum number of jobs between submission and saved picture [default: as many as the
     /// service allows, up to 256]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]

@@ -381,8 +381,8 @@ impl Resume<'_> {
     /// A command about the same ledger and output.
     fn command_line(&self, command: &str, more: &[String]) -> String {
         let place = self.place.to_string();
-        let mut words = vec!["batch", command, "--output", &self.options.output];
-        if self.options.ledger.is_some() {
+        let mut words = vec!["batch", command, "--output", &self.options.places.output];
+        if self.options.places.ledger.is_some() {
             words.extend(["--ledger", &place]);
         }
         words.extend(more.iter().map(String::as_str));

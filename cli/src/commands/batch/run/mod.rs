@@ -6,7 +6,7 @@ mod identical;
 mod plan;
 mod servers;
 
-use std::{collections::HashSet, fs, path::Path};
+use std::{fs, path::Path};
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
@@ -64,8 +64,8 @@ pub fn command(chosen: &'static Operation) -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let jobs = JobOptions::from_arg_matches(matches)?;
     let options = RunOptions::from_arg_matches(matches)?;
-    check_path(Path::new(&options.output))?;
-    let place = place::given_or_in(options.ledger.as_deref(), &options.output)?;
+    check_path(Path::new(&options.places.output))?;
+    let place = options.places.ledger()?;
     let Some(source) = jobs.source()? else {
         let has_ledger = place.as_ref().is_some_and(Place::may_exist);
         if !has_ledger || arguments::describe_jobs(matches) || options.dry_run || options.add_only {
@@ -78,7 +78,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let pays_again = jobs.again;
     let copies = match &place {
         _ if !jobs.upright => None,
-        Some(place) => Some(place.upright_copies(&options.output)),
+        Some(place) => Some(place.upright_copies(&options.places.output)),
         None => return Err(place::missing()),
     };
     if let Some(folder) = &copies {
@@ -132,11 +132,10 @@ async fn add(
         None => open(context, &place, options).await?,
     };
     identical::check(&new.candidates, &ledger).await?;
-    let names: HashSet<_> = new.jobs.iter().map(|job| job.name.clone()).collect();
+    let added = Filter::all().named(new.jobs.iter().map(|job| &job.name));
     ledger.add(new.jobs.into_iter().map(Into::into)).await?;
-    let jobs = ledger.list(&Filter::all(), 0, usize::MAX).await?;
-    let added = jobs.iter().filter(|job| names.contains(&job.name));
-    added.into_iter().try_for_each(|job| print_job(&context.output, job))
+    let jobs = ledger.list(&added, 0, usize::MAX).await?;
+    jobs.iter().try_for_each(|job| print_job(&context.output, job))
 }
 
 async fn run(
@@ -147,7 +146,7 @@ async fn run(
     new: New,
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
-    check_features(&options.output)?;
+    check_features(&options.places.output)?;
     let (mut client, _simulator) = service::client(context).await?;
     let webhooks = Webhooks::listen(context.process(), &options.webhooks).await?;
     if let Some(webhooks) = &webhooks {
@@ -201,8 +200,8 @@ pub fn check_features(output: &str) -> Result<(), Failure> {
 
 /// Opens the ledger, and creates its directory if that is the output.
 async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<Ledger, Failure> {
-    if options.ledger.is_none() {
-        let output = &options.output;
+    if options.places.ledger.is_none() {
+        let output = &options.places.output;
         fs::create_dir_all(output).map_err(|error| {
             Failure::file(format!("could not create the directory {output}"), error)
                 .advise("nothing was sent; pass another --output")
@@ -212,7 +211,7 @@ async fn open(context: &Context, place: &Place, options: &RunOptions) -> Result<
 }
 
 fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch {
-    let mut batch = batch.save_to(&options.output);
+    let mut batch = batch.save_to(&options.places.output);
     if let Some(jobs) = options.max_active.or_else(|| context.settings.max_active()) {
         batch = batch.max_active(jobs.into());
     }

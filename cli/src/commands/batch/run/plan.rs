@@ -128,7 +128,7 @@ pub fn print(
         submitted_before: all.len() - jobs.len(),
         upright: copies.map_or(0, |copies| copies.images),
         credits: models.iter().map(|model| model.credits).sum(),
-        output: without_secrets(&options.output),
+        output: without_secrets(&options.places.output),
         first: first(&jobs, known)?,
         models,
     };
