@@ -162,7 +162,7 @@ export interface LedgerStatus extends Counts {
   event: "status"
   ledger: string
   outages: Outage[]
-  listed: ListedJob[] // those that need attention, or the selected ones
+  listed: ListedJob[] // those that need attention, or the selected ones; incomplete unless the exit code is 0
 }
 export interface Advanced {
   event: "advanced"

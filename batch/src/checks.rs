@@ -10,7 +10,7 @@ use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::count
 use serde_json::{Map, Value};
 
 /// Enough for the headers of an image.
-const HEADER: usize = 512 * 1024;
+pub(crate) const HEADER: usize = 512 * 1024;
 
 /// The maximum size of a mask that is decoded, in bytes.
 const LARGEST_MASK: usize = 64 * 1024 * 1024;
@@ -146,10 +146,13 @@ fn may_have_alpha_channel(image: &ImageInput) -> bool {
     has_alpha_channel(Cursor::new(head)).unwrap_or(true)
 }
 
+pub(crate) fn is_mask(kind: &FieldKind) -> bool {
+    matches!(kind, FieldKind::Image { mask_of: Some(_), .. })
+}
+
 /// Returns the masks of a request, with the names of their fields.
 pub fn masks(request: &Request) -> impl Iterator<Item = (&'static str, &ImageInput)> {
-    let is_mask = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: Some(_), .. });
-    let fields = request.operation().fields.iter().filter(move |field| is_mask(&field.kind));
+    let fields = request.operation().fields.iter().filter(|field| is_mask(&field.kind));
     fields.filter_map(|field| Some((field.name, request.image_in(field.name)?)))
 }
 

@@ -21,7 +21,7 @@ use super::{
     shown,
     upright::Copies,
 };
-use crate::{MissingInput, Template, job::LONGEST_METADATA, mask_problem, masks};
+use crate::{MissingInput, Template, checks::is_mask, job::LONGEST_METADATA, mask_problem, masks};
 
 pub(super) struct Planner<'a> {
     /// The name of the file.
@@ -245,7 +245,8 @@ impl<'a> Planner<'a> {
         value: Converted,
     ) -> Result<(Converted, Option<Converted>), String> {
         let Some(settings) = &self.defaults.upright else { return Ok((value, None)) };
-        let replaced = self.copies.replace(value, settings, operation);
+        let is_mask = operation.field(name).is_some_and(|field| is_mask(&field.kind));
+        let replaced = self.copies.replace(value, settings, (operation, is_mask));
         replaced.map_err(|problem| format!("{}: {problem}", shown(name)))
     }
 

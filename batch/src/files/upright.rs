@@ -2,19 +2,18 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
+    fs, io,
+    path::{Path, PathBuf},
 };
 
 use imagekiln::{FileKind, ImageInput, Operation, Request};
 
 use super::{Defaults, fields::Converted};
 use crate::{
+    checks::HEADER,
     output::{create_durably, write},
     sha256, turned_upright,
 };
-
-/// Enough for the headers of a copy, which the checks of a job read.
-const HEADERS: usize = 64 * 1024;
 
 /// Where the copies of images are, and whether they are written.
 #[derive(Debug, Clone)]
@@ -56,8 +55,8 @@ struct Copy {
 /// The copies of the images of a list.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// By the path of the original: many jobs may have the same.
-    known: HashMap<PathBuf, Result<Option<Copy>, String>>,
+    /// By the path of the original, and whether it is a mask: many jobs may have the same.
+    known: HashMap<(PathBuf, bool), Result<Option<Copy>, String>>,
     used: HashSet<PathBuf>,
 }
 
@@ -73,16 +72,16 @@ impl Copies {
         &mut self,
         value: Converted,
         settings: &Settings,
-        operation: &'static Operation,
+        (operation, is_mask): (&'static Operation, bool),
     ) -> Result<(Converted, Option<Converted>), String> {
+        let field = (operation, is_mask);
         match value {
             Converted::Image(image) => {
-                let (sent, checked) = self.of_image(image, settings, operation)?;
+                let (sent, checked) = self.of_image(image, settings, field)?;
                 Ok((Converted::Image(sent), checked.map(Converted::Image)))
             }
             Converted::Images(images) => {
-                let images =
-                    images.into_iter().map(|image| self.of_image(image, settings, operation));
+                let images = images.into_iter().map(|image| self.of_image(image, settings, field));
                 let images = images.collect::<Result<Vec<_>, _>>()?;
                 let is_dry = images.iter().any(|(_, checked)| checked.is_some());
                 let checked = images.iter().map(|(sent, checked)| checked.as_ref().unwrap_or(sent));
@@ -98,18 +97,15 @@ impl Copies {
         &mut self,
         image: ImageInput,
         settings: &Settings,
-        operation: &'static Operation,
+        (operation, is_mask): (&'static Operation, bool),
     ) -> Result<(ImageInput, Option<ImageInput>), String> {
         let copy = match &image {
             ImageInput::Path(path) => {
-                let known = self.known.get(path).cloned();
-                known.unwrap_or_else(|| {
-                    let copy = settings.copy_of(&image, operation);
-                    self.known.insert(path.clone(), copy.clone());
-                    copy
-                })
+                let key = (path.clone(), is_mask);
+                let known = self.known.entry(key);
+                known.or_insert_with(|| settings.copy_of(&image, operation, is_mask)).clone()
             }
-            image => settings.copy_of(image, operation),
+            image => settings.copy_of(image, operation, is_mask),
         };
         let Some(Copy { path, head }) = copy? else { return Ok((image, None)) };
         self.used.insert(path.clone());
@@ -123,6 +119,7 @@ impl Settings {
         &self,
         image: &ImageInput,
         operation: &'static Operation,
+        is_mask: bool,
     ) -> Result<Option<Copy>, String> {
         if image.orientation() == 1 {
             return Ok(None);
@@ -155,10 +152,24 @@ impl Settings {
         }
         let mut upright = turned_upright(&original).ok_or_else(undecodable)?;
         if self.is_dry_run {
-            upright.truncate(HEADERS);
+            // The checks of a job decode masks.
+            if !is_mask {
+                upright.truncate(HEADER);
+            }
             return Ok(Some(Copy { path: copy, head: Some(ImageInput::bytes(upright)) }));
         }
-        create_durably(&folder).and_then(|()| write(&copy, &upright, true)).map_err(unwritable)?;
+        create_private(&folder).and_then(|()| write(&copy, &upright, true)).map_err(unwritable)?;
         Ok(Some(Copy { path: copy, head: None }))
     }
+}
+
+/// Creates a directory that other users cannot read: they may not be able to read the originals.
+fn create_private(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    create_durably(folder)?;
+    #[cfg(unix)]
+    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
 }

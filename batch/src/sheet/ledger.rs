@@ -11,8 +11,8 @@ use crate::{
     output::{Output, OutputTarget},
 };
 
-/// The number of jobs that are read at once.
-const PAGE: usize = 100;
+/// The number of jobs that are read at once. Their requests may contain images.
+const PAGE: usize = 10;
 
 /// The number of entries between reading and decoding.
 const AHEAD: usize = 4;

@@ -4,13 +4,29 @@ use std::{error::Error as _, mem};
 
 use super::{Failure, Kind, LineProblem, advice, exit::Exit};
 use imagekiln::TaskRef;
-use imagekiln_batch::{Error, ErrorKind, files};
+use imagekiln_batch::{Error, ErrorKind, JobState, files};
 
 /// The prompts that are not in a file.
 const PROMPTS: &str = "--prompt";
 
 /// The kind of a failure of a ledger that may not have everything that was paid for.
 pub const FOREIGN: Kind = Kind("foreign");
+
+/// The kind of the failure of a ledger that another process has opened.
+pub const LOCKED: Kind = Kind("locked");
+
+/// The exit code of a job that was submitted and has no picture.
+pub fn exit_of_job(state: JobState) -> Option<Exit> {
+    match state {
+        JobState::Unknown | JobState::Submitting => Some(Exit::BillingUnknown),
+        JobState::Submitted | JobState::Ready | JobState::Damaged | JobState::Expired => {
+            Some(Exit::Continues)
+        }
+        JobState::Moderated => Some(Exit::Moderated),
+        JobState::Failed => Some(Exit::TaskFailed),
+        _ => None,
+    }
+}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -81,7 +97,7 @@ impl Failure {
             return failure;
         }
         let (kind, exit) = match error.kind() {
-            ErrorKind::Locked => (Kind("locked"), Exit::Other),
+            ErrorKind::Locked => (LOCKED, Exit::Other),
             ErrorKind::Job => (Kind("validation"), Exit::Usage),
             ErrorKind::State => (Kind("state"), Exit::Usage),
             ErrorKind::Foreign => (FOREIGN, Exit::Other),

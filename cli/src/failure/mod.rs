@@ -16,7 +16,7 @@ use std::{
 use serde::Serialize;
 
 #[cfg(feature = "batch")]
-pub use self::batch::FOREIGN;
+pub use self::batch::{FOREIGN, LOCKED, exit_of_job};
 pub use self::{
     advice::{Left, Remedy, settle},
     exit::Exit,

@@ -1,6 +1,6 @@
 //! `kiln batch advance`: continues one job, for queues and workflow engines.
 
-use std::{path::Path, pin::pin, time::Duration};
+use std::{path::Path, time::Duration};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
@@ -9,12 +9,16 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     place::{self, Access, Place, Places},
     print::{directory, job_event, job_line},
-    run::{check_features, set_prices},
+    run::{LAST_SUBMISSIONS, check_features, set_prices, unrecorded},
 };
 use crate::{
     args::options,
     context::Context,
-    failure::{FOREIGN, Failure, Kind, exit::Exit},
+    failure::{
+        FOREIGN, Failure, LOCKED,
+        exit::{self, Exit},
+        exit_of_job,
+    },
     files::target::check_path,
     history::durations::KeptDurations,
     process::interrupt::Interrupts,
@@ -24,31 +28,27 @@ use crate::{
         sanitize::{one_line, printable, quoted},
     },
 };
+use imagekiln::ClientBuilder;
 use imagekiln_batch::{Advanced, Batch, Dispatcher, JobState, JobStatus, Ledger};
-
-/// The time for which an interrupted command waits for the response to its submission.
-const LAST_SUBMISSION: Duration = Duration::from_secs(5);
 
 /// When another process may have closed the ledger.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The kind of the failure of a ledger that another process has opened.
-const LOCKED: Kind = Kind("locked");
-
 pub const NAME: &str = "advance";
 
 const NOTES: &str = "\
-    Exit code 0: the job is saved or cancelled. 13: it has not ended; run the same command again, \
-    after the `wait` that --json prints. The other codes are those of `kiln batch run`. However \
-    often the command runs, and wherever it is killed, a job is paid for once. Ctrl-C and SIGTERM \
-    give the job back.";
+    Exit code 0: the job is saved or cancelled. 4, 5 and 6: it has ended without a picture. 13: it \
+    has not ended; run the same command again, after the `wait` that --json prints. With every \
+    other code, it has not ended either, and the same command continues it. However often the \
+    command runs, and wherever it is killed, a job is submitted once, unless a person retries it \
+    or resolves it as not paid. Ctrl-C and SIGTERM give the job back.";
 
 #[derive(Args)]
 pub struct Options {
     /// The name of the job
     name: String,
-    /// Keep trying for this long while the job has to wait, such as 90s; a call that reaches the
-    /// end of this time gives the job back [default: until the job first has to wait]
+    /// Keep trying for this long while the job has to wait, such as 90s, and then give it back
+    /// [default: until the job first has to wait]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Run")]
     wait: Option<Duration>,
     #[command(flatten)]
@@ -61,6 +61,8 @@ enum Outcome {
     /// Call again after this time. The job is known unless another process has opened the ledger.
     Later(Duration, Option<Box<JobStatus>>),
     Interrupted(Box<JobStatus>),
+    /// Something failed, and the job has not ended.
+    Failed(Box<JobStatus>, Failure),
 }
 
 pub fn command() -> Command {
@@ -78,7 +80,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let place = options.places.ledger()?;
     let place = place.ok_or_else(place::missing)?;
     let outcome = Advance { context, options: &options, place: &place }.run().await;
-    let outcome = outcome.map_err(|failure| {
+    outcome.and_then(|outcome| print(context, &options, &place, outcome)).map_err(|failure| {
         for task in &failure.unrecorded {
             context.output.unrecorded(task, &context.save_command(task));
         }
@@ -86,8 +88,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             FOREIGN => failure.advise("`kiln batch adopt` accepts the pictures of the output"),
             _ => failure,
         }
-    })?;
-    print(context, &options, &place, outcome)
+    })
 }
 
 struct Advance<'a> {
@@ -112,30 +113,17 @@ impl Advance<'_> {
                 opened => break opened?,
             }
         };
-        self.job(&ledger).await?;
-        set_prices(context, &ledger).await?;
-        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.places.output);
-        if let Some(jobs) = context.settings.max_active() {
-            batch = batch.max_active(jobs.into());
-        }
-        let _durations =
-            context.records()?.then(|| KeptDurations::of(context.process(), batch.client()));
-        let dispatcher = batch.dispatcher().await?;
-        let advanced = self.advance(&dispatcher, end, &interrupts).await;
-        if interrupts.happened() {
-            context.output.giving_back();
-        }
-        let mut finishing = pin!(dispatcher.finish());
-        let finished = tokio::select! {
-            finished = &mut finishing => finished,
-            () = interrupts.second() => {
-                context.output.last_responses(LAST_SUBMISSION);
-                timeout(LAST_SUBMISSION, finishing).await.unwrap_or(Ok(()))
-            }
+        let before = self.job(&ledger).await?;
+        let advanced = self.continued(client, &ledger, end, &interrupts).await;
+        let (job, advanced) = match (self.job(&ledger).await, advanced) {
+            (Ok(job), Ok(advanced)) => (job, advanced),
+            // A failed ledger has the job as it was.
+            (job, Err(failure)) => match job.unwrap_or(before) {
+                job if is_open(job.state) => return Ok(Outcome::Failed(job, failure)),
+                _ => return Err(failure),
+            },
+            (Err(failure), Ok(_)) => return Err(failure),
         };
-        let advanced = advanced?;
-        finished?;
-        let job = self.job(&ledger).await?;
         Ok(match advanced {
             Some(Advanced::Ended(job)) => Outcome::Ended(job),
             // The step that was in flight may have ended the job.
@@ -144,6 +132,48 @@ impl Advance<'_> {
             Some(Advanced::Later(after)) => Outcome::Later(after, Some(job)),
             _ => Outcome::Later(Duration::ZERO, Some(job)),
         })
+    }
+
+    /// Continues the job with a dispatcher, and ends the dispatcher.
+    async fn continued(
+        &self,
+        client: ClientBuilder,
+        ledger: &Ledger,
+        end: Option<Instant>,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Advanced>, Failure> {
+        let Self { context, options, .. } = self;
+        set_prices(context, ledger).await?;
+        let mut batch = Batch::open(client, ledger.clone())?.save_to(&options.places.output);
+        if let Some(jobs) = context.settings.max_active() {
+            batch = batch.max_active(jobs.into());
+        }
+        let _durations =
+            context.records()?.then(|| KeptDurations::of(context.process(), batch.client()));
+        let client = batch.client().clone();
+        let dispatcher = batch.dispatcher().await?;
+        let advanced = self.advance(&dispatcher, end, interrupts).await;
+        if interrupts.happened() {
+            context.output.giving_back();
+        }
+        let finished = tokio::select! {
+            finished = dispatcher.finish() => finished.map_err(Failure::from),
+            () = interrupts.second() => {
+                context.output.last_responses(LAST_SUBMISSIONS);
+                let accepted = client.drain(LAST_SUBMISSIONS).await.unwrap_or_default();
+                match &unrecorded(ledger, accepted).await[..] {
+                    [] => Ok(()),
+                    tasks => Err(abandoned().with_unrecorded(tasks.to_vec())),
+                }
+            }
+        };
+        match (advanced, finished) {
+            (Err(first), Err(other)) => {
+                let tasks = [&first.unrecorded[..], &other.unrecorded].concat();
+                Err(first.with_unrecorded(tasks))
+            }
+            (advanced, finished) => finished.and(advanced),
+        }
     }
 
     /// Calls the dispatcher until the job has ended, or has to wait for longer than this command
@@ -195,7 +225,12 @@ impl Advance<'_> {
     }
 }
 
-/// Whether a call continues a job in this state, or a person opens it again.
+fn abandoned() -> Failure {
+    let message = "interrupted: responses arrived that the ledger does not have";
+    Failure::jobs("interrupted", Exit::Interrupted, message.to_owned())
+}
+
+/// Whether a later call may continue a job in this state.
 fn is_open(state: JobState) -> bool {
     use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
     matches!(state, Queued | Submitting | Submitted | Ready | Unknown)
@@ -211,12 +246,16 @@ fn print(
     let (job, wait) = match &outcome {
         Outcome::Ended(job) => (Some(job), None),
         Outcome::Later(wait, job) => (job.as_ref(), Some(*wait)),
-        Outcome::Interrupted(job) => (Some(job), Some(Duration::ZERO)),
+        Outcome::Interrupted(job) | Outcome::Failed(job, _) => (Some(job), Some(Duration::ZERO)),
     };
     let name = one_line(&options.name);
-    let reason = match job {
-        Some(job) => job.reason.clone().or_else(|| waits_for(job.state).map(str::to_owned)),
-        None => Some("another process has opened the ledger".to_owned()),
+    let reason = match (&outcome, job) {
+        (Outcome::Failed(_, failure), _) => Some(failure.message.clone()),
+        (Outcome::Interrupted(job), _) if job.state == JobState::Submitting => {
+            Some("its submission has no response yet".to_owned())
+        }
+        (_, Some(job)) => job.reason.clone().or_else(|| waits_for(job.state).map(str::to_owned)),
+        (_, None) => Some("another process has opened the ledger".to_owned()),
     };
     let people = || match job {
         Some(job) => job_line(job, &directory(context.process())),
@@ -237,14 +276,26 @@ fn print(
         Outcome::Ended(job) => ended(&job, &name, &shown, place),
         Outcome::Later(wait, job) => {
             let message = format!("job `{name}` has not ended{shown}");
+            let is_unknown = job.is_some_and(|job| job.state == JobState::Unknown);
             let advice = match wait {
+                _ if is_unknown => {
+                    let (name, ledger) = (quoted(&options.name), quoted(&place.to_string()));
+                    format!(
+                        "check your usage with the service, then run `kiln batch resolve {name} \
+                         --ledger {ledger}` with --paid, --not-paid or --task"
+                    )
+                }
                 Duration::ZERO => "run the same command again".to_owned(),
                 wait => {
                     format!("run the same command again in {} s", wait.as_secs_f64().ceil())
                 }
             };
             let mut failure = Failure::jobs("later", Exit::Later, message).advise(advice);
-            failure.billing_unknown = job.is_some_and(|job| job.state == JobState::Unknown);
+            failure.billing_unknown = is_unknown;
+            Err(failure)
+        }
+        Outcome::Failed(job, mut failure) => {
+            failure.exit = exit_of_open_job(failure.exit, job.task_id.is_some());
             Err(failure)
         }
         Outcome::Interrupted(job) if job.state == JobState::Submitting => {
@@ -256,6 +307,15 @@ fn print(
             Err(Failure::jobs("interrupted", Exit::Interrupted, message)
                 .advise("run the same command again to continue"))
         }
+    }
+}
+
+/// The exit code of a failure that did not end the job: none that says that it has ended, or that
+/// nothing was charged if it has a task.
+fn exit_of_open_job(exit: Exit, has_task: bool) -> Exit {
+    match exit::worst([exit], has_task).unwrap_or_default() {
+        Exit::TaskFailed | Exit::Moderated | Exit::Continues => Exit::Other,
+        exit => exit,
     }
 }
 
@@ -273,15 +333,29 @@ fn waits_for(state: JobState) -> Option<&'static str> {
 
 /// The outcome of a job that has ended, with the exit code that a run would have.
 fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(), Failure> {
-    let (kind, exit) = match job.state {
-        JobState::Saved | JobState::Cancelled => return Ok(()),
-        JobState::Moderated => ("jobs_failed", Exit::Moderated),
-        JobState::Damaged => ("damaged", Exit::Continues),
-        JobState::Expired => ("jobs_failed", Exit::Continues),
-        _ => ("jobs_failed", Exit::TaskFailed),
-    };
+    let Some(exit) = exit_of_job(job.state) else { return Ok(()) };
+    let kind = if job.state == JobState::Damaged { "damaged" } else { "jobs_failed" };
     let message = format!("job `{name}` is {}{reason}", job.state);
     let ledger = quoted(&place.to_string());
     Err(Failure::jobs(kind, exit, message)
         .advise(format!("`kiln batch retry {} --ledger {ledger}` queues it again", quoted(name))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_of_a_failure_does_not_say_that_the_job_has_ended() {
+        for (failure, has_task, code) in [
+            (Exit::Continues, true, Exit::Other),
+            (Exit::Moderated, true, Exit::Other),
+            (Exit::Network, true, Exit::Other),
+            (Exit::Network, false, Exit::Network),
+            (Exit::Unpaid, false, Exit::Unpaid),
+            (Exit::BillingUnknown, true, Exit::BillingUnknown),
+        ] {
+            assert_eq!(exit_of_open_job(failure, has_task), code, "{failure:?}, {has_task}");
+        }
+    }
 }

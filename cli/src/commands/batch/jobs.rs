@@ -10,9 +10,14 @@ use super::{
     place::{Places, state},
     print::print_job,
     resolve,
-    selection::Selection,
+    selection::{Selection, sent_at},
 };
-use crate::{context::Context, failure::Failure, text::parse::duration};
+use crate::{
+    args::selection::Sent,
+    context::Context,
+    failure::{Exit, Failure},
+    text::parse::duration,
+};
 use imagekiln::text::counted;
 use imagekiln_batch::{Filter, JobState, Ledger};
 
@@ -20,14 +25,20 @@ use imagekiln_batch::{Filter, JobState, Ledger};
 #[derive(Subcommand)]
 pub enum Change {
     /// Cancel jobs that are not submitted
-    #[command(after_help = "A run that is open does not submit them. `kiln batch retry` queues \
-                            them again.")]
+    #[command(
+        override_usage = "kiln batch cancel [OPTIONS] \
+                          <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--all>...",
+        after_help = "A run that is open does not submit them. `kiln batch retry` queues them \
+                      again.",
+        mut_arg("all", |arg| arg.help(ALL_QUEUED))
+    )]
     Cancel(Selection),
     /// Set the priority of jobs that are not submitted
     #[command(
         override_usage = "kiln batch priority [OPTIONS] <N> \
                           <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--all>...",
-        after_help = "A worker has up to 32 jobs that it is about to submit. They keep their turn."
+        after_help = "A worker has up to 32 jobs that it is about to submit. They keep their turn.",
+        mut_arg("all", |arg| arg.help(ALL_QUEUED))
     )]
     Priority {
         /// Jobs with a higher priority are submitted first; that of new jobs is 0
@@ -38,10 +49,15 @@ pub enum Change {
     },
     /// Queue jobs again that ended without a picture
     #[command(
+        override_usage = "kiln batch retry [OPTIONS] \
+                          <NAME|--from <FILE>|--state <STATE>|--model <MODEL>|--group <NAME>|\
+                          --sent-after <WHEN>|--sent-before <WHEN>|--all>...",
         after_help = "Sends nothing. A run that is open, or the next one, submits the jobs, which \
                       may be billed again. It downloads `damaged` pictures again and pays nothing \
-                      for them.",
-        mut_arg("state", |arg| arg.value_parser(state(Ledger::RETRIABLE)))
+                      for them. Jobs must meet all conditions. Without --state, cancelled jobs are \
+                      among them.",
+        mut_arg("state", |arg| arg.value_parser(state(Ledger::RETRIABLE))),
+        mut_arg("all", |arg| arg.help("All jobs that ended without a picture"))
     )]
     Retry(Ended),
     Resolve(resolve::Options),
@@ -54,10 +70,13 @@ pub enum Change {
     Adopt(Places),
     /// Remove jobs from the ledger; their pictures stay
     #[command(
+        override_usage = "kiln batch forget [OPTIONS] \
+                          <NAME|--from <FILE>|--state <STATE>>...",
         after_help = "If a job file still contains a removed job, the next run adds it again, and \
                       pays for it again. What the removed jobs have cost still counts for \
-                      --budget.",
-        mut_arg("state", |arg| arg.value_parser(state(Ledger::FORGETTABLE)))
+                      --budget. Jobs must meet all conditions.",
+        mut_arg("state", |arg| arg.value_parser(state(Ledger::FORGETTABLE))),
+        mut_arg("all", |arg| arg.help("All jobs in the states of --state"))
     )]
     Forget(Ended),
     /// Remove finished jobs from the ledger; what proves their payment stays
@@ -79,36 +98,49 @@ pub struct Ended {
     /// Only jobs in this state; repeat it for several
     #[arg(long, value_delimiter = ',', value_parser = state(&JobState::ALL))]
     state: Vec<JobState>,
+    #[command(flatten)]
+    sent: Sent,
 }
+
+/// The help of `--all` for commands that change queued jobs.
+const ALL_QUEUED: &str = "All queued jobs";
 
 pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Result<(), Failure> {
     let output = &context.output;
     let queued = async |jobs: Selection| {
         let jobs = jobs.read(context.process(), ledger, false).await?;
-        jobs.must_be(ledger, &[JobState::Queued]).await?;
-        Ok::<_, Failure>(jobs.filter)
+        let named = jobs.must_be(ledger, &[JobState::Queued]).await?;
+        Ok::<_, Failure>((jobs.filter, named))
     };
-    let (jobs, event, done) = match change {
+    let (jobs, named, event, done) = match change {
         Change::Cancel(jobs) => {
-            (ledger.cancel(&queued(jobs).await?).await?, "cancelled", "cancelled")
+            let (jobs, named) = queued(jobs).await?;
+            (ledger.cancel(&jobs).await?, named, "cancelled", "cancelled")
         }
         Change::Retry(jobs) => {
-            let jobs = jobs.read(context, ledger, Ledger::RETRIABLE).await?;
-            (ledger.retry_all(&jobs, u64::MAX).await?, "retried", "queued again")
+            let (jobs, named) = jobs.read(context, ledger, Ledger::RETRIABLE).await?;
+            (ledger.retry_all(&jobs, u64::MAX).await?, named, "retried", "retried")
         }
         Change::Forget(jobs) => {
-            let jobs = jobs.read(context, ledger, Ledger::FORGETTABLE).await?;
-            (ledger.forget_all(&jobs).await?, "removed", "removed")
+            if jobs.state.is_empty() && !jobs.jobs.has_names() {
+                let problem = "no states are given";
+                let advice = "nothing was changed; pass --state, such as --state failed, or names";
+                return Err(Failure::usage(problem).advise(advice));
+            }
+            let (jobs, named) = jobs.read(context, ledger, Ledger::FORGETTABLE).await?;
+            (ledger.forget_all(&jobs).await?, named, "removed", "removed")
         }
         Change::Archive { older_than } => {
-            (ledger.archive(older_than).await?, "archived", "archived")
+            (ledger.archive(older_than).await?, 0, "archived", "archived")
         }
         Change::Priority { priority, jobs } => {
-            let jobs = ledger.set_priority(&queued(jobs).await?, priority).await?;
-            return output.result(
+            let (jobs, named) = queued(jobs).await?;
+            let jobs = ledger.set_priority(&jobs, priority).await?;
+            output.result(
                 || format!("the priority of {} is {priority}", counted(jobs, "job")),
                 || json!({ "event": "priority", "jobs": jobs, "priority": priority }),
-            );
+            )?;
+            return check_all(jobs, named);
         }
         Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
         Change::Adopt(Places { output: pictures, .. }) => {
@@ -119,23 +151,39 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
     output.result(
         || format!("{} {done}", counted(jobs, "job")),
         || json!({ "event": event, "jobs": jobs }),
-    )
+    )?;
+    check_all(jobs, named)
+}
+
+/// Fails if not all of the jobs were changed that were given by their names: a run that is open may
+/// have submitted one after they were checked.
+fn check_all(changed: u64, named: u64) -> Result<(), Failure> {
+    if changed >= named {
+        return Ok(());
+    }
+    let (left, of) = (named - changed, counted(named, "job"));
+    let message = format!("{left} of {of} changed in the meantime, and were left out");
+    Err(Failure::jobs("jobs_left", Exit::JobsLeft, message)
+        .advise("`kiln batch status --all` shows the states"))
 }
 
 impl Ended {
-    /// Returns the jobs that are in one of the states.
+    /// Returns the jobs, and the number of those that are given by their names and must be in one
+    /// of the states.
     async fn read(
         self,
         context: &Context,
         ledger: &Ledger,
         states: &[JobState],
-    ) -> Result<Filter, Failure> {
-        let Self { jobs, state } = self;
-        let jobs = jobs.read(context.process(), ledger, !state.is_empty()).await?;
+    ) -> Result<(Filter, u64), Failure> {
+        let Self { jobs, state, sent } = self;
+        let is_conditional = !state.is_empty() || sent.is_given();
+        let mut jobs = jobs.read(context.process(), ledger, is_conditional).await?;
+        jobs.filter = sent_at(jobs.filter, sent);
         if state.is_empty() {
-            jobs.must_be(ledger, states).await?;
-            return Ok(jobs.filter);
+            let named = jobs.must_be(ledger, states).await?;
+            return Ok((jobs.filter, named));
         }
-        Ok(jobs.filter.states(state))
+        Ok((jobs.filter.states(state), 0))
     }
 }

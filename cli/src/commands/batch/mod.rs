@@ -27,8 +27,8 @@ enum Action {
     Report(report::ReportOptions),
     /// Show what the submissions cost, by day, group and model
     #[command(after_help = "Costs are in credits, and days in UTC. A submission without a known \
-                            cost is estimated at the price of its model. Jobs that left \
-                            the ledger count, too.")]
+                            cost counts with what a budget reserves for it. Jobs that left the \
+                            ledger count, too.")]
     Spending,
     #[command(flatten)]
     Limit(limits::Change),

@@ -16,9 +16,10 @@ use super::{
         ListedJob, directory, job_line, outage_events, outage_lines, report_event, report_table,
         unknown_table,
     },
-    selection::Conditions,
+    selection::{Conditions, sent_at},
 };
 use crate::{
+    args::selection::Sent,
     context::Context,
     failure::Failure,
     files,
@@ -33,7 +34,7 @@ use crate::{
     },
 };
 use imagekiln::text::Credits;
-use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Report, SpendingRow};
+use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Prices, Report, SpendingRow};
 
 /// The states in which a person decides what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
@@ -58,6 +59,8 @@ pub struct StatusOptions {
     all: bool,
     #[command(flatten)]
     conditions: Conditions,
+    #[command(flatten)]
+    sent: Sent,
 }
 
 pub async fn status(
@@ -72,6 +75,7 @@ pub async fn status(
         states => states,
     };
     let filter = options.conditions.filter(Filter::all().states(states));
+    let filter = sent_at(filter, options.sent);
     let (report, mut outages) = (ledger.report().await?, ledger.outages().await?);
     if report.count(JobState::Queued) == 0 {
         outages.clear();
@@ -89,10 +93,15 @@ pub async fn status(
     // Each page is printed before the next one is read.
     let is_json = context.output.json;
     let print = |text: &str| context.process().write_on_stdout(text).or_else(write_failed);
+    let prices = ledger.prices().await?;
     print(&if is_json { status_begin(place, &report, &outages) } else { people() })?;
     let (mut listed, mut last) = (BTreeSet::new(), 0);
     loop {
-        let jobs = list(ledger, &filter, last).await?;
+        let jobs = match list(ledger, &prices, &filter, last).await {
+            // The list is incomplete, and the exit code says so.
+            Err(error) if is_json => return print(END).and(Err(error.into())),
+            jobs => jobs?,
+        };
         let Some(end) = jobs.last() else { break };
         last = end.job.number;
         let events = || jobs.iter().map(|listed| json_line(&listed.event())).collect::<Vec<_>>();
@@ -107,7 +116,7 @@ pub async fn status(
     }
     let hints = hints(place, &listed);
     if is_json {
-        print("]}\n")
+        print(END)
     } else if hints.is_empty() {
         Ok(())
     } else {
@@ -130,11 +139,14 @@ fn page_text(jobs: &[ListedJob], directory: &Path, width: Option<usize>) -> Stri
 
 /// The next jobs that match, in the order of the ledger. The unknown ones have their prompts and
 /// expected costs.
-async fn list(ledger: &Ledger, filter: &Filter, after: u64) -> Result<Vec<ListedJob>, Error> {
-    let found = ledger.list(filter, after, PAGE).await?;
-    let prices = ledger.prices().await?;
+async fn list(
+    ledger: &Ledger,
+    prices: &Prices,
+    filter: &Filter,
+    after: u64,
+) -> Result<Vec<ListedJob>, Error> {
     let mut jobs = Vec::new();
-    for job in found {
+    for job in ledger.list(filter, after, PAGE).await? {
         let (mut prompt, mut expected) = (None, None);
         if job.state == JobState::Unknown {
             // The job is listed even if its request cannot be read.
@@ -180,16 +192,18 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
     hints
 }
 
-/// The beginning of the status for programs, which the listed jobs and `]}` follow.
+/// The end of the status for programs.
+const END: &str = "]}\n";
+
+/// The beginning of the status for programs, which the listed jobs and [`END`] follow.
 fn status_begin(place: &Place, report: &Report, outages: &[Outage]) -> String {
     let members = [
         ("event", "status".into()),
         ("ledger", place.to_string().into()),
         ("outages", outage_events(outages)),
-        ("listed", json!([])),
     ];
     let line = json_line(&json::with(report_event(report), members));
-    line.strip_suffix("]}").map(str::to_owned).unwrap_or(line)
+    format!("{},\"listed\":[", line.strip_suffix('}').unwrap_or(&line))
 }
 
 const FILE_NAME: &str = "report.html";
@@ -211,6 +225,8 @@ pub struct ReportOptions {
     state: Vec<JobState>,
     #[command(flatten)]
     conditions: Conditions,
+    #[command(flatten)]
+    sent: Sent,
 }
 
 pub async fn write(
@@ -233,7 +249,7 @@ pub async fn write(
         states if states.is_empty() => Filter::all(),
         states => Filter::all().states(states),
     };
-    let filter = options.conditions.filter(filter);
+    let filter = sent_at(options.conditions.filter(filter), options.sent);
     let file = ledger.write_sheet(file, &filter, &title(place), &now, &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;

@@ -5,9 +5,12 @@ use std::collections::HashSet;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print::print_job, selection::Selection};
+use super::{
+    print::print_job,
+    selection::{Selection, sent_at},
+};
 use crate::{
-    args::selection::SENT,
+    args::selection::{SENT, Sent},
     context::Context,
     failure::{Exit, Failure},
     service,
@@ -30,11 +33,14 @@ const NAMED: usize = 5;
     after_help = "Check your usage with the service first: a job that was billed and is resolved \
                   as not paid is paid for twice. Jobs must meet all conditions. Without names, \
                   only `unknown` jobs do. The exit code is 10 if jobs were left out: they are in \
-                  another state, or their requests may still be sent."
+                  another state, or their requests may still be sent.",
+    mut_arg("all", |arg| arg.help("All `unknown` jobs").conflicts_with_all(SENT))
 )]
 pub struct Options {
     #[command(flatten)]
     jobs: Selection,
+    #[command(flatten)]
+    sent: Sent,
     #[command(flatten)]
     outcome: Outcome,
     /// Print how many jobs would be resolved, and what they may have cost; changes nothing
@@ -63,11 +69,12 @@ struct Outcome {
 }
 
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
-    let Options { jobs, outcome, dry_run } = options;
+    let Options { jobs, sent, outcome, dry_run } = options;
     if let Some(task) = outcome.task {
         return resolve_with_task(context, ledger, &jobs.names, &task).await;
     }
-    let jobs = jobs.read(context.process(), ledger, false).await?;
+    let mut jobs = jobs.read(context.process(), ledger, sent.is_given()).await?;
+    jobs.filter = sent_at(jobs.filter, sent);
     let resolution = match outcome {
         Outcome { damaged: true, .. } if jobs.names.is_none() => {
             let problem = "--damaged needs the names of jobs";

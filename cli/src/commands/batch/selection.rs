@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::place::model;
 use crate::{
-    args::selection::{SENT, Sent, lines},
+    args::selection::{Sent, lines},
     failure::Failure,
     process::Process,
     text::sanitize::one_line,
@@ -15,7 +15,7 @@ use imagekiln_batch::{Filter, JobState, JobStatus, Ledger};
 
 #[derive(Args)]
 pub struct Selection {
-    /// The names of jobs
+    /// The names of jobs, or the ids of their tasks
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// The jobs in this file: each line is a name, or the id of a task; `-` is standard input
@@ -25,7 +25,6 @@ pub struct Selection {
     conditions: Conditions,
     /// All jobs that the command can change
     #[arg(long, conflicts_with_all = ["names", "from", "model", "group"])]
-    #[arg(conflicts_with_all = SENT)]
     all: bool,
 }
 
@@ -39,8 +38,6 @@ pub struct Conditions {
     /// Only jobs of this group
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    #[command(flatten)]
-    sent: Sent,
 }
 
 /// The selected jobs.
@@ -51,6 +48,10 @@ pub struct Selected {
 }
 
 impl Selection {
+    pub fn has_names(&self) -> bool {
+        !self.names.is_empty() || self.from.is_some()
+    }
+
     /// Returns the selected jobs. Fails if none are given, or if the ledger does not have a given
     /// one. `is_conditional` says that the command has got another condition.
     pub async fn read(
@@ -66,8 +67,8 @@ impl Selection {
             None => Some(names).filter(|names| !names.is_empty()),
         };
         if names.is_none() && !all && !is_conditional && !conditions.are_given() {
-            let advice = "nothing was changed; pass names, conditions such as --from or --group, \
-                          or --all";
+            let advice = "nothing was changed; pass names, --from, --all, or conditions such as \
+                          --group";
             return Err(Failure::usage("no jobs are given").advise(advice));
         }
         let filter = names.iter().fold(Filter::all(), |filter, names| filter.named(names));
@@ -80,26 +81,31 @@ impl Selection {
 
 impl Conditions {
     fn are_given(&self) -> bool {
-        self.model.is_some() || self.group.is_some() || self.sent.is_given()
+        self.model.is_some() || self.group.is_some()
     }
 
     pub fn filter(self, filter: Filter) -> Filter {
         let filter = self.model.into_iter().fold(filter, Filter::operation);
-        let filter = self.group.into_iter().fold(filter, Filter::group);
-        let filter = self.sent.after().into_iter().fold(filter, Filter::sent_after);
-        self.sent.before().into_iter().fold(filter, Filter::sent_before)
+        self.group.into_iter().fold(filter, Filter::group)
     }
 }
 
+/// Adds the times at which jobs were submitted to a filter.
+pub fn sent_at(filter: Filter, sent: Sent) -> Filter {
+    let filter = sent.after().into_iter().fold(filter, Filter::sent_after);
+    sent.before().into_iter().fold(filter, Filter::sent_before)
+}
+
 impl Selected {
-    /// Fails if a job that is given by its name is in another state, so that nothing is changed.
-    pub async fn must_be(&self, ledger: &Ledger, states: &[JobState]) -> Result<(), Failure> {
+    /// Returns the number of jobs that are given by their names. Fails if one of them is in another
+    /// state, so that nothing is changed.
+    pub async fn must_be(&self, ledger: &Ledger, states: &[JobState]) -> Result<u64, Failure> {
         if self.names.is_none() {
-            return Ok(());
+            return Ok(0);
         }
         let found = ledger.list(&self.filter, 0, usize::MAX).await?;
         let Some(job) = found.iter().find(|job| !states.contains(&job.state)) else {
-            return Ok(());
+            return Ok(found.len() as u64);
         };
         let expected: Vec<_> = states.iter().map(JobState::to_string).collect();
         let (name, expected) = (one_line(&job.name), expected.join(", "));

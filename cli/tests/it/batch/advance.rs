@@ -141,6 +141,38 @@ fn the_exit_code_is_that_of_the_outcome() {
     assert!(nowhere.stderr.contains("there is no ledger at"), "{nowhere:?}");
     bench.simulator.faults().add("reply-lost@submission:1x").unwrap();
     let names = add(&bench, &["a cat"]);
-    let unknown = advance(&bench, &names[0], &["--json"]).fails(13).json();
+    let later = advance(&bench, &names[0], &["--json"]).fails(13);
+    let unknown = later.json();
     assert_eq!((&unknown["job"]["state"], &unknown["wait"]), (&json!("unknown"), &json!(60.0)));
+    let advice = later.error()["advice"].to_string();
+    assert!(advice.contains("check your usage") && advice.contains("--not-paid"), "{advice}");
+}
+
+#[test]
+fn a_failure_says_that_the_job_has_not_ended() {
+    let bench = Bench::ready_after(AGES);
+    let names = add(&bench, &["a fox"]);
+    bench.place.write("file", "");
+    let words = ["batch", "advance", &names[0], "--output", "file", "--ledger", "pictures"];
+    advance(&bench, &names[0], &["--wait", "1"]).fails(13);
+    bench.simulator.clock().advance(AGES);
+    let failed = bench.run(&[&words[..], &["--json"]].concat()).fails(1);
+    let result = failed.json();
+    assert_eq!((&result["ended"], &result["job"]["credits"]), (&json!(false), &json!(3.0)));
+    assert_eq!(failed.error()["kind"], "file");
+    advance(&bench, &names[0], &[]).ok();
+    assert_eq!(bench.simulator.counts().accepted, 1);
+}
+
+#[test]
+fn what_is_only_added_takes_no_options_of_a_run() {
+    let bench = Bench::new();
+    bench.place.write("jobs.txt", "a fox");
+    let add = ["batch", "run", "jobs.txt", "--output", "pictures", "--add-only"];
+    for more in [&["--budget", "50"][..], &["--pay-again"], &["--listen", "127.0.0.1:0"]] {
+        bench.place.run(&[&add[..], more].concat()).fails(2);
+    }
+    let simulated = bench.place.run(&[&["--simulate"][..], &add].concat()).fails(2);
+    assert!(simulated.stderr.contains("leave --simulate out"), "{}", simulated.stderr);
+    assert!(!bench.place.path("pictures").exists());
 }

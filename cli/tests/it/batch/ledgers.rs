@@ -1,5 +1,7 @@
 //! `kiln batch status`, `retry`, `resolve` and `forget`.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use super::runs::run;
@@ -85,7 +87,7 @@ fn jobs_are_retried_by_name_or_state() {
     run(&bench, &prompts, &[]).fails(5);
     let failed = named(&bench, "failed");
     let queued = batch(&bench, &["retry", &failed[1]]).ok();
-    assert_eq!(queued.text(), "1 job queued again\n");
+    assert_eq!(queued.text(), "1 job retried\n");
     let queued = batch(&bench, &["retry", "--state", "failed,moderated", "--json"]).ok().json();
     assert_eq!(queued, json!({ "event": "retried", "jobs": 2 }));
     assert_eq!(named(&bench, "queued").len(), 3);
@@ -125,6 +127,32 @@ fn the_status_lists_what_is_selected() {
     assert!(!saved.contains("retry"), "{saved}");
     let later = batch(&bench, &["status", "--all", "--sent-before", "1h", "--json"]).ok().json();
     assert_eq!((&later["listed"], &later["jobs"]), (&json!([]), &2.into()));
+}
+
+#[test]
+fn a_long_list_has_every_job_once() {
+    /// More than a page.
+    const MANY: usize = 1_001;
+    let bench = Bench::new();
+    let prompts: Vec<_> = (0..MANY).map(|number| format!("fox {number}")).collect();
+    bench.place.write("jobs.txt", prompts.join("\n"));
+    let add = ["batch", "run", "jobs.txt", "--output", "pictures", "--add-only"];
+    bench.place.run(&add).ok();
+    let status = batch(&bench, &["status", "--state", "queued", "--json"]).ok().json();
+    let listed = status["listed"].as_array().unwrap();
+    let names: HashSet<_> = listed.iter().map(|job| job["name"].as_str().unwrap()).collect();
+    assert_eq!((listed.len(), names.len()), (MANY, MANY));
+    let lines = batch(&bench, &["status", "--state", "queued"]).ok().text();
+    assert_eq!(lines.lines().filter(|line| line.ends_with(": queued")).count(), MANY);
+    bench.place.write("names", names.into_iter().take(7).collect::<Vec<_>>().join("\n"));
+    let cancelled = batch(&bench, &["cancel", "--from", "names"]).ok().text();
+    assert_eq!(cancelled, "7 jobs cancelled\n");
+    for refused in [&["forget", "--all"][..], &["forget", "--model", "gen-2-pro"]] {
+        let refused = batch(&bench, refused).fails(2);
+        assert!(refused.stderr.contains("pass --state"), "{}", refused.stderr);
+    }
+    let removed = batch(&bench, &["forget", "--all", "--state", "cancelled"]).ok().text();
+    assert_eq!(removed, "7 jobs removed\n");
 }
 
 #[test]

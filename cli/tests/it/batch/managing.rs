@@ -97,7 +97,7 @@ fn queued_jobs_are_cancelled_and_moved_up() {
     assert_eq!(code, 0, "cancelled jobs are no failure: {said}");
     assert_eq!(named(&bench, "saved"), ["anna-1", "ben-1"]);
     let retried = batch(&bench, &["retry", "--state", "cancelled"]).ok().text();
-    assert_eq!(retried, "1 job queued again\n");
+    assert_eq!(retried, "1 job retried\n");
     batch(&bench, &["cancel", "anna-2"]).ok();
     let removed = batch(&bench, &["forget", "--state", "cancelled"]).ok().text();
     assert_eq!(removed, "1 job removed\n");

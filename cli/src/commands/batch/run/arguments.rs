@@ -66,8 +66,8 @@ pub struct JobOptions {
     /// Accept masks that are transparent, in color, black everywhere or white everywhere
     #[arg(long)]
     any_mask: bool,
-    /// Send photos as viewers show them: turns JPEG, PNG and WebP images that are stored with an
-    /// EXIF orientation, into copies beside the ledger that jobs need until they have ended
+    /// Send photos as viewers show them: JPEG, PNG and WebP images with an EXIF orientation are
+    /// copied upright to a directory beside the ledger; keep it until the jobs have ended
     #[arg(long)]
     pub upright: bool,
     /// Pay again for jobs with the request and the seed of others, which are refused otherwise
@@ -136,8 +136,11 @@ pub struct RunOptions {
     #[arg(long)]
     pub dry_run: bool,
     /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
-    /// needs no key
-    #[arg(long, conflicts_with = "dry_run")]
+    /// needs no key. `kiln batch budget`, `price` and `cap` set limits
+    #[arg(long, conflicts_with_all = [
+        "dry_run", "max_active", "budget", "price", "workers", "archive_after", "pay_again",
+        "metrics", "listen",
+    ])]
     pub add_only: bool,
     /// Serves the state of the ledger at http://ADDRESS/metrics for Prometheus while the run is
     /// open; port 0 picks a free port

@@ -23,6 +23,7 @@ use crate::{
     failure::{
         FOREIGN, Failure, Kind,
         exit::{self, Exit},
+        exit_of_job,
     },
     process::interrupt::Interrupts,
     text::sanitize::{one_line, printable, quoted},
@@ -33,7 +34,7 @@ use imagekiln_batch::{
 };
 
 /// The time for which a stopped run waits for responses to submissions in flight.
-const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
+pub const LAST_SUBMISSIONS: Duration = Duration::from_secs(5);
 
 /// How often the ledger is read for changes that other processes make. Reading takes at most a
 /// twentieth of the time.
@@ -137,7 +138,7 @@ pub async fn drive(
 }
 
 /// The accepted tasks that the ledger does not contain.
-async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef> {
+pub async fn unrecorded(ledger: &Ledger, mut accepted: Vec<TaskRef>) -> Vec<TaskRef> {
     if accepted.is_empty() {
         return accepted;
     }
@@ -265,14 +266,8 @@ fn exits(ended: &Ended, has_error: bool) -> Vec<Exit> {
     let count = |state: &JobState| ended.report.count(*state);
     let states = JobState::ALL.into_iter().filter(|state| count(state) > 0);
     let exits = states.filter_map(|state| match state {
-        JobState::Unknown | JobState::Submitting => Some(Exit::BillingUnknown),
-        JobState::Submitted | JobState::Ready | JobState::Damaged | JobState::Expired => {
-            Some(Exit::Continues)
-        }
-        JobState::Moderated => Some(Exit::Moderated),
-        JobState::Failed => Some(Exit::TaskFailed),
         JobState::Queued if ended.is_charged || !has_error => Some(Exit::JobsLeft),
-        _ => None,
+        state => exit_of_job(state),
     });
     exits.chain(ended.was_interrupted.then_some(Exit::Interrupted)).collect()
 }

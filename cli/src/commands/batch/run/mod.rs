@@ -10,6 +10,7 @@ use std::{fs, path::Path};
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
+pub use self::drive::{LAST_SUBMISSIONS, unrecorded};
 use self::{
     arguments::{JobOptions, RunOptions},
     drive::{Resume, check, drive},
@@ -107,6 +108,10 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         context.output.note(&copies.to_string());
     }
     if options.add_only {
+        if context.shared.simulate {
+            let problem = "--add-only sends nothing, so it cannot be simulated";
+            return Err(Failure::usage(problem).advise("leave --simulate out"));
+        }
         return add(context, &options, place, New { jobs, candidates }).await;
     }
     run(context, matches, &options, place, New { jobs, candidates }).await
@@ -127,6 +132,7 @@ async fn add(
     new: New,
 ) -> Result<(), Failure> {
     let place = place.ok_or_else(place::missing)?;
+    check_features(&options.places.output)?;
     let ledger = match place.find(context.process(), Access::Manage).await? {
         Some(ledger) => ledger,
         None => open(context, &place, options).await?,
