@@ -36,6 +36,10 @@ REGISTRIES = {
 }
 
 
+# A command that takes longer, in seconds, hangs.
+LONGEST = 1200
+
+
 class Failed(Exception):
     """A command failed, or its result is wrong."""
 
@@ -113,9 +117,13 @@ class Environment:
 
     def run(self, directory, line, variables=(), output=None):
         """Runs words without spaces, and returns what they printed, which a file can keep."""
-        done = subprocess.run(line.split(), cwd=directory, text=True, stdin=subprocess.DEVNULL,
-                              env=self.variables(directory) | dict(variables),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            done = subprocess.run(line.split(), cwd=directory, text=True, timeout=LONGEST,
+                                  env=self.variables(directory) | dict(variables),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Failed(f"`{line}` failed: {error}") from error
         both = f"{done.stdout}\n{done.stderr}"
         if output:
             (directory / output).write_text(both)
@@ -150,7 +158,7 @@ class Simulator:
         return {f"IMAGEKILN_{name.upper()}": self.settings[name] for name in names}
 
     def get(self, path):
-        with urllib.request.urlopen(self.settings["control_url"] + path) as response:
+        with urllib.request.urlopen(self.settings["control_url"] + path, timeout=60) as response:
             return response.read().decode()
 
     def inlined_contract(self):

@@ -93,21 +93,23 @@ def main():
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}")
     environment = Environment("clients")
-    is_success = True
+    ran, failed = 0, 0
     for name, package, command in CLIENTS:
         version = environment.version(package)
         if names and name not in names:
             continue
         if version is None:
             print(f"{name}: not run: {package} is not installed")
+            failed += name in names
             continue
+        ran += 1
         try:
             line, problems = report(environment, name, command)
         except Failed as error:
             line, problems = f"failed: {error}", [""]
         print(f"{name} {version}: {line}", *problems, sep="\n  ", flush=True)
-        is_success &= not problems
-    sys.exit(not is_success)
+        failed += bool(problems)
+    sys.exit(failed > 0 or ran == 0)
 
 
 main()

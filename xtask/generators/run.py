@@ -101,7 +101,7 @@ def main():
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}")
     environment = Environment("generators")
-    first, failed = None, 0
+    first, ran, failed = None, 0, 0
     # A task takes a few polls.
     with Simulator("--ready-after", "0.25") as simulator:
         (environment.folder / "inlined.json").write_text(simulator.inlined_contract())
@@ -112,7 +112,9 @@ def main():
             reason = environment.missing(needs) or (version is None and "it is not installed")
             if reason:
                 print(f"{name}: not run: {reason}")
+                failed += name in names
                 continue
+            ran += 1
             found, result = [], ""
             try:
                 directory = environment.prepare(name)
@@ -132,7 +134,7 @@ def main():
             failed += bool(found) or "; failed" in result
             line = f"{name} {version}: {len(found)} warnings{result}"
             print(line, *found, sep="\n  ", flush=True)
-    sys.exit(failed > 0)
+    sys.exit(failed > 0 or ran == 0)
 
 
 main()

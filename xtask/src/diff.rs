@@ -37,6 +37,8 @@
 //! | optional field, parameter or body added | compatible | compatible |
 //! | optional becomes required: narrower | breaking | compatible |
 //! | bound, `pattern`, `format`, `enum` or types: narrower or wider | by the rule | by the rule |
+//! | object added to the alternatives: wider | compatible | breaking |
+//! | object removed from the alternatives: narrower | breaking | compatible |
 //! | unknown fields no longer allowed: narrower | breaking | compatible |
 //! | default changed or dropped: callers that omit the field get something else | breaking | |
 //! | default stated where none was: nothing was promised | compatible | |
@@ -47,7 +49,8 @@
 //! document such as ours, with placeholders in the reserved top-level domain `.invalid`.
 //!
 //! Alternatives (`anyOf`, `oneOf`) are read as the narrowest shape that covers them, and so are the
-//! items of a tuple. A recursive schema is expanded once.
+//! items of a tuple. Different objects among them are compared one by one: those that are equal, or
+//! else have the same name, or else the same position. A recursive schema is expanded once.
 //!
 //! The same change at the same place is reported once, with all operations that have it
 //! ([`report`]): a change of a shared component is one line.

@@ -2,7 +2,7 @@
 
 use super::{
     service::Service,
-    shape::{Fact, Facts, Shape, includes, keys, parent},
+    shape::{ALTERNATIVES, Alternative, Fact, Facts, Shape, includes, keys, parent},
 };
 
 /// A difference from the first service to the second.
@@ -49,7 +49,7 @@ pub fn compare(from: &Service, to: &Service, only_common: bool) -> Comparison {
         let mut recorder =
             Recorder { operation: &operation.name, found: &mut comparison.differences };
         if let (Some(from), Some(to)) = (from, to) {
-            recorder.shapes(&from.shape, &to.shape);
+            recorder.shapes("", &from.shape, &to.shape);
             comparison.common.push(operation.name.clone());
             continue;
         }
@@ -90,7 +90,20 @@ impl Recorder<'_> {
         self.add(place, change, is_breaking);
     }
 
-    fn shapes(&mut self, from: &Shape, to: &Shape) {
+    /// Compares two shapes at the place `outer`.
+    fn shapes(&mut self, outer: &str, from: &Shape, to: &Shape) {
+        let (mut from, mut to) = (from.clone(), to.clone());
+        // If one has alternatives, the object of the other is one, too.
+        for place in keys(&from.0, &to.0) {
+            let has = |shape: &Shape| {
+                shape.0.get(&place).is_some_and(|facts| facts.contains_key(ALTERNATIVES))
+            };
+            match (has(&from), has(&to)) {
+                (true, false) => to.split(&place),
+                (false, true) => from.split(&place),
+                _ => {}
+            }
+        }
         let anything = Facts::new();
         let mut lone: Option<String> = None;
         for place in keys(&from.0, &to.0) {
@@ -101,19 +114,46 @@ impl Recorder<'_> {
                 continue;
             }
             // Items of which one service says nothing may be anything.
-            let has_holder = [from, to].iter().all(|it| it.0.contains_key(parent(&place)));
+            let has_holder = [&from, &to].iter().all(|it| it.0.contains_key(parent(&place)));
             let missing =
                 (place.is_empty() || (place.ends_with("[]") && has_holder)).then_some(&anything);
+            let whole = format!("{outer}{place}");
             match (from.0.get(&place).or(missing), to.0.get(&place).or(missing)) {
-                (Some(from), Some(to)) => self.facts(&place, from, to),
+                (Some(from), Some(to)) => self.facts(&whole, from, to),
                 (Some(facts), None) => {
-                    self.part(&place, facts, false);
+                    self.part(&whole, facts, false);
                     lone = Some(place);
                 }
                 (None, facts) => {
-                    facts.into_iter().for_each(|facts| self.part(&place, facts, true));
+                    facts.into_iter().for_each(|facts| self.part(&whole, facts, true));
                     lone = Some(place);
                 }
+            }
+        }
+    }
+
+    /// Compares alternatives that are equal, that have the same name, or that have the same
+    /// position among the others.
+    fn alternatives(&mut self, place: &str, from: &[Alternative], to: &[Alternative]) {
+        let (mut from, mut to): (Vec<_>, Vec<_>) = (from.iter().collect(), to.iter().collect());
+        let mut pairs = Vec::new();
+        let matches: [fn(&Alternative, &Alternative) -> bool; 3] =
+            [|a, b| a.1 == b.1, |a, b| a.0 == b.0, |_, _| true];
+        for is_match in matches {
+            from.retain(|one| {
+                let found = to.iter().position(|other| is_match(one, other));
+                pairs.extend(found.map(|found| (*one, to.remove(found))));
+                found.is_none()
+            });
+        }
+        for ((name, from), (_, to)) in pairs {
+            self.shapes(&format!("{place} ({name})"), from, to);
+        }
+        for (rest, is_added) in [(from, false), (to, true)] {
+            for (name, _) in rest {
+                let is_breaking = is_added == is_response(place);
+                let place = format!("{place} ({name})");
+                self.lone(&place, "alternative".to_owned(), is_added, is_breaking);
             }
         }
     }
@@ -135,6 +175,14 @@ impl Recorder<'_> {
     fn facts(&mut self, place: &str, from: &Facts, to: &Facts) {
         for name in keys(from, to) {
             let facts = [from.get(name), to.get(name)];
+            if name == ALTERNATIVES {
+                let [from, to] = facts.map(|fact| match fact {
+                    Some(Fact::Alternatives(list)) => list.as_slice(),
+                    _ => &[],
+                });
+                self.alternatives(place, from, to);
+                continue;
+            }
             let is_narrower = includes(facts[0], facts[1]);
             let is_wider = includes(facts[1], facts[0]);
             let is_breaking = match (name, is_response(place)) {

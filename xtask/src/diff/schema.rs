@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::shape::{CLOSED, Fact, Facts, Shape};
+use super::shape::{Alternative, CLOSED, Fact, Facts, Shape};
 use crate::contract::{DocumentNode, Fault};
 
 /// The maximum number of schemas in one document, because nested `$ref`s multiply.
@@ -60,10 +60,25 @@ impl<'a> Reader<'a> {
         Ok(shape)
     }
 
-    /// The narrowest shape that covers all of these schemas; `None` if there are none.
+    /// The narrowest shape that covers all of these schemas; `None` if there are none. Different
+    /// objects among them stay apart.
     fn covering(&mut self, places: &[DocumentNode<'a>]) -> Result<Option<Shape>, Fault> {
-        let shapes = places.iter().map(|place| self.read(place));
-        Ok(shapes.collect::<Result<Vec<_>, _>>()?.into_iter().reduce(Shape::or))
+        let mut shapes: Vec<Alternative> = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            let shape = self.read(place)?;
+            let reference = place.value.get("$ref").and_then(Value::as_str);
+            let name = reference.and_then(|reference| reference.rsplit('/').next());
+            let name = name.map_or_else(|| format!("alternative {}", index + 1), str::to_owned);
+            if !shapes.iter().any(|(_, known)| *known == shape) {
+                shapes.push((name, shape));
+            }
+        }
+        let objects = shapes.iter().filter(|(_, shape)| shape.allows_object()).count();
+        let shapes = shapes.into_iter().map(|(name, shape)| {
+            let is_one_of_several = objects > 1 && shape.allows_object();
+            if is_one_of_several { shape.into_alternative(name) } else { shape }
+        });
+        Ok(shapes.reduce(Shape::or))
     }
 
     /// Adds what the schema's own keywords allow, without those that combine schemas.

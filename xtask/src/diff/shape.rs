@@ -12,6 +12,12 @@ pub type Facts = BTreeMap<&'static str, Fact>;
 /// The name of the fact that an object has no other fields than those listed.
 pub const CLOSED: &str = "unknown fields rejected";
 
+/// The name of the fact that the value is one of several objects.
+pub const ALTERNATIVES: &str = "alternatives";
+
+/// One of several objects, with the name of its component or its position.
+pub type Alternative = (String, Shape);
+
 /// The facts by place, such as `.subjects[].image`. The empty place is the value itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shape(pub BTreeMap<String, Facts>);
@@ -34,6 +40,7 @@ pub enum Fact {
     Multiple(f64),
     /// A default, which can't be narrower or wider.
     Exact(String),
+    Alternatives(Vec<Alternative>),
 }
 
 impl Shape {
@@ -54,6 +61,45 @@ impl Shape {
     pub fn allow_null(&mut self) {
         if let Some(Fact::Any(types)) = self.own().get_mut("type") {
             types.insert("null".to_owned());
+        }
+    }
+
+    pub fn allows_object(&self) -> bool {
+        self.0.get("").is_none_or(|facts| allows(facts, "object"))
+    }
+
+    /// The object as one of several. What a field states about itself stays outside.
+    pub fn into_alternative(mut self, name: String) -> Self {
+        let is_only = self.0.len() == 1;
+        let own = self.own();
+        if is_only && own.contains_key(ALTERNATIVES) {
+            return self;
+        }
+        let mut base = Facts::new();
+        base.extend(own.get_key_value("type").map(|(name, types)| (*name, types.clone())));
+        base.extend(["required", "default"].iter().filter_map(|name| own.remove_entry(name)));
+        if let Some(Fact::Any(types)) = own.get_mut("type") {
+            types.remove("null");
+        }
+        base.insert(ALTERNATIVES, Fact::Alternatives(vec![(name, self)]));
+        Self([(String::new(), base)].into())
+    }
+
+    /// Makes the object at a place the only alternative there, if it is an object.
+    pub fn split(&mut self, place: &str) {
+        let is_part = |key: &str| {
+            let rest = key.strip_prefix(place);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (parts, others): (BTreeMap<_, _>, _) = all.partition(|(key, _)| is_part(key));
+        self.0 = others;
+        let parts = parts.into_iter().map(|(key, facts)| (key[place.len()..].to_owned(), facts));
+        let part = Self(parts.collect());
+        let is_object = part.0.contains_key("") && part.allows_object();
+        let name = "alternative 1".to_owned();
+        for (key, facts) in if is_object { part.into_alternative(name) } else { part }.0 {
+            self.0.insert(format!("{place}{key}"), facts);
         }
     }
 
@@ -144,7 +190,7 @@ fn concerns(name: &str, facts: &Facts) -> bool {
         "minLength" | "maxLength" | "pattern" => allows(facts, "string"),
         "minItems" | "maxItems" => allows(facts, "array"),
         "minimum" | "maximum" | "multipleOf" => allows(facts, "integer"),
-        CLOSED => allows(facts, "object"),
+        CLOSED | ALTERNATIVES => allows(facts, "object"),
         _ => true,
     }
 }
@@ -187,6 +233,12 @@ impl Fact {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => Self::Any(&this & &other),
             (Self::All(this), Self::All(other)) => Self::All(&this | &other),
+            (Self::Alternatives(mut this), Self::Alternatives(other)) => {
+                let others = other.into_iter().filter(|one| !this.contains(one));
+                let others: Vec<_> = others.collect();
+                this.extend(others);
+                Self::Alternatives(this)
+            }
             (this, other) if this.includes(&other) => other,
             (this, _) => this,
         }
@@ -196,6 +248,7 @@ impl Fact {
     fn or(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => Some(Self::Any(this | other)),
+            (Self::Alternatives(_), Self::Alternatives(_)) => Some(self.clone().and(other.clone())),
             _ if self.includes(other) => Some(self.clone()),
             _ if other.includes(self) => Some(other.clone()),
             _ => None,
@@ -229,6 +282,10 @@ impl fmt::Display for Fact {
             }
             Self::Bound { value, .. } | Self::Multiple(value) => write!(f, "{value}"),
             Self::Exact(value) => f.write_str(value),
+            Self::Alternatives(list) => {
+                let names: Vec<_> = list.iter().map(|(name, _)| name.as_str()).collect();
+                f.write_str(&names.join(", "))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the comparison with small services.
 
 mod load;
+mod mutations;
 mod notations;
 mod operations;
 mod properties;

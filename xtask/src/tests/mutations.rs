@@ -8,7 +8,7 @@
 //! The test makes one mutation of each kind, such as changing the `minimum` of a field. If the
 //! variable `IMAGEKILN_MUTATIONS` is `all`, as in `cargo xtask exercise`, it makes all of them.
 
-mod mutation;
+pub mod mutation;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,10 +31,10 @@ fn one_of_each_kind(mutations: Vec<Mutation>) -> Vec<Mutation> {
 }
 
 /// Returns the mutations to make: one of each kind, or all if the variable demands it.
-fn selected(document: &Value) -> Vec<Mutation> {
+pub fn selected(document: &Value) -> Vec<Mutation> {
     let mutations = all(document);
     assert!(mutations.len() > 5_000, "found only {} mutations", mutations.len());
-    if env::var_os("IMAGEKILN_MUTATIONS").is_some_and(|which| which == "all") {
+    if makes_all() {
         return mutations;
     }
     let mutations = one_of_each_kind(mutations);
@@ -42,8 +42,13 @@ fn selected(document: &Value) -> Vec<Mutation> {
     mutations
 }
 
+/// Whether the variable demands all mutations.
+pub fn makes_all() -> bool {
+    env::var_os("IMAGEKILN_MUTATIONS").is_some_and(|which| which == "all")
+}
+
 /// Returns what `examine` finds in each mutated document, on all processors.
-fn examined<Found: Send>(
+pub fn examined<Found: Send>(
     document: &Value,
     mutations: &[Mutation],
     examine: impl Fn(&Value, Option<String>) -> Found + Sync,

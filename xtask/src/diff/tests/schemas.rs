@@ -54,17 +54,19 @@ fn bodies() -> Value {
         let properties = json!({ "f": field });
         json!({ "type": "object", "properties": properties, "required": required })
     };
-    let alternative = |name: &str| {
+    let alternative = |name: &str, required: &[&str]| {
         let properties = json!({ "id": string, name: string });
-        json!({ "properties": properties, "required": ["id", name] })
+        json!({ "properties": properties, "required": required })
     };
+    let (a, b) = (alternative("a", &["id", "a"]), alternative("b", &["id", "b"]));
     json!([
         [{ "type": "object" }, of(&string, &[])],
         [{ "type": "object" }, of(&string, &["f"])],
         [of(&string, &[]), of(&string, &["f"])],
         [of(&string, &["f"]), of(&null, &["f"])],
         [of(&null, &["f"]), of(&null, &[])],
-        [alternative("a"), { "anyOf": [alternative("a"), alternative("b")] }],
+        [a, { "anyOf": [a, b] }],
+        [{ "anyOf": [a, b] }, { "anyOf": [a, alternative("b", &["id"])] }],
         [{ "type": "string" }, { "type": ["string", "null"] }],
     ])
 }
