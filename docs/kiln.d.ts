@@ -149,6 +149,18 @@ export interface ResolvedNames {
   held: string[] // left out: their requests may still be sent
   changed: string[] // left out: they are in another state
 }
+export interface Reconciled {
+  event: "reconciled"
+  dry_run: boolean // whether nothing was changed
+  entries: int // of the usage
+  jobs: ReconciledJob[] // all that were unknown
+}
+export interface ReconciledJob {
+  name: string
+  decision: "task" | "paid" | "not_paid" | "left"
+  task_id: string | null // with which it continues
+  reason: string | null // why it is left to a person
+}
 export interface Counts {
   jobs: int; credits: number // all jobs of the ledger, and their known cost
   states: Record<string, int>; rows: Row[]

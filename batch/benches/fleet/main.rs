@@ -130,11 +130,11 @@ fn add_old_jobs(ledger: &str, count: usize) {
             (id, intent_id, operation, pixels, record, state, task_id, cost, sent_at, accepted_at)
          {numbers} SELECT old.number, CAST(old.number AS TEXT), operation, pixels, record, state,
             task_id, cost, sent_at, accepted_at FROM submissions, old WHERE submissions.id = 1",
-        "INSERT INTO jobs (id, name, number, target, operation, request, pixels, state, submission,
-            location, added_at, ready_at, changed_at)
+        "INSERT INTO jobs (id, name, number, target, operation, request, request_sha256, pixels,
+            state, submission, location, added_at, ready_at, changed_at)
          {numbers} SELECT old.number, 'old-' || old.number, old.number, 'old-' || old.number,
-            operation, request, pixels, state, old.number, location || old.number, added_at,
-            ready_at, changed_at FROM jobs, old WHERE jobs.id = 1",
+            operation, request, request_sha256, pixels, state, old.number, location || old.number,
+            added_at, ready_at, changed_at FROM jobs, old WHERE jobs.id = 1",
         "UPDATE submissions SET job = id WHERE id > 1000000",
     ]
     .map(|copy| copy.replace("{numbers}", &numbers))

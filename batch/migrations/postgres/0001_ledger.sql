@@ -81,6 +81,8 @@ CREATE TABLE jobs (
     operation TEXT NOT NULL,
     -- The request as JSON, without secrets.
     request TEXT NOT NULL,
+    -- Its digest in hexadecimal, without the webhook URL.
+    request_sha256 TEXT NOT NULL,
     -- The size of its picture, or the largest possible one: what a price per megapixel counts.
     pixels BIGINT NOT NULL,
     -- The user, the order or the campaign that it is for.
@@ -142,6 +144,7 @@ CREATE TABLE staged_jobs (
     target TEXT NOT NULL,
     operation TEXT NOT NULL,
     request TEXT NOT NULL,
+    request_sha256 TEXT NOT NULL,
     pixels BIGINT NOT NULL,
     group_name TEXT,
     metadata TEXT,

@@ -44,6 +44,8 @@ CREATE TABLE jobs (
     operation TEXT NOT NULL,
     -- The request as JSON, without secrets.
     request TEXT NOT NULL,
+    -- Its digest in hexadecimal, without the webhook URL.
+    request_sha256 TEXT NOT NULL,
     -- The size of its picture, or the largest possible one: what a price per megapixel counts.
     pixels INTEGER NOT NULL,
     -- The user, the order or the campaign that it is for.
@@ -137,6 +139,7 @@ CREATE TABLE staged_jobs (
     target TEXT NOT NULL,
     operation TEXT NOT NULL,
     request TEXT NOT NULL,
+    request_sha256 TEXT NOT NULL,
     pixels INTEGER NOT NULL,
     group_name TEXT,
     metadata TEXT,

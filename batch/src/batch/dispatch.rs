@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
-    ledger::{Claim, Limit, Marking, Named},
+    ledger::{Claim, Limit, Named},
 };
 
 /// When a job is looked at again that another call continues, or that other jobs hold back.
@@ -104,8 +104,8 @@ impl Batch {
     ///
     /// - [`State`](ErrorKind::State): the [budget](Self::budget) or the [price](Self::price) is not
     ///   valid, or the batch has a setting for runs only: [`stop_when`](Self::stop_when),
-    ///   [`wait_for_jobs`](Self::wait_for_jobs), [`archive_after`](Self::archive_after) or
-    ///   [`workers`](Self::workers). Nothing was changed.
+    ///   [`wait_for_jobs`](Self::wait_for_jobs) or [`archive_after`](Self::archive_after).
+    ///   Nothing was changed.
     /// - [`Job`](ErrorKind::Job): a job could not be added.
     /// - [`Foreign`](ErrorKind::Foreign): the ledger may not know everything that was paid for.
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service. Nothing was
@@ -120,7 +120,7 @@ impl Batch {
         self.ledger.check_output(&output).await?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
-        let worker = self.worker(&output, &stopped, Arc::new(Marking::new(output.clone())));
+        let worker = self.worker(&output, &stopped);
         let number = worker.register().await?;
         let fleet = Fleet::default();
         fleet.add(number);
@@ -132,12 +132,11 @@ impl Batch {
 
     /// Refuses the settings that only a run uses.
     fn check_for_dispatcher(&self) -> Result<(), Error> {
-        let Settings { limits, workers, waits_for_jobs, archive_after, .. } = &self.settings;
+        let Settings { limits, waits_for_jobs, archive_after, .. } = &self.settings;
         let of_runs = [
             (self.stop.is_some(), "stop_when", "drop the calls of `Dispatcher::advance`"),
             (*waits_for_jobs, "wait_for_jobs", "the queue waits for jobs"),
             (archive_after.is_some(), "archive_after", "call `Ledger::archive`"),
-            (*workers != 1, "workers", "call `Dispatcher::advance` several times at once"),
         ];
         match of_runs.into_iter().find(|(is_set, ..)| *is_set) {
             Some((_, setting, instead)) => {

@@ -1,12 +1,13 @@
-//! The workers of a batch: registers and retires them.
+//! The worker of a batch: registers and retires it. It becomes a new one if it loses its lease.
 
 use std::{
-    future, panic,
+    future,
+    pin::pin,
     sync::{self, Arc, PoisonError},
 };
 
 use imagekiln::Client;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::sync::watch;
 
 use super::{
     Batch,
@@ -54,14 +55,14 @@ impl Fleet {
 }
 
 impl Batch {
-    /// Runs the workers until they end. Dropping the future stops them.
-    pub(super) async fn run_workers(&mut self, output: &Output) -> Result<(), Error> {
+    /// Runs a worker until it ends. Dropping the future stops it.
+    pub(super) async fn run_worker(&mut self, output: &Output) -> Result<(), Error> {
         self.retire().await?;
         self.ledger.end_pause_of_refusals().await?;
         let (stop, stopped) = watch::channel(false);
         loop {
-            let workers = self.start_workers(output, &stopped);
-            let ended = self.wait_for_workers(workers, &stop).await;
+            let worker = run(self.worker(output, &stopped), self.unretired.clone());
+            let ended = self.wait_for_worker(worker, &stop).await;
             // Also records the responses that were still in flight.
             let retired = self.retire().await;
             let lost_a_lease = first(ended, retired)?;
@@ -72,27 +73,12 @@ impl Batch {
         }
     }
 
-    /// Retires the workers of this run, or those of an earlier one that was dropped.
+    /// Retires the worker of this run, or that of an earlier one that was dropped.
     async fn retire(&mut self) -> Result<(), Error> {
         self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
     }
 
-    fn start_workers(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Workers {
-        let marking = Arc::new(Marking::new(output.clone()));
-        let mut workers = JoinSet::new();
-        for _ in 0..self.settings.workers {
-            let worker = Arc::new(self.worker(output, stopped, Arc::clone(&marking)));
-            workers.spawn(run(worker, self.unretired.clone()));
-        }
-        workers
-    }
-
-    pub(super) fn worker(
-        &self,
-        output: &Output,
-        stopped: &watch::Receiver<bool>,
-        marking: Arc<Marking>,
-    ) -> Worker {
+    pub(super) fn worker(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Worker {
         Worker {
             client: self.client.clone(),
             ledger: self.ledger.clone(),
@@ -103,17 +89,17 @@ impl Batch {
             receivers: Arc::downgrade(&self.receivers),
             stopped: stopped.clone(),
             admission: Arc::default(),
-            marking,
+            marking: Arc::new(Marking::new(output.clone())),
         }
     }
 
-    /// Returns whether a worker lost its lease, or the first error.
-    async fn wait_for_workers(
+    /// Returns what the worker returns. Tells it to stop when the signal arrives.
+    async fn wait_for_worker(
         &mut self,
-        mut workers: Workers,
+        worker: impl Future<Output = Result<bool, Error>>,
         stop: &watch::Sender<bool>,
     ) -> Result<bool, Error> {
-        let mut result = Ok(false);
+        let mut worker = pin!(worker);
         loop {
             let signal = async {
                 match &mut self.stop {
@@ -122,12 +108,7 @@ impl Batch {
                 }
             };
             tokio::select! {
-                ended = workers.join_next() => match ended {
-                    Some(Ok(Ok(lost))) => result = result.map(|others| others || lost),
-                    Some(Ok(Err(error))) => result = first(result, Err(error)),
-                    Some(Err(error)) => panic::resume_unwind(error.into_panic()),
-                    None => return result,
-                },
+                ended = &mut worker => return ended,
                 () = signal => {
                     self.stop = None;
                     stop.send_replace(true);
@@ -137,11 +118,10 @@ impl Batch {
     }
 }
 
-/// The tasks of the workers. Each returns whether it lost its lease.
-type Workers = JoinSet<Result<bool, Error>>;
-
-/// Runs a worker, and continues as a new worker whenever it loses its lease.
-async fn run(worker: Arc<Worker>, fleet: Fleet) -> Result<bool, Error> {
+/// Runs a worker, and continues as a new worker whenever it loses its lease. Returns whether it has
+/// lost one.
+async fn run(worker: Worker, fleet: Fleet) -> Result<bool, Error> {
+    let worker = Arc::new(worker);
     let mut lost_a_lease = false;
     loop {
         let number = worker.register().await?;

@@ -77,7 +77,7 @@ pub struct Batch {
     settings: Settings,
     stop: Option<Signal>,
     pays_again: bool,
-    /// The workers of a run that was dropped.
+    /// The worker of a run that was dropped.
     unretired: Fleet,
     unrecorded: Unrecorded,
     /// Shared with each receiver of webhooks.
@@ -88,7 +88,6 @@ pub struct Batch {
 #[derive(Debug, Clone)]
 struct Settings {
     limits: RunLimits,
-    workers: usize,
     lease: Duration,
     waits_for_jobs: bool,
     archive_after: Option<Duration>,
@@ -126,7 +125,6 @@ impl Batch {
             on_change: Arc::new(|_| {}),
             settings: Settings {
                 limits: RunLimits { max_active: MAX_ACTIVE, budget: None, price: None },
-                workers: 1,
                 lease: Duration::from_secs(30),
                 waits_for_jobs: false,
                 archive_after: None,
@@ -198,13 +196,6 @@ impl Batch {
     /// of the [front page](crate) lists the URLs and their Cargo features.
     pub fn save_to(mut self, output: impl Into<PathBuf>) -> Self {
         self.output = output.into();
-        self
-    }
-
-    /// Sets the number of workers in this process. The default is 1, which is enough for most
-    /// programs, because a worker runs many jobs at the same time. 0 means 1.
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.settings.workers = workers.max(1);
         self
     }
 
@@ -341,7 +332,7 @@ impl Batch {
         self.settings.submits = checked.is_ok();
         let archiving = self.ledger.clone().archive_regularly(self.settings.archive_after);
         let ended = tokio::select! {
-            ended = self.run_workers(&output) => ended,
+            ended = self.run_worker(&output) => ended,
             never = archiving => match never {},
         };
         if let Err(error) = self.ledger.keep_durations(&self.client.durations()).await {

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::atomic::Ordering};
 
 use imagekiln::{
-    Request, TaskRef,
+    TaskRef,
     journal::{Directory, Intent, Journal as _, JournalError, Listed, Record, State, Step},
 };
 
@@ -236,13 +236,10 @@ async fn restore(
 ) -> Result<Option<JobStatus>, Error> {
     let intent = record.intent();
     let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
-    let find = "SELECT id, request, submission FROM jobs
+    let find = "SELECT id, request_sha256, submission FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')";
     let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()]).await?;
-    let job = job.filter(|(_, request, _)| {
-        let found = Request::from_json(request).and_then(|request| request.digest());
-        for_job && found.is_ok_and(|found| digest.is_some_and(|digest| found == digest))
-    });
+    let job = job.filter(|(_, found, _)| for_job && digest == Some(found));
     // The transaction may run twice.
     if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_none() {
         let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));

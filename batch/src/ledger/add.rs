@@ -114,6 +114,7 @@ struct StoredJob {
     target: String,
     operation: &'static str,
     request: String,
+    request_sha256: String,
     pixels: i64,
     group: Option<String>,
     metadata: Option<String>,
@@ -124,7 +125,8 @@ impl StoredJob {
     fn new(job: Job) -> Result<Self, Error> {
         let target = job.checked_target()?.to_owned();
         let metadata = job.checked_metadata()?;
-        let request = job.request.to_json().map_err(|error| {
+        let stored = job.request.to_json().and_then(|json| Ok((json, job.request.digest()?)));
+        let (request, request_sha256) = stored.map_err(|error| {
             let message = format!("could not store the request of job `{}`", job.name);
             Error::new(ErrorKind::Job, message).with_source(error)
         })?;
@@ -133,6 +135,7 @@ impl StoredJob {
             target,
             operation: job.request.operation().name,
             request,
+            request_sha256,
             pixels: pixels(&job.request).cast_signed(),
             group: job.group,
             metadata,
@@ -147,7 +150,7 @@ async fn stage(
     first: i64,
     jobs: &[StoredJob],
 ) -> Result<(), Error> {
-    const COLUMNS: usize = 11;
+    const COLUMNS: usize = 12;
     let now = database.now();
     let row = |row: usize| {
         let places: Vec<_> = (1..=COLUMNS).map(|c| format!("${}", row * COLUMNS + c)).collect();
@@ -156,7 +159,7 @@ async fn stage(
     let rows: Vec<_> = (0..jobs.len()).map(row).collect();
     let insert = format!(
         "INSERT INTO staged_jobs (addition, position, name, target, operation, request,
-            pixels, group_name, metadata, priority, staged_at)
+            request_sha256, pixels, group_name, metadata, priority, staged_at)
          VALUES {} ON CONFLICT DO NOTHING",
         rows.join(", ")
     );
@@ -168,6 +171,7 @@ async fn stage(
             (&job.target).into(),
             job.operation.into(),
             (&job.request).into(),
+            (&job.request_sha256).into(),
             job.pixels.into(),
             job.group.clone().into(),
             job.metadata.clone().into(),
@@ -194,10 +198,10 @@ async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Resu
     let (now, number) = (database.later().await?, database.next_number());
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
-        "INSERT INTO jobs (name, number, target, operation, request, pixels, group_name, metadata,
-            priority, state, added_at, changed_at)
-         SELECT name, {number}, target, operation, request, pixels, group_name, metadata,
-            priority, 'queued', $2, $2
+        "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
+            group_name, metadata, priority, state, added_at, changed_at)
+         SELECT name, {number}, target, operation, request, request_sha256, pixels,
+            group_name, metadata, priority, 'queued', $2, $2
          FROM (SELECT * FROM staged_jobs s WHERE {NEW} ORDER BY position) s
          WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );
@@ -216,9 +220,10 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
         WHERE s.addition = $1 AND (j.target <> s.target OR j.request <> s.request
             OR COALESCE(j.group_name, '') <> COALESCE(s.group_name, ''))
         ORDER BY s.position";
-    const ARCHIVED: &str = "SELECT s.name, s.target, s.request, a.target, a.request_sha256
-        FROM staged_jobs s JOIN archived_jobs a ON a.name = s.name
-        WHERE s.addition = $1 ORDER BY s.position";
+    const ARCHIVED: &str =
+        "SELECT s.name FROM staged_jobs s JOIN archived_jobs a ON a.name = s.name
+        WHERE s.addition = $1 AND (a.target <> s.target OR a.request_sha256 <> s.request_sha256)
+        ORDER BY s.position LIMIT 1";
     // Not a join: PostgreSQL has no statistics of new tables, and would compare all pairs.
     const SAME_TARGETS: &str = "SELECT s.name, s.target FROM staged_jobs s
         WHERE s.addition = $1 AND (SELECT j.name FROM jobs j
@@ -247,17 +252,10 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
             return Err(is_different(&name));
         }
     }
-    type Archived = (String, String, String, String, String);
-    for (name, target, request, known_target, digest) in
-        database.rows::<Archived>(ARCHIVED, [addition.into()]).await?
-    {
-        let found = Request::from_json(&request).and_then(|request| request.digest());
-        let is_same = found.is_ok_and(|found| found == digest);
-        if target != known_target || !is_same {
-            return Err(is_different(&name));
-        }
+    match database.row::<(String,)>(ARCHIVED, [addition.into()]).await? {
+        Some((name,)) => Err(is_different(&name)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether both texts are the same request. The order of their fields may differ.

@@ -247,9 +247,10 @@ mod tests {
 
     /// Two parts of a program read the same submission. The second one to write it does nothing.
     async fn check_that_stale_rows_are_not_written(database: &mut Database) {
-        let add = "INSERT INTO jobs (name, number, target, operation, request, pixels, state,
-                added_at, changed_at)
-            VALUES ('fox-1', 1, 'fox-1', 'gen-2-pro', '', 0, 'queued', 0, 0) RETURNING id";
+        let add =
+            "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
+                state, added_at, changed_at)
+            VALUES ('fox-1', 1, 'fox-1', 'gen-2-pro', '', '', 0, 'queued', 0, 0) RETURNING id";
         let job: i64 = database.value(add, []).await.unwrap();
         let add =
             "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0) RETURNING id";

@@ -4,23 +4,16 @@ use std::{convert::Infallible, future, time::Duration};
 
 use tokio::time;
 
-use super::{
-    Ledger,
-    database::{Database, Value},
-    jobs::read_request,
-    manage::state_in,
-};
+use super::{Ledger, database::Database, manage::state_in};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{Error, JobState};
 
 /// The number of jobs that leave at once. Workers write in between.
-const CHUNK: i64 = 200;
+const CHUNK: i64 = 1_000;
 
 /// How often a run lets jobs leave.
 const PAUSE: Duration = Duration::from_secs(60);
-
-type Ended = (i64, String, i64, String, String, String, Option<String>);
 
 impl Ledger {
     /// Removes the jobs that ended at least `age` ago: those that are [`Saved`](JobState::Saved),
@@ -36,8 +29,8 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written, or a later version wrote a
-    /// request.
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may have left:
+    /// each transaction moves up to 1,000.
     pub async fn archive(&self, age: Duration) -> Result<u64, Error> {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 2);
         let mut archived = 0;
@@ -70,40 +63,25 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let states = [&[JobState::Saved], Ledger::RETRIABLE].concat();
     let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
     let find = format!(
-        "SELECT id, name, number, target, request, state, location FROM jobs
-         WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
+        "SELECT id FROM jobs WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
         state_in(&states),
         database.for_update("jobs SKIP LOCKED")
     );
-    let ended: Vec<Ended> = database.rows(&find, [(now - age).into(), CHUNK.into()]).await?;
+    let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()]).await?;
     if ended.is_empty() {
         return Ok(0);
     }
-    let mut ids = Vec::new();
-    for (id, name, number, target, request, state, location) in ended {
-        let digest = read_request(&name, &request)?.digest().map_err(|error| {
-            let message = format!("could not describe the request of job `{name}`");
-            Error::new(crate::ErrorKind::Ledger, message).with_source(error)
-        })?;
-        let keep = "INSERT INTO archived_jobs
+    let ids: serde_json::Value = ended.into_iter().map(|(id,)| id).collect();
+    let (ids, listed) = (ids.to_string(), database.numbers(1));
+    let keep = format!(
+        "INSERT INTO archived_jobs
             (name, number, target, request_sha256, state, location, archived_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)";
-        let values = [
-            (&name).into(),
-            number.into(),
-            (&target).into(),
-            (&digest).into(),
-            (&state).into(),
-            location.into(),
-            now.into(),
-        ];
-        database.execute(keep, values).await?;
-        ids.push(Value::from(id));
-    }
-    let places: Vec<_> = (1..=ids.len()).map(|place| format!("${place}")).collect();
-    let places = places.join(", ");
-    let detach = format!("UPDATE submissions SET job = NULL WHERE job IN ({places})");
-    database.execute(&detach, ids.clone()).await?;
-    let remove = format!("DELETE FROM jobs WHERE id IN ({places})");
-    database.execute(&remove, ids).await
+         SELECT name, number, target, request_sha256, state, location, $2
+         FROM jobs WHERE id IN ({listed})"
+    );
+    database.execute(&keep, [ids.as_str().into(), now.into()]).await?;
+    let detach = format!("UPDATE submissions SET job = NULL WHERE job IN ({listed})");
+    database.execute(&detach, [ids.as_str().into()]).await?;
+    let remove = format!("DELETE FROM jobs WHERE id IN ({listed})");
+    database.execute(&remove, [ids.as_str().into()]).await
 }

@@ -234,9 +234,10 @@ mod tests {
     }
 
     async fn add_unknown(database: &mut Database, name: &str) {
-        let add = "INSERT INTO jobs (name, number, target, operation, request, pixels, state,
-                added_at, changed_at)
-            SELECT $1, COUNT(*) + 1, $1, 'gen-2-pro', '', 0, 'queued', 0, 0 FROM jobs RETURNING id";
+        let add = "INSERT INTO jobs (name, number, target, operation, request, request_sha256,
+                pixels, state, added_at, changed_at)
+            SELECT $1, COUNT(*) + 1, $1, 'gen-2-pro', '', '', 0, 'queued', 0, 0
+            FROM jobs RETURNING id";
         let job: i64 = database.value(add, [name.into()]).await.unwrap();
         let intent = json!({"id": name, "operation": "gen-2-pro", "at": 1_795_673_076});
         let intent: Intent = serde_json::from_value(intent).unwrap();

@@ -1,7 +1,7 @@
 //! Reads the status of jobs.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     iter,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -19,14 +19,21 @@ use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus, Prices, Report, ReportRow, SpendingRow, time,
 };
 
+/// How many texts one query looks for.
+const MOST_TEXTS: usize = 1_000;
+
 /// What [`Ledger::known_jobs`] returns of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownJob {
     /// The position of the job in the ledger, starting at 1.
     pub number: u64,
-    /// Whether a run submits the job.
-    pub is_queued: bool,
+    /// The state of the job, or its last one if it was archived.
+    pub state: JobState,
+    /// The [digest](Request::digest) of its request.
+    pub request_sha256: String,
+    /// Where its picture is; see [`JobStatus::location`].
+    pub location: Option<String>,
 }
 
 impl Ledger {
@@ -124,25 +131,47 @@ impl Ledger {
         pairs.collect()
     }
 
-    /// Returns the numbers of all jobs by their names, also of those that were
-    /// [archived](Self::archive), and whether each is [`Queued`](JobState::Queued): a run that adds
-    /// the others again does not submit them.
+    /// Returns what a program needs to know of all jobs before it adds others, by their names.
+    /// Those that were [archived](Self::archive) are among them, because the ledger does not submit
+    /// a job with their name again.
     ///
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn known_jobs(&self) -> Result<HashMap<String, KnownJob>, Error> {
-        const JOBS: &str = "SELECT name, number, state FROM jobs
-            UNION ALL SELECT name, number, '' FROM archived_jobs";
+        const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
+            UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
+        type Row = (String, i64, String, String, Option<String>);
         self.transaction(async |database| {
-            let jobs = database.rows::<(String, i64, String)>(JOBS, []).await?;
-            let jobs = jobs.into_iter().map(|(name, number, state)| {
-                let is_queued = state == JobState::Queued.as_str();
-                (name, KnownJob { number: number.unsigned_abs(), is_queued })
+            let jobs = database.rows::<Row>(JOBS, []).await?;
+            let known = jobs.into_iter().map(|(name, number, state, request_sha256, location)| {
+                let (number, state) = (number.unsigned_abs(), state_named(state)?);
+                Ok((name, KnownJob { number, state, request_sha256, location }))
             });
-            Ok(jobs.collect())
+            known.collect()
         })
         .await
+    }
+
+    /// Returns those of the ids that belong to tasks of this ledger: of current and earlier
+    /// submissions, of jobs that left it, and of submissions without a job. A program can find the
+    /// others in the usage that the service reports.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn known_tasks(&self, ids: &[String]) -> Result<HashSet<String>, Error> {
+        let mut known = HashSet::new();
+        for ids in ids.chunks(MOST_TEXTS) {
+            let ids = serde_json::Value::from(ids).to_string();
+            let find = async move |database: &mut Database| {
+                let texts = database.elements(1);
+                let find = format!("SELECT task_id FROM submissions WHERE task_id IN ({texts})");
+                database.rows::<(String,)>(&find, [ids.as_str().into()]).await
+            };
+            known.extend(self.transaction(find).await?.into_iter().map(|(id,)| id));
+        }
+        Ok(known)
     }
 
     /// Returns the number and the cost of all jobs by state and operation.

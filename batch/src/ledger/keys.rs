@@ -1,10 +1,7 @@
 //! The idempotency keys of a ledger. The name of a job is one: a picture of this name is paid for
 //! once, whether a batch asks for it or a client whose journal is the ledger.
 
-use imagekiln::{
-    Request,
-    journal::{Account, Intent, Key, Keyed, Record, State},
-};
+use imagekiln::journal::{Account, Intent, Key, Keyed, Record, State};
 use serde_json::Value;
 
 use super::{
@@ -19,9 +16,9 @@ use crate::{Error, ErrorKind};
 /// lease is lost.
 const LONGEST: i64 = 15 * 60 * 1000;
 
-/// A submission with a key: its record, whether it is in flight, the request of its job or the
-/// digest of that, and where its picture is.
-type Row = (String, i64, Option<String>, Option<String>, Option<String>);
+/// A submission with a key: its record, whether it is in flight, the digest of the request of its
+/// job, and where its picture is.
+type Row = (String, i64, Option<String>, Option<String>);
 
 impl Ledger {
     /// Returns the record of a key.
@@ -31,7 +28,8 @@ impl Ledger {
             .transaction(async move |database| {
                 let find = "SELECT s.record, CAST(CASE WHEN j.state = 'submitting'
                         OR s.job IS NULL AND s.sent_at > $2 THEN 1 ELSE 0 END AS BIGINT),
-                        j.request, a.request_sha256, COALESCE(j.location, a.location)
+                        COALESCE(j.request_sha256, a.request_sha256),
+                        COALESCE(j.location, a.location)
                     FROM submissions s LEFT JOIN jobs j ON j.submission = s.id
                     LEFT JOIN archived_jobs a ON a.name = s.key_name
                     WHERE s.key_name = $1 ORDER BY s.id";
@@ -59,19 +57,12 @@ fn is_of(record: &Record, service: Option<&str>) -> bool {
 }
 
 /// Adds what the row of a job says to the record of its submission, which is stored without it.
-fn keyed((record, is_in_use, request, digest, location): Row) -> Result<Keyed, Error> {
+fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
     let unreadable = |error: &dyn std::error::Error| {
         let message = format!("could not read the record of a key: {error}");
         Error::new(ErrorKind::Ledger, message)
     };
     let mut record: Value = serde_json::from_str(&record).map_err(|error| unreadable(&error))?;
-    let digest = match request {
-        Some(request) => {
-            let request = Request::from_json(&request).map_err(|error| unreadable(&error))?;
-            Some(request.digest().map_err(|error| unreadable(&error))?)
-        }
-        None => digest,
-    };
     if let (Some(Value::Object(intent)), Some(digest)) = (record.get_mut("intent"), digest) {
         intent.insert("request_sha256".to_owned(), digest.into());
     }

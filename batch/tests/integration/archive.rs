@@ -74,7 +74,8 @@ async fn jobs_leave_the_ledger_while_a_batch_runs(backend: Backend) {
     assert!(!left.contains(&"one".to_owned()), "{left:?}");
     ledger.add([job("three", "an owl")]).await.unwrap();
     let known = ledger.known_jobs().await.unwrap();
-    let of = |name| known.get(name).map(|job| (job.number, job.is_queued));
-    assert_eq!(["one", "two", "three"].map(of), [(1, false), (2, false), (3, true)].map(Some));
+    let of = |name| known.get(name).map(|job| (job.number, job.state));
+    let (saved, queued) = (JobState::Saved, JobState::Queued);
+    assert_eq!(["one", "two", "three"].map(of), [(1, saved), (2, saved), (3, queued)].map(Some));
     assert_eq!(known.len(), 3);
 }

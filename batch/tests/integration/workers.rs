@@ -22,7 +22,6 @@ pub fn tests() -> Vec<Trial> {
     let tests = [
         both(the_cap_holds_for_all_workers),
         both(the_budget_holds_for_all_workers),
-        both(a_batch_can_have_several_workers),
         both(the_jobs_of_a_dead_worker_are_taken_over),
         both(a_worker_that_lost_its_lease_writes_nothing),
         both(a_lost_response_that_arrives_after_all_is_recorded),
@@ -68,14 +67,6 @@ async fn the_budget_holds_for_all_workers(backend: Backend) {
     assert_equal(fixture.charged(), 7.0 * PRICE);
     let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(9.0 * PRICE)).await;
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
-}
-
-async fn a_batch_can_have_several_workers(backend: Backend) {
-    let fixture = Fixture::new(backend).await;
-    let ledger = fixture.ledger().await;
-    let mut batch = fixture.batch(&ledger).jobs(jobs(20)).workers(3).max_active(5);
-    let report = batch.run().await.unwrap();
-    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (20, 20));
 }
 
 /// Runs the batch until a job reaches the state, and stops the run then.

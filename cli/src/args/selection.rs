@@ -43,10 +43,10 @@ impl Sent {
     }
 }
 
-/// Reads the lines of a file, or of standard input for `-`, without blank ones.
-pub fn lines(process: &Process, path: &str) -> Result<Vec<String>, Failure> {
+/// Reads a file, or standard input for `-`. `what` is what a person types there.
+pub fn text(process: &Process, path: &str, what: &str) -> Result<String, Failure> {
     let read = if path == "-" {
-        process.note_typing("the names");
+        process.note_typing(what);
         let mut text = String::new();
         (&process.stdin).read_to_string(&mut text).map(|_| text)
     } else {
@@ -56,7 +56,12 @@ pub fn lines(process: &Process, path: &str) -> Result<Vec<String>, Failure> {
         let name = if path == "-" { "standard input" } else { path };
         Failure::file(format!("could not read {name}"), error).advise("nothing was changed")
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+/// Reads the lines of a file, or of standard input for `-`, without blank ones.
+pub fn lines(process: &Process, path: &str) -> Result<Vec<String>, Failure> {
+    let text = text(process, path, "the names")?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines.map(str::to_owned).collect())
 }

@@ -62,6 +62,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
     ("batch priority", &["1", "a-job"], Before::Nothing),
     ("batch retry", &["a-job"], Before::Nothing),
     ("batch resolve", &["a-job", "--not-paid"], Before::Nothing),
+    ("batch reconcile", &["usage.csv"], Before::Nothing),
     ("batch adopt", &["--output", "pictures"], Before::Nothing),
     ("batch forget", &["a-job"], Before::Nothing),
     ("batch archive", &["--older-than", "1h"], Before::Nothing),

@@ -14,6 +14,7 @@ mod page;
 mod response;
 mod state;
 mod tasks;
+mod usage;
 mod webhooks;
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
@@ -106,6 +107,11 @@ fn routes() -> Routes {
         ),
         ("/api/audit", "GET ?limit: newest first", get(logs::audit)),
         ("/api/ledger", "GET ?limit: newest first", get(logs::ledger)),
+        (
+            "/api/usage",
+            "GET ?format: what each task cost, oldest first, as CSV, or `json`",
+            get(usage::show),
+        ),
     ];
     routes.extend(accounts::routes());
     routes.extend(faults::routes());

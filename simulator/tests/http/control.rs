@@ -9,6 +9,7 @@ mod metrics;
 mod task_details;
 mod tasks;
 mod token;
+mod usage;
 mod webhooks;
 
 use axum::http::Method;

@@ -318,7 +318,6 @@ async fn settings_of_runs_are_refused() {
         (batch().stop_when(future::pending()), "Batch::stop_when"),
         (batch().wait_for_jobs(), "Batch::wait_for_jobs"),
         (batch().archive_after(Duration::ZERO), "Batch::archive_after"),
-        (batch().workers(2), "Batch::workers"),
         (batch().budget(f64::NAN), "the budget NaN"),
     ];
     for (batch, named) in refused {

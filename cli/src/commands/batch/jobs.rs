@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     place::{Places, state},
     print::print_job,
-    resolve,
+    reconcile, resolve,
     selection::{Selection, sent_at},
 };
 use crate::{
@@ -61,6 +61,7 @@ pub enum Change {
     )]
     Retry(Ended),
     Resolve(resolve::Options),
+    Reconcile(reconcile::Options),
     /// Accept the pictures of another ledger, or a ledger that was moved
     #[command(
         after_help = "Jobs become `saved` if the file next to a picture has their name and their \
@@ -143,6 +144,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             return check_all(jobs, named);
         }
         Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
+        Change::Reconcile(options) => return reconcile::execute(context, ledger, options).await,
         Change::Adopt(Places { output: pictures, .. }) => {
             let changed = ledger.adopt_output(&pictures).await?;
             return changed.iter().try_for_each(|job| print_job(output, job));

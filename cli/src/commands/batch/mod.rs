@@ -6,6 +6,7 @@ mod limits;
 mod place;
 mod print;
 mod progress;
+mod reconcile;
 mod report;
 mod resolve;
 mod run;

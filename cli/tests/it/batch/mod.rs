@@ -5,6 +5,8 @@ mod advance;
 pub mod ledgers;
 #[cfg(unix)]
 mod managing;
+#[cfg(unix)]
+mod reconciling;
 mod resolving;
 pub mod runs;
 mod seeds;

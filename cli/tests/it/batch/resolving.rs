@@ -28,7 +28,7 @@ fn with_unknown(bench: &Bench) {
 }
 
 /// A text with the same time in place of each time.
-fn without_times(text: &str) -> String {
+pub fn without_times(text: &str) -> String {
     let is_time = |word: &str| word.len() == 20 && word.starts_with("20") && word.ends_with('Z');
     let words =
         text.split(' ').map(|word| if is_time(word) { "2026-11-20T08:15:09Z" } else { word });

@@ -57,11 +57,11 @@ fn every_picture_is_saved_once() {
 #[test]
 fn the_options_reach_the_batch() {
     let bench = Bench::new();
-    let words = ["--max-active", "1", "--workers", "2", "--ledger", "foxes.db"];
+    let words = ["--max-active", "1", "--ledger", "foxes.db"];
     run(&bench, &["a fox", "a wolf"], &words).ok();
     assert!(bench.place.path("foxes.db").is_file());
     assert!(!bench.place.path("pictures/.kiln-batch.db").exists());
-    for (option, value) in [("--max-active", "0"), ("--workers", "0"), ("--budget", "-1")] {
+    for (option, value) in [("--max-active", "0"), ("--budget", "-1")] {
         run(&bench, &["an owl"], &[option, value]).fails(2);
     }
     assert_eq!(bench.simulator.counts().accepted, 2);

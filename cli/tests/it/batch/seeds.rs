@@ -60,5 +60,9 @@ fn identical_jobs_are_paid_again_only_if_the_user_insists() {
     run(&["--again"]).ok();
     // The ledger has both.
     run(&[]).ok();
+    bench.run(&["batch", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
+    list(&["d"]);
+    let refused = run(&[]).fails(12);
+    assert!(refused.stderr.contains("job `d` is the same request as job `a`, saved as "));
     assert_eq!(bench.simulator.counts().accepted, 2);
 }

@@ -245,8 +245,13 @@ fn batches(check: &Check) {
     check.bench.simulator.faults().add("reply-lost@submission:once").unwrap();
     place.write("lost.jsonl", job("lost", json!({})));
     check.run("batch run lost.jsonl --output pictures").fails(8);
-    check.run("batch status --ledger pictures").ok();
+    let status = check.run("batch status --state unknown --ledger pictures").ok().json();
     check.run("batch resolve lost a --paid --dry-run --ledger pictures").fails(10);
+    let sent = status["listed"][0]["sent_at"].as_u64().unwrap();
+    for (time, code) in [(sent, 0), (sent - 3600, 10)] {
+        place.write("usage.csv", format!("time,task_id,model\n{time},t1,gen-2-pro\n"));
+        check.run("batch reconcile usage.csv --dry-run --ledger pictures").fails(code);
+    }
     for line in [
         "batch resolve lost --paid",
         "batch status --all",

@@ -122,9 +122,6 @@ pub struct RunOptions {
     /// job, such as 4, for each megapixel, such as 0.5/MP, or both, such as 1+0.5/MP
     #[arg(long, value_parser = parse::price)]
     pub price: Option<Price>,
-    /// The number of workers in this process [default: 1]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
-    pub workers: Option<u16>,
     /// Archive jobs this long after they ended, such as 30d; see `kiln batch archive`
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub archive_after: Option<Duration>,
@@ -138,7 +135,7 @@ pub struct RunOptions {
     /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
     /// needs no key. `kiln batch budget`, `price` and `cap` set limits
     #[arg(long, conflicts_with_all = [
-        "dry_run", "max_active", "budget", "price", "workers", "archive_after", "pay_again",
+        "dry_run", "max_active", "budget", "price", "archive_after", "pay_again",
         "metrics", "listen",
     ])]
     pub add_only: bool,

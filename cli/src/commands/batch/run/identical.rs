@@ -13,10 +13,7 @@ use crate::{
     failure::Failure, making::identical::first_of, models::SEED, text::sanitize::one_line,
 };
 use imagekiln::Request;
-use imagekiln_batch::{Filter, JobState, JobStatus, Ledger, describe_request, files::FileJob};
-
-/// How many jobs of the ledger are read at once: their requests may contain images.
-const PAGE: usize = 1000;
+use imagekiln_batch::{JobState, KnownJob, Ledger, describe_request, files::FileJob};
 
 /// The states of jobs that are paid or may be, and that may still have a picture.
 const PAID: [JobState; 6] = [
@@ -82,15 +79,11 @@ pub async fn find(
             hash_map::Entry::Occupied(first) => same.push(sentence(name, first.get(), "")),
         }
     }
-    let (filter, mut last) = (Filter::all().states(PAID), 0);
-    while let Some(ledger) = ledger.filter(|_| !new.is_empty()) {
-        let page = ledger.list_with_requests(&filter, last, PAGE).await?;
-        let Some((end, _)) = page.last() else { break };
-        last = end.number;
-        for (job, request) in &page {
-            let name = request.digest().ok().and_then(|digest| new.get(&digest));
-            same.extend(name.map(|name| sentence(name, &job.name, &outcome(job))));
-        }
+    let mut paid: Vec<_> = known.iter().filter(|(_, job)| PAID.contains(&job.state)).collect();
+    paid.sort_by_key(|(_, job)| job.number);
+    for (other, job) in paid {
+        let name = new.get(&job.request_sha256);
+        same.extend(name.map(|name| sentence(name, other, &outcome(job))));
     }
     Ok((!same.is_empty()).then(|| first_of(&same)))
 }
@@ -100,7 +93,7 @@ fn sentence(name: &str, other: &str, outcome: &str) -> String {
     format!("job `{name}` is the same request as job `{other}`{outcome}")
 }
 
-fn outcome(job: &JobStatus) -> String {
+fn outcome(job: &KnownJob) -> String {
     match &job.location {
         Some(location) => format!(", saved as {}", one_line(location)),
         None => format!(", which is {}", job.state),

@@ -233,9 +233,6 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
     if options.pay_again {
         batch = batch.pay_again();
     }
-    if let Some(workers) = options.workers {
-        batch = batch.workers(workers.into());
-    }
     batch
 }
 

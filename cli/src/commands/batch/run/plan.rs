@@ -23,7 +23,7 @@ use imagekiln::{
     Address,
     text::{Credits, counted},
 };
-use imagekiln_batch::{KnownJob, Ledger, Price, Prices, files::FileJob};
+use imagekiln_batch::{JobState, KnownJob, Ledger, Price, Prices, files::FileJob};
 
 /// The number of jobs that the plan names.
 const MOST_NAMED: usize = 5;
@@ -117,7 +117,8 @@ pub fn print(
     known: &Known,
     options: &RunOptions,
 ) -> Result<(), Failure> {
-    let is_new = |job: &&FileJob| known.jobs.get(&job.name).is_none_or(|job| job.is_queued);
+    let is_new =
+        |job: &&FileJob| known.jobs.get(&job.name).is_none_or(|job| job.state == JobState::Queued);
     let jobs: Vec<_> = all.iter().filter(is_new).collect();
     let price = |model: &str| known.prices.of_or(model, options.price);
     let models = by_model(&jobs, price);

@@ -1,0 +1,241 @@
+//! `kiln batch reconcile`: compares unknown jobs with the usage that the service reports.
+
+mod matching;
+mod usage;
+
+use std::{collections::HashSet, ops::Range, time::SystemTime};
+
+use clap::{Args, ValueHint};
+use serde_json::{Value, json};
+use time::UtcDateTime;
+
+use self::{
+    matching::{Finding, Submission, decide},
+    usage::{Entry, Renamed, renamed},
+};
+use crate::{
+    context::Context,
+    failure::{Exit, Failure},
+    history::{self, list::rfc3339},
+    models::PROMPT,
+    service,
+    text::{parse, sanitize::one_line, table::Table},
+};
+use imagekiln::{Request, text::counted};
+use imagekiln_batch::{Batch, Filter, JobState, JobStatus, Ledger, Prices, Resolution};
+
+/// How many jobs are read at once: their requests may contain images.
+const PAGE: usize = 100;
+
+/// Decide about `unknown` jobs with the usage that the service reports
+#[derive(Args)]
+#[command(
+    after_help = "The usage is a table with a heading (CSV, or with tabs or semicolons), or \
+                        JSON. Each entry has a `time` (UTC without a zone) and a `model`, and may \
+                        have a `task_id`, a `cost` in credits and a `prompt`. An entry may be a \
+                        job of the same model and prompt that was sent up to 15 minutes before \
+                        it, or 5 minutes after it. A job that is the only one for an entry \
+                        continues with its task, or was billed. A job without an entry was not \
+                        billed, if the usage has all entries of its time, and the next run \
+                        submits it. The others are left to a person (exit code 10)."
+)]
+pub struct Options {
+    /// The file; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    usage: String,
+    /// Another name of a column: time, model, task_id, cost or prompt, and the name, such as
+    /// time=Created; repeat it for several
+    #[arg(long, value_name = "COLUMN=NAME", value_parser = renamed)]
+    column: Vec<Renamed>,
+    /// The usage has all entries from this time on: a time such as 2026-11-20T08:15:09Z, a day in
+    /// UTC, or so long ago, such as 2h [default: the time of the first entry]
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    complete_from: Option<UtcDateTime>,
+    /// The usage has all entries until this time [default: the time of the last entry]
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    complete_until: Option<UtcDateTime>,
+    /// Print the decisions; changes nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A job, and what is decided about it.
+struct Decided {
+    job: JobStatus,
+    finding: Finding,
+}
+
+pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
+    let entries = usage::read(context.process(), &options.usage, &options.column)?;
+    let complete = options.complete(&entries);
+    let count = entries.len();
+    let entries = unclaimed(context, ledger, entries).await?;
+    let prices = ledger.prices().await?;
+    let unknown = Filter::all().states([JobState::Unknown]);
+    let (jobs, sent): (Vec<_>, Vec<_>) =
+        submissions(ledger, &unknown, &prices).await?.into_iter().unzip();
+    let mut known = Vec::new();
+    if entries.iter().any(|entry| entry.task.is_none()) {
+        let states = JobState::ALL.into_iter().filter(|state| *state != JobState::Unknown);
+        let others = submissions(ledger, &Filter::all().states(states), &prices).await?;
+        known.extend(others.into_iter().map(|(_, sent)| sent));
+    }
+    let findings = decide(&sent, &entries, &known, &complete);
+    let mut decided: Vec<_> =
+        jobs.into_iter().zip(findings).map(|(job, finding)| Decided { job, finding }).collect();
+    if !options.dry_run {
+        carry_out(context, ledger, &mut decided).await?;
+    }
+    print(context, &decided, count, options.dry_run)
+}
+
+impl Options {
+    /// The time of which the usage has all entries.
+    fn complete(&self, entries: &[Entry]) -> Range<SystemTime> {
+        let times = || entries.iter().map(|entry| entry.time);
+        let from = self.complete_from.map(SystemTime::from).or_else(|| times().min());
+        let until = self.complete_until.map(SystemTime::from).or_else(|| times().max());
+        let never = SystemTime::UNIX_EPOCH;
+        from.zip(until).map_or(never..never, |(from, until)| from..until)
+    }
+}
+
+/// Leaves out the entries whose tasks belong to submissions of the ledger or of the history.
+async fn unclaimed(
+    context: &Context,
+    ledger: &Ledger,
+    entries: Vec<Entry>,
+) -> Result<Vec<Entry>, Failure> {
+    let tasks: Vec<_> = entries.iter().filter_map(|entry| entry.task.clone()).collect();
+    let mut claimed = ledger.known_tasks(&tasks).await?;
+    if tasks.iter().any(|task| !claimed.contains(task)) && context.records()? {
+        let found = history::read(context.process())?.flatten();
+        claimed.extend(found.filter_map(|entry| Some(entry.record.task()?.id().to_owned())));
+    }
+    let is_claimed = |entry: &Entry| entry.task.as_ref().is_some_and(|task| claimed.contains(task));
+    Ok(entries.into_iter().filter(|entry| !is_claimed(entry)).collect())
+}
+
+/// Returns the jobs that match and were sent, with what an entry may show of them.
+async fn submissions(
+    ledger: &Ledger,
+    filter: &Filter,
+    prices: &Prices,
+) -> Result<Vec<(JobStatus, Submission)>, Failure> {
+    let (mut found, mut last) = (Vec::new(), 0);
+    loop {
+        let page = ledger.list_with_requests(filter, last, PAGE).await?;
+        let Some((end, _)) = page.last() else { return Ok(found) };
+        last = end.number;
+        let submission = |(job, request): (JobStatus, Request)| {
+            let submission = Submission {
+                model: job.operation.clone(),
+                sent_at: job.sent_at?,
+                prompt: request.text(PROMPT).map(str::to_owned),
+                expected: prices.of(&job.operation).map(|price| price.of_job(&job)),
+            };
+            Some((job, submission))
+        };
+        found.extend(page.into_iter().filter_map(submission));
+    }
+}
+
+/// Changes the jobs. A decision that fails becomes an open one.
+async fn carry_out(
+    context: &Context,
+    ledger: &Ledger,
+    decided: &mut [Decided],
+) -> Result<(), Failure> {
+    for (finding, resolution) in
+        [(Finding::Paid, Resolution::Paid), (Finding::NotPaid, Resolution::NotPaid)]
+    {
+        let names = decided.iter().filter(|one| one.finding == finding).map(|one| &one.job.name);
+        let names: Vec<_> = names.cloned().collect();
+        let outcome = ledger.resolve_all(&Filter::all().named(names), resolution).await?;
+        let left = [(outcome.held, "its request may still be sent"), (outcome.changed, CHANGED)];
+        for (jobs, reason) in left {
+            let jobs: HashSet<_> = jobs.into_iter().map(|job| job.number).collect();
+            for one in decided.iter_mut().filter(|one| jobs.contains(&one.job.number)) {
+                one.finding = Finding::Open(reason.to_owned());
+            }
+        }
+    }
+    if !decided.iter().any(|one| matches!(one.finding, Finding::Task(_))) {
+        return Ok(());
+    }
+    let (client, _simulator) = service::client(context).await?;
+    let batch = Batch::open(client, ledger.clone())?;
+    for Decided { job, finding } in decided {
+        if let Finding::Task(task) = finding
+            && let Err(error) = batch.resolve_with_task(&job.name, task).await
+        {
+            let failure = Failure::from(error);
+            let why = [&[failure.message.clone()][..], &failure.causes].concat().join(": ");
+            *finding = Finding::Open(format!("task {task}: {why}"));
+        }
+    }
+    Ok(())
+}
+
+const CHANGED: &str = "it changed in the meantime";
+
+/// The name of a decision, the id of the task, and why it is open.
+fn shown(finding: &Finding) -> (&'static str, Option<&str>, Option<&str>) {
+    match finding {
+        Finding::Task(task) => ("task", Some(task), None),
+        Finding::Paid => ("paid", None, None),
+        Finding::NotPaid => ("not_paid", None, None),
+        Finding::Open(reason) => ("left", None, Some(reason)),
+    }
+}
+
+fn print(
+    context: &Context,
+    decided: &[Decided],
+    entries: usize,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let people = || {
+        if decided.is_empty() {
+            return "no job is unknown".to_owned();
+        }
+        let rows = decided.iter().map(|Decided { job, finding }| {
+            let (decision, task, reason) = shown(finding);
+            let sent = job.sent_at.map(rfc3339).unwrap_or_default();
+            let about = one_line(task.or(reason).unwrap_or_default());
+            [one_line(&job.name), sent, decision.replace('_', " "), about]
+        });
+        let heading = ["UNKNOWN JOB", "SENT (UTC)", "DECISION", ""];
+        let table = Table::with_heading(heading, rows).long(&[0]).wrapped(&[3]);
+        let count = |name| decided.iter().filter(|one| shown(&one.finding).0 == name).count();
+        let [task, paid, not_paid, left] = ["task", "paid", "not_paid", "left"].map(count);
+        let unchanged = if dry_run { "; nothing was changed" } else { "" };
+        format!(
+            "{}\n\nwith a task: {task}, paid: {paid}, not paid: {not_paid}, left to a person: \
+             {left}{unchanged}",
+            table.text((context.process().stdout.columns)()),
+        )
+    };
+    let programs = || {
+        let jobs = decided.iter().map(|Decided { job, finding }| -> Value {
+            let (decision, task_id, reason) = shown(finding);
+            json!({
+                "name": job.name, "decision": decision, "task_id": task_id, "reason": reason,
+            })
+        });
+        json!({
+            "event": "reconciled",
+            "dry_run": dry_run,
+            "entries": entries,
+            "jobs": jobs.collect::<Vec<_>>(),
+        })
+    };
+    context.output.result(people, programs)?;
+    let left = decided.iter().filter(|one| matches!(one.finding, Finding::Open(_))).count();
+    if left == 0 {
+        return Ok(());
+    }
+    let message = format!("{} left to a person", counted(left as u64, "job"));
+    Err(Failure::jobs("jobs_left", Exit::JobsLeft, message)
+        .advise("`kiln batch resolve` records what you decide"))
+}
