@@ -118,7 +118,6 @@ impl Worker {
                 None => self.submit(job, request, slot).await?,
             }
         };
-        let _held = self.ledger.hold_poll(job, task.reference());
         let picture = self.wait(job, &task).await?;
         self.save(job, &task, picture).await
     }

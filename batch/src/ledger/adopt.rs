@@ -111,7 +111,7 @@ async fn adopt(
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task)).await?;
     let change = Change::Saved(picture.clone(), None);
-    change.write(database, job, None, JobState::Submitted, Some(submission)).await?;
+    change.write(database, job, None, JobState::Submitted).await?;
     Ok(find_jobs(database, "j.id = $1", [job.into()]).await?.pop().map(|job| job.status))
 }
 

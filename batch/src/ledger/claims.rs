@@ -30,8 +30,6 @@ pub(crate) struct Claim {
     pub(crate) status: JobStatus,
     /// The request of the job, if it was read before it is needed.
     pub(super) request: Option<String>,
-    /// The id of its submission, while this worker waits for the picture.
-    pub(super) submission: Option<String>,
 }
 
 impl Claim {
@@ -238,7 +236,7 @@ async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>,
     let rows = database.rows::<ClaimedJob>(&find_claimed(), values).await?;
     let claim = |ClaimedJob { job, request }: ClaimedJob| {
         let FoundJob { id, status, .. } = job;
-        Claim { id, worker, status, request, submission: None }
+        Claim { id, worker, status, request }
     };
     Ok(rows.into_iter().map(claim).collect())
 }

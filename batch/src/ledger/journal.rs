@@ -1,20 +1,13 @@
 //! The ledger as the journal of a client.
 
-use std::{
-    cell::Cell,
-    collections::HashMap,
-    sync::{MutexGuard, PoisonError},
-};
-
 use imagekiln::{
-    TaskRef, TaskStatus,
+    TaskRef,
     journal::{Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step, Unreadable},
 };
 
 use super::{
     Ledger,
     admission::{Admission, Facts, admission},
-    claims::Claim,
     database::Database,
     keys,
     limits::{LimitReached, RunLimits, Subject},
@@ -99,33 +92,16 @@ impl Journal for Ledger {
             if let Step::Accepted(_) | Step::NotBilled = step {
                 self.log_step(submission, step).await;
             }
-            let (written, steps) = (submission.to_owned(), self.due(submission, step));
-            if steps.is_empty() {
-                return Ok(());
-            }
-            // Not for a second run, which reads what the first one wrote.
-            let known = Cell::new(self.known().remove(submission));
-            let row = self
-                .transaction(async move |database| {
-                    if let (Some(mut row), [step]) = (known.take(), &steps[..])
-                        && row.try_advance(database, step).await?
-                    {
-                        return Ok(Some(row));
-                    }
-                    match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
-                        Some(mut row) => {
-                            for step in &steps {
-                                row.advance(database, step).await?;
-                            }
-                            Ok(Some(row))
-                        }
-                        None if matches!(steps[..], [Step::Accepted(_)]) => Err(missing()),
-                        None => Ok(None),
-                    }
-                })
-                .await?;
+            let (written, due) = (submission.to_owned(), step.clone());
+            self.transaction(async move |database| {
+                match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
+                    Some(mut row) => row.advance(database, &due).await,
+                    None if matches!(due, Step::Accepted(_)) => Err(missing()),
+                    None => Ok(()),
+                }
+            })
+            .await?;
             if let Step::Accepted(_) = step {
-                row.into_iter().for_each(|row| self.know(row));
                 self.log_step(submission, &Step::Settled).await;
             }
             Ok(())
@@ -164,66 +140,7 @@ impl Journal for Ledger {
     }
 }
 
-/// While this exists, the ledger does not write that a poll found the picture ready, because it is
-/// saved soon, and that says more. If anything else happens to the submission, the poll is written
-/// first.
-pub(crate) struct HeldPoll<'l> {
-    ledger: &'l Ledger,
-    submission: String,
-}
-
-impl Drop for HeldPoll<'_> {
-    fn drop(&mut self) {
-        self.ledger.held_polls().remove(&self.submission);
-        self.ledger.known().remove(&self.submission);
-    }
-}
-
 impl Ledger {
-    /// Holds the polls of a job's task, whose picture an earlier run may have found ready.
-    pub(crate) fn hold_poll(&self, job: &mut Claim, task: &TaskRef) -> Option<HeldPoll<'_>> {
-        let submission = task.submission()?.to_owned();
-        let ready_at = job.status.ready_at;
-        // The record has its date.
-        let poll = ready_at.map(|at| Step::Polled {
-            status: TaskStatus::Ready,
-            at,
-            date: None,
-            details: None,
-        });
-        self.held_polls().insert(submission.clone(), poll);
-        job.submission = Some(submission.clone());
-        Some(HeldPoll { ledger: self, submission })
-    }
-
-    /// Returns the steps to write for this one: none if it is held.
-    fn due(&self, submission: &str, step: &Step) -> Vec<Step> {
-        let mut held = self.held_polls();
-        let Some(poll) = held.get_mut(submission) else { return vec![step.clone()] };
-        if matches!(step, Step::Polled { status: TaskStatus::Ready, .. }) {
-            // The validity of the picture counts from the first one.
-            poll.get_or_insert_with(|| step.clone());
-            return Vec::new();
-        }
-        poll.take().into_iter().chain([step.clone()]).collect()
-    }
-
-    fn held_polls(&self) -> MutexGuard<'_, HashMap<String, Option<Step>>> {
-        self.0.held_polls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps the submission of a job as this process wrote it, if reading it again would take a
-    /// round trip.
-    fn know(&self, row: SubmissionRow) {
-        if row.job.is_some() && self.0.source.is_shared() {
-            self.known().insert(row.record.intent().id().to_owned(), row);
-        }
-    }
-
-    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<String, SubmissionRow>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records the intent in the database, and then at the output.
     async fn record_intent(
         &self,
@@ -233,7 +150,7 @@ impl Ledger {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
         let intend = async move |database: &mut Database| intend(database, &written, limits).await;
-        let (row, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
+        let (id, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
             Some(_) => JournalError::Refused(limit.into()),
             None => JournalError::Refused(Error::from(limit).into()),
         })?;
@@ -241,8 +158,6 @@ impl Ledger {
             self.probes(intent);
         }
         let Some(worker) = worker else { return Ok(()) };
-        let id = row.id;
-        self.know(row);
         if let Err(error) = self.mark(&worker.marking, id).await {
             self.advance(intent.id(), &Step::NotBilled).await?;
             return Err(error.into());
@@ -251,8 +166,9 @@ impl Ledger {
     }
 }
 
-/// A submission, and whether it is the probe of an outage, or the limit that does not allow it.
-type Intended = Result<(SubmissionRow, bool), LimitReached>;
+/// The number of a submission, and whether it is the probe of an outage, or the limit that does not
+/// allow it.
+type Intended = Result<(i64, bool), LimitReached>;
 
 /// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
 /// its state in the same transaction.
@@ -263,18 +179,11 @@ async fn intend(
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
-    #[cfg(feature = "postgres")]
-    if let (Some(ticket), Some(RunLimits { max_active, budget: None, .. })) = (&ticket, limits)
-        && let Some(row) =
-            SubmissionRow::insert_at_once(database, intent, ticket, max_active).await?
-    {
-        return Ok(Ok((row, false)));
-    }
     let facts = Facts::read(database, subject, intent.id(), ticket.as_ref()).await?;
     if facts.known.is_some()
         && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known).await?
     {
-        return Ok(Ok((row, false)));
+        return Ok(Ok((row.id, false)));
     }
     let pixels = pixels_of_intent(intent);
     if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits).await? {
@@ -287,7 +196,7 @@ async fn intend(
     facts.stored.count_for_rates(database).await?;
     keys::check(database, intent, ticket.as_ref()).await?;
     let Some(ticket) = ticket else {
-        return Ok(Ok((SubmissionRow::insert(database, intent, None, None).await?, is_probe)));
+        return Ok(Ok((SubmissionRow::insert(database, intent, None, None).await?.id, is_probe)));
     };
     // It may have been removed.
     if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
@@ -300,7 +209,7 @@ async fn intend(
     let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
     match database.execute(submit, values).await? {
-        1 => Ok(Ok((submission, is_probe))),
+        1 => Ok(Ok((submission.id, is_probe))),
         _ => Err(why_not(database, worker).await?),
     }
 }

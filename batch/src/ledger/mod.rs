@@ -43,7 +43,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
 };
 
-use imagekiln::journal::{Directory, Step};
+use imagekiln::journal::Directory;
 use tokio::sync::{self, watch};
 
 pub(crate) use self::admission::Admission;
@@ -64,7 +64,6 @@ pub(crate) use self::steps::Change;
 pub(crate) use self::ticket::Ticket;
 use self::{
     connect::Source,
-    records::SubmissionRow,
     transaction::{Connection, Queue},
     workers::LocalWorker,
 };
@@ -99,10 +98,6 @@ struct Inner {
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
-    /// The submissions of jobs as this process last wrote them, which need not be read again.
-    known: Mutex<HashMap<String, SubmissionRow>>,
-    /// The polls that are not written yet, by submission.
-    held_polls: Mutex<HashMap<String, Option<Step>>>,
     places: order::Places,
     /// Changes when this process adds a job or makes one claimable.
     changes: watch::Sender<()>,
@@ -149,8 +144,6 @@ impl Ledger {
             queue: Queue::default(),
             clocks,
             workers: Mutex::default(),
-            known: Mutex::default(),
-            held_polls: Mutex::default(),
             places: order::Places::default(),
             changes: watch::Sender::new(()),
             outages: Mutex::default(),

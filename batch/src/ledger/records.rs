@@ -3,8 +3,6 @@
 use imagekiln::journal::{Intent, Key, Record};
 use serde_json::Value;
 
-#[cfg(feature = "postgres")]
-use super::active::ACTIVE;
 use super::{
     database::{self, Database},
     ticket::Ticket,
@@ -54,54 +52,6 @@ impl SubmissionRow {
     ) -> Result<Option<Self>, Error> {
         let condition = format!("{condition}{}", database.for_update("s"));
         Ok(Self::find(database, &condition, [value.into()]).await?.pop())
-    }
-
-    /// Writes a submission of a job that is about to be sent, and changes the job, if the ledger
-    /// has no limits for it and fewer than `max_active` active jobs. Returns `None` if nothing was
-    /// written. Only for PostgreSQL, where all workers wait for this, and each statement is a round
-    /// trip.
-    #[cfg(feature = "postgres")]
-    pub(super) async fn insert_at_once(
-        database: &mut Database,
-        intent: &Intent,
-        ticket: &Ticket,
-        max_active: usize,
-    ) -> Result<Option<Self>, Error> {
-        if !matches!(database, Database::Postgres(..)) {
-            return Ok(None);
-        }
-        let submit = format!(
-            "WITH inserted AS ({INSERT}
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10
-                WHERE {ACTIVE} < $11
-                -- By its id: `worker = $6` could choose the index of all jobs of the worker.
-                AND EXISTS (SELECT 1 FROM jobs WHERE id = $4
-                    AND worker IS NOT DISTINCT FROM $6 AND state = 'queued')
-                AND NOT EXISTS (SELECT 1 FROM submissions WHERE intent_id = $1)
-                AND NOT EXISTS (SELECT 1 FROM submissions WHERE key_name = $8 AND job IS NULL)
-                AND NOT EXISTS (SELECT 1 FROM outages
-                    WHERE until IS NOT NULL AND operation IN ('', $2))
-                AND NOT EXISTS (SELECT 1 FROM limits WHERE scope = 'ledger'
-                    OR scope = 'operation' AND name = $2
-                    OR scope = 'group' AND $3 IS NOT NULL AND name IN ($3, ''))
-                RETURNING id),
-             changed AS (UPDATE jobs
-                SET state = 'submitting', submission = inserted.id, reason = NULL, changed_at = $9
-                FROM inserted WHERE jobs.id = $4
-                    AND jobs.worker IS NOT DISTINCT FROM $6 AND jobs.state = 'queued'
-                RETURNING inserted.id)
-             SELECT (SELECT id FROM inserted), (SELECT id FROM changed)"
-        );
-        let new = Self::new(intent, Some(ticket.job))?;
-        let most = i64::try_from(max_active).unwrap_or(i64::MAX);
-        let values = new.values(Some(ticket), database.now()).into_iter().chain([most.into()]);
-        match database.row::<(Option<i64>, Option<i64>)>(&submit, values).await? {
-            Some((inserted, changed)) if inserted == changed => {
-                Ok(inserted.map(|id| Self { id, ..new }))
-            }
-            // It was changed during the statement. The transaction is rolled back.
-            _ => Err(not_queued()),
-        }
     }
 
     /// Writes a submission that is about to be sent.

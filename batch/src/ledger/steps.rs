@@ -1,6 +1,6 @@
 //! The steps of a job by its worker.
 
-use std::{cell::Cell, time::SystemTime};
+use std::time::SystemTime;
 
 use imagekiln::{
     Request, TaskRef,
@@ -75,20 +75,8 @@ impl Ledger {
     /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
-        let known = match (&change, &job.submission) {
-            (Change::Saved(..), Some(submission)) => self.known().remove(submission),
-            (Change::State(..), _) => {
-                // Nobody may ever write it again.
-                self.known().retain(|_, row| row.job != Some(id));
-                None
-            }
-            _ => None,
-        };
-        // Not for a second run, which reads what the first one wrote.
-        let known = Cell::new(known);
-        let write = async move |database: &mut Database| {
-            change.write(database, id, worker, from, known.take()).await
-        };
+        let write =
+            async move |database: &mut Database| change.write(database, id, worker, from).await;
         let (state, reason, location, ready_at, changed_at, sent_at, accepted_at, request) =
             self.transaction(write).await?;
         let status = &mut job.status;
@@ -174,15 +162,13 @@ pub(super) type Changed = (
 );
 
 impl Change {
-    /// If the connection broke after the commit, the job is in its new state already. `known` is
-    /// the submission of the job as this process last wrote it.
+    /// If the connection broke after the commit, the job is in its new state already.
     pub(super) async fn write(
         &self,
         database: &mut Database,
         job: i64,
         worker: Option<i64>,
         from: JobState,
-        known: Option<SubmissionRow>,
     ) -> Result<Changed, Error> {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
@@ -217,7 +203,7 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture, _) => picture.close_record(database, job, change, known).await?,
+            Self::Saved(picture, _) => picture.close_record(database, job, change).await?,
             _ => change.write(database).await?,
         };
         changed.ok_or_else(lease_lost)
@@ -235,17 +221,10 @@ impl SavedPicture {
         database: &mut Database,
         job: i64,
         change: JobChange,
-        known: Option<SubmissionRow>,
     ) -> Result<Option<Changed>, Error> {
-        let step = self.step();
-        if let Some(mut submission) = known
-            && let Some(changed) = submission.advance_with(database, &step, change.clone()).await?
-        {
-            return Ok(Some(changed));
-        }
         let current = "j.id = $1 AND j.submission = s.id";
         match SubmissionRow::find_one(database, current, job).await? {
-            Some(mut submission) => submission.advance_with(database, &step, change).await,
+            Some(mut submission) => submission.advance_with(database, &self.step(), change).await,
             None => change.write(database).await,
         }
     }

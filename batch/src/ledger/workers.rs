@@ -86,7 +86,6 @@ impl Ledger {
         })
         .await?;
         self.set_local(worker, None);
-        self.known().clear();
         self.0.changes.send_replace(());
         Ok(())
     }
