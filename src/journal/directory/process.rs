@@ -75,6 +75,18 @@ impl Process {
     }
 }
 
+impl Drop for Process {
+    /// Closing the file would not release its lock while another thread starts a program: the new
+    /// process has the file until it runs that program.
+    fn drop(&mut self) {
+        if let Some(file) = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner)
+            && let Err(error) = file.unlock()
+        {
+            tracing::debug!(%error, "could not release the lock of the journal");
+        }
+    }
+}
+
 /// Whether the process with a name runs. Creates nothing.
 pub(super) fn is_running(folder: &Path, name: &str) -> bool {
     let path = path(folder, name);
@@ -128,5 +140,24 @@ fn unlockable(error: TryLockError) -> io::Error {
             let message = format!("the file system does not lock files: {error}");
             io::Error::new(io::ErrorKind::Unsupported, message)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::directory::disk::System;
+
+    #[test]
+    fn a_program_that_is_being_started_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let process = Process::new(folder.path().to_owned(), Arc::new(System));
+        process.show().unwrap();
+        let name = process.name().to_owned();
+        let inherited = process.lock.lock().unwrap().as_ref().unwrap().try_clone().unwrap();
+        assert!(is_running(folder.path(), &name));
+        drop(process);
+        assert!(!is_running(folder.path(), &name));
+        drop(inherited);
     }
 }

@@ -171,7 +171,9 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
              kiln batch resolve NAME... --paid --ledger {ledger}\n  \
              kiln batch resolve NAME... --not-paid --ledger {ledger}\n\
              to decide about many, run the last two with --from, --model, --group, --sent-after, \
-             --sent-before or --all instead of names, and first with --dry-run"
+             --sent-before or --all instead of names, and first with --dry-run; or, if the service \
+             exports its usage:\n  \
+             kiln batch reconcile USAGE --ledger {ledger} --dry-run"
         ));
     }
     if with_state(&[JobState::Damaged]) {

@@ -1,6 +1,6 @@
 //! The usage that a service reports: a table with a heading, or JSON.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 use time::{UtcDateTime, format_description::well_known::Rfc3339};
@@ -151,12 +151,13 @@ fn time(text: &str) -> Option<SystemTime> {
     const MILLISECONDS: f64 = 1e11;
     if let Ok(number) = text.parse::<f64>() {
         let seconds = if number < MILLISECONDS { number } else { number / 1000.0 };
-        let nanoseconds = (seconds * 1e9) as i128;
-        return UtcDateTime::from_unix_timestamp_nanos(nanoseconds).ok().map(SystemTime::from);
+        let since = Duration::try_from_secs_f64(seconds).ok()?;
+        return UtcDateTime::UNIX_EPOCH.checked_add(since.try_into().ok()?).map(SystemTime::from);
     }
     let text = text.trim_end_matches("UTC").trim().replacen(' ', "T", 1);
     let parse = |text: &str| UtcDateTime::parse(text, &Rfc3339).ok();
-    parse(&text).or_else(|| parse(&format!("{text}Z"))).map(SystemTime::from)
+    let time = parse(&text).or_else(|| parse(&format!("{text}Z")))?;
+    (time >= UtcDateTime::UNIX_EPOCH).then(|| time.into())
 }
 
 #[cfg(test)]
@@ -177,7 +178,7 @@ mod tests {
                 "operation": "gen-2-pro", "price": "3.00", "prompt": "a, fox"}]}"#,
         ];
         let expected = Entry {
-            time: SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_795_162_509),
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_162_509),
             model: "gen-2-pro".to_owned(),
             task: Some("t1".to_owned()),
             cost: Some(3.0),
@@ -206,7 +207,9 @@ mod tests {
         assert_eq!(problem("[1]"), "an entry is no object");
         assert!(problem("time,model\n1").contains("record"), "a row is too short");
         // A day is no time: it may be any of many submissions.
-        assert!(parse("time,model\n2026-11-20,gen-2-pro", &[]).is_err());
+        for time in ["2026-11-20", "0001-01-01T00:00:00Z", "-1", "nan", "inf", "1e20"] {
+            assert!(parse(&format!("time,model\n{time},gen-2-pro"), &[]).is_err(), "{time}");
+        }
         assert_eq!(parse("", &[]), Ok(Vec::new()));
     }
 }
