@@ -106,6 +106,7 @@ fn what_the_usage_does_not_prove_is_left() {
 #[test]
 fn a_task_of_another_submission_is_no_evidence() {
     let bench = Bench::new();
+    run(&bench, &["fox"]).ok();
     lose(&bench, &["never-1"], "error-before@submission:1x");
     let words = ["generate", "never-1", "--model", "gen-2-pro", "--output", "single.png"];
     bench.run(&words).ok();
@@ -115,9 +116,10 @@ fn a_task_of_another_submission_is_no_evidence() {
     let dry = reconcile(&bench, &[&words[..], &["--dry-run"]].concat()).ok();
     assert_eq!(decisions(&dry), [("never-1".to_owned(), "not_paid".to_owned())]);
     // A task that the service does not know.
-    let task = bench.simulator.tasks().remove(0).id;
+    let tasks = bench.simulator.tasks();
+    let task = &tasks.iter().find(|task| task.prompt == "never-1").unwrap().id;
     let usage = String::from_utf8(bench.place.read("usage")).unwrap();
-    bench.place.write("usage", usage.replace(&task, "f55b1875-b617-433c-b4b2-74d24bee779b"));
+    bench.place.write("usage", usage.replace(task, "f55b1875-b617-433c-b4b2-74d24bee779b"));
     let left = reconcile(&bench, &words).fails(10).json();
     assert_eq!(left["jobs"][0]["decision"], "left");
     let reason = left["jobs"][0]["reason"].as_str().unwrap();

@@ -2,7 +2,7 @@
 //! person: a job that was billed and counts as not billed is paid for twice.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     ops::Range,
     time::{Duration, SystemTime},
 };
@@ -24,6 +24,17 @@ pub struct Submission {
     pub prompt: Option<String>,
     /// Its expected cost in credits.
     pub expected: Option<f64>,
+    /// The id of its task, if it is known.
+    pub task: Option<String>,
+}
+
+/// What the service says that it has charged.
+pub struct Usage {
+    entries: Vec<Entry>,
+    /// The tasks in it that belong to other submissions than the unknown ones.
+    claimed: HashSet<String>,
+    /// The time of which it has all entries.
+    complete: Range<SystemTime>,
 }
 
 /// What the usage says about a job.
@@ -38,23 +49,17 @@ pub enum Finding {
     Open(String),
 }
 
-/// Jobs of which each may be one of the same entries, by their positions.
+/// Jobs of which each may be one of the same entries. Both have their positions.
 struct Group<'u> {
     jobs: BTreeMap<usize, &'u Submission>,
     entries: BTreeMap<usize, &'u Entry>,
 }
 
-/// Decides about `jobs`. `entries` have none whose task belongs to another submission; those
-/// without a task may be of the `known` submissions. The usage is complete during `complete`.
-pub fn decide(
-    jobs: &[Submission],
-    entries: &[Entry],
-    known: &[Submission],
-    complete: &Range<SystemTime>,
-) -> Vec<Finding> {
+/// Decides about the jobs `unknown`. `charged` are submissions whose charge is known.
+pub fn decide(unknown: &[Submission], charged: &[Submission], usage: &Usage) -> Vec<Finding> {
     let mut groups: Vec<Group> = Vec::new();
-    for (index, job) in jobs.iter().enumerate() {
-        let mut group = Group { jobs: [(index, job)].into(), entries: job.candidates(entries) };
+    for (index, job) in unknown.iter().enumerate() {
+        let mut group = Group { jobs: [(index, job)].into(), entries: usage.candidates(job) };
         let (same, others): (Vec<_>, _) = groups.into_iter().partition(|other| group.meets(other));
         for other in same {
             group.jobs.extend(other.jobs);
@@ -65,7 +70,12 @@ pub fn decide(
     }
     let mut findings = BTreeMap::new();
     for group in groups {
-        let finding = group.finding(known, complete);
+        let Some(job) = group.jobs.values().next() else { continue };
+        let finding = match usage.shows(charged, &job.model) {
+            Some(false) => Finding::Open("the usage lacks other jobs of its model".to_owned()),
+            shows if group.entries.is_empty() => usage.without(job, shows, unknown, charged),
+            _ => group.finding(charged),
+        };
         findings.extend(group.jobs.keys().map(|job| (*job, finding.clone())));
     }
     findings.into_values().collect()
@@ -76,14 +86,12 @@ impl Group<'_> {
         other.entries.keys().any(|entry| self.entries.contains_key(entry))
     }
 
-    fn finding(&self, known: &[Submission], complete: &Range<SystemTime>) -> Finding {
+    fn finding(&self, charged: &[Submission]) -> Finding {
         let entries = || self.entries.values();
         let tasks: Vec<_> = entries().filter_map(|entry| entry.task.clone()).collect();
         let is_rival = |other: &&Submission| entries().any(|entry| other.fits(entry));
-        let rivals = if tasks.is_empty() { known.iter().filter(is_rival).count() } else { 0 };
+        let rivals = if tasks.is_empty() { charged.iter().filter(is_rival).count() } else { 0 };
         match (self.jobs.len(), entries().len(), &tasks[..]) {
-            (_, 0, _) if self.jobs.values().all(|job| job.is_covered(complete)) => Finding::NotPaid,
-            (_, 0, _) => Finding::Open("the usage may lack entries of its time".to_owned()),
             (1, 1, [task]) => Finding::Task(task.clone()),
             (jobs, entries, []) if entries >= jobs + rivals => Finding::Paid,
             (jobs, entries, _) => {
@@ -107,13 +115,34 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-impl Submission {
-    /// The entries that this submission may be: those of the expected cost if there are some.
-    fn candidates<'u>(&self, entries: &'u [Entry]) -> BTreeMap<usize, &'u Entry> {
-        let fitting = entries.iter().enumerate().filter(|(_, entry)| self.fits(entry));
+impl Usage {
+    pub fn new(
+        mut entries: Vec<Entry>,
+        claimed: HashSet<String>,
+        complete: Range<SystemTime>,
+    ) -> Self {
+        entries.sort_by_key(|entry| entry.time);
+        Self { entries, claimed, complete }
+    }
+
+    /// The entries of the time of a submission, with their positions.
+    fn near(&self, submission: &Submission) -> impl Iterator<Item = (usize, &Entry)> {
+        let first = self.entries.partition_point(|it| it.time + BEFORE < submission.sent_at);
+        let later = self.entries.iter().enumerate().skip(first);
+        later.take_while(|(_, entry)| entry.time <= submission.sent_at + AFTER)
+    }
+
+    fn is_free(&self, entry: &Entry) -> bool {
+        entry.task.as_ref().is_none_or(|task| !self.claimed.contains(task))
+    }
+
+    /// The entries that a job may be: those of the expected cost if there are some.
+    fn candidates(&self, job: &Submission) -> BTreeMap<usize, &Entry> {
+        let fitting =
+            self.near(job).filter(|(_, entry)| self.is_free(entry) && job.fits_text(entry));
         let mut found: BTreeMap<_, _> = fitting.collect();
         let is_expected = |entry: &Entry| {
-            let costs = self.expected.zip(entry.cost);
+            let costs = job.expected.zip(entry.cost);
             costs.is_some_and(|(expected, cost)| (expected - cost).abs() < 0.005)
         };
         if found.values().any(|entry| is_expected(entry)) {
@@ -122,16 +151,66 @@ impl Submission {
         found
     }
 
-    fn fits(&self, entry: &Entry) -> bool {
-        let is_in_time = entry.time + BEFORE >= self.sent_at && entry.time <= self.sent_at + AFTER;
-        let prompts = self.prompt.as_deref().zip(entry.prompt.as_deref());
-        is_in_time
-            && entry.model == self.model
-            && prompts.is_none_or(|(own, shown)| is_prompt(own, shown))
+    /// Whether it shows the submissions to a model that were charged during its time. Otherwise, it
+    /// may have other names of models, another time zone, or only a part of the entries. `None` if
+    /// there are none to compare.
+    fn shows(&self, charged: &[Submission], model: &str) -> Option<bool> {
+        let is_shown = |it: &Submission| self.near(it).any(|(_, entry)| it.is(entry));
+        let same = charged.iter().filter(|it| it.model == model && self.covers(it));
+        same.map(is_shown).reduce(|all, one| all && one)
     }
 
-    fn is_covered(&self, complete: &Range<SystemTime>) -> bool {
-        complete.start + BEFORE <= self.sent_at && self.sent_at + AFTER <= complete.end
+    /// What it proves about a job that no entry may be: that the job was not billed, if it would
+    /// show the job.
+    fn without(
+        &self,
+        job: &Submission,
+        shows: Option<bool>,
+        unknown: &[Submission],
+        charged: &[Submission],
+    ) -> Finding {
+        let open = |why: &str| Finding::Open(why.to_owned());
+        if !self.covers(job) {
+            return open("the usage may lack entries of its time");
+        }
+        if shows.is_none() {
+            return open("no other job of its model shows whether the usage is complete");
+        }
+        // A prompt in the usage may be cut, or changed.
+        let is_of_another = |entry: &Entry| {
+            let others = unknown.iter().chain(charged);
+            let has_prompt = |it: &Submission| it.prompt.is_some() && it.prompt == entry.prompt;
+            others.filter(|it| it.prompt != job.prompt).any(|it| has_prompt(it) && it.fits(entry))
+        };
+        let others = self.near(job).filter(|(_, it)| self.is_free(it) && it.model == job.model);
+        for (_, entry) in others {
+            if !is_of_another(entry) {
+                return open("an entry of its model and time has the prompt of no other job");
+            }
+        }
+        Finding::NotPaid
+    }
+
+    fn covers(&self, submission: &Submission) -> bool {
+        self.complete.start + BEFORE <= submission.sent_at
+            && submission.sent_at + AFTER <= self.complete.end
+    }
+}
+
+impl Submission {
+    fn fits(&self, entry: &Entry) -> bool {
+        let is_in_time = entry.time + BEFORE >= self.sent_at && entry.time <= self.sent_at + AFTER;
+        is_in_time && self.fits_text(entry)
+    }
+
+    fn fits_text(&self, entry: &Entry) -> bool {
+        let prompts = self.prompt.as_deref().zip(entry.prompt.as_deref());
+        entry.model == self.model && prompts.is_none_or(|(own, shown)| is_prompt(own, shown))
+    }
+
+    /// Whether an entry shows this submission, as far as the usage has ids of tasks.
+    fn is(&self, entry: &Entry) -> bool {
+        self.fits(entry) && entry.task.as_ref().is_none_or(|task| self.task.as_ref() == Some(task))
     }
 }
 
@@ -157,7 +236,7 @@ mod tests {
 
     fn job(second: u64, prompt: &str) -> Submission {
         let (model, prompt) = ("gen-2-pro".to_owned(), Some(prompt.to_owned()));
-        Submission { model, sent_at: at(second), prompt, expected: None }
+        Submission { model, sent_at: at(second), prompt, expected: None, task: None }
     }
 
     fn entry(second: u64, task: Option<&str>, prompt: Option<&str>) -> Entry {
@@ -165,66 +244,116 @@ mod tests {
         Entry { time: at(second), model: "gen-2-pro".to_owned(), task, cost: Some(3.0), prompt }
     }
 
-    fn decided(jobs: &[Submission], entries: &[Entry], known: &[Submission]) -> Vec<Finding> {
-        decide(jobs, entries, known, &(at(0)..at(100_000)))
+    /// A job that was charged long before the others.
+    fn castle() -> Submission {
+        Submission { task: Some("t0".to_owned()), ..job(400, "a castle") }
+    }
+
+    fn with_castle(entries: &[Entry]) -> Vec<Entry> {
+        [&[entry(401, Some("t0"), Some("a castle"))], entries].concat()
+    }
+
+    fn decided(jobs: &[Submission], entries: &[Entry], charged: &[Submission]) -> Vec<Finding> {
+        let claimed = charged.iter().filter_map(|job| job.task.clone()).collect();
+        decide(jobs, charged, &Usage::new(entries.to_vec(), claimed, at(0)..at(100_000)))
+    }
+
+    fn task(id: &str) -> Finding {
+        Finding::Task(id.to_owned())
+    }
+
+    fn open(why: &str) -> Finding {
+        Finding::Open(why.to_owned())
     }
 
     #[test]
     fn the_evidence_decides() {
-        let task = |id: &str| Finding::Task(id.to_owned());
-        let jobs = [job(1000, "a fox"), job(1010, "a wolf"), job(1020, "an owl")];
+        let jobs = [job(5000, "a fox"), job(5010, "a wolf"), job(5020, "an owl")];
         let entries =
-            [entry(1001, Some("t1"), Some("a  fox")), entry(1021, Some("t2"), Some("an o…"))];
-        let expected = [task("t1"), Finding::NotPaid, task("t2")];
-        assert_eq!(decided(&jobs, &entries, &[]), expected);
-        let without = |task: Option<&str>| [entry(1001, task, None)];
+            [entry(5001, Some("t1"), Some("a  fox")), entry(5021, Some("t2"), Some("an o…"))];
+        let left = open("an entry of its model and time has the prompt of no other job");
+        let found = decided(&jobs, &with_castle(&entries), &[castle()]);
+        assert_eq!(found, [task("t1"), left, task("t2")]);
+        let entries =
+            [entry(5001, Some("t1"), Some("a fox")), entry(5021, Some("t2"), Some("an owl"))];
+        let found = decided(&jobs, &with_castle(&entries), &[castle()]);
+        assert_eq!(found, [task("t1"), Finding::NotPaid, task("t2")]);
+        let without = |task: Option<&str>| [entry(5001, task, None)];
         assert_eq!(decided(&jobs[..1], &without(Some("t1")), &[]), [task("t1")]);
         assert_eq!(decided(&jobs[..1], &without(None), &[]), [Finding::Paid]);
-        let open = |why: &str| Finding::Open(why.to_owned());
         let two = open("1 entry of the usage may be of 2 unknown jobs: t1");
         assert_eq!(decided(&jobs[..2], &without(Some("t1")), &[]), [two.clone(), two]);
         let rival = open("1 entry of the usage may be of 1 unknown job, or of 1 other job");
         assert_eq!(decided(&jobs[..1], &without(None), &jobs[1..2]), [rival]);
-        // Another time, another model, and what the usage does not cover.
-        let early = [entry(1000 - 301, Some("t1"), None), entry(1000 + 901, Some("t2"), None)];
-        assert_eq!(decided(&jobs[..1], &early, &[]), [Finding::NotPaid]);
-        let other = [Entry { model: "gen-2-max".to_owned(), ..entry(1000, None, None) }];
-        assert_eq!(decided(&jobs[..1], &other, &[]), [Finding::NotPaid]);
-        for complete in [at(900)..at(9999), at(0)..at(1100)] {
+        let early = [entry(5000 - 301, Some("t1"), None), entry(5000 + 901, Some("t2"), None)];
+        let found = decided(&jobs[..1], &with_castle(&early), &[castle()]);
+        assert_eq!(found, [Finding::NotPaid]);
+    }
+
+    #[test]
+    fn an_entry_that_is_missing_proves_nothing_alone() {
+        let fox = [job(5000, "a fox")];
+        for complete in [at(4900)..at(9999), at(0)..at(5100)] {
+            let usage = Usage::new(with_castle(&[]), HashSet::new(), complete);
             let lacks = open("the usage may lack entries of its time");
-            assert_eq!(decide(&jobs[..1], &[], &[], &complete), [lacks]);
+            assert_eq!(decide(&fox, &[castle()], &usage), [lacks]);
+        }
+        let whole = with_castle(&[]);
+        assert_eq!(decided(&fox, &whole, &[castle()]), [Finding::NotPaid]);
+        let flex = Submission { model: "gen-2-flex".to_owned(), ..castle() };
+        for nothing in [&[][..], &[flex]] {
+            let why = open("no other job of its model shows whether the usage is complete");
+            assert_eq!(decided(&fox, &whole, nothing), [why]);
+        }
+        let other_zone = Submission { sent_at: at(4000), ..castle() };
+        let not_shown = Submission { task: Some("t9".to_owned()), ..castle() };
+        // Other entries decide nothing then, either.
+        let more = with_castle(&[entry(5001, Some("t1"), Some("a fox"))]);
+        for (entries, charged) in [
+            (&whole, &[other_zone][..]),
+            (&whole, &[castle(), not_shown.clone()]),
+            (&more, &[not_shown]),
+        ] {
+            let why = open("the usage lacks other jobs of its model");
+            assert_eq!(decided(&fox, entries, charged), [why]);
         }
     }
 
     #[test]
     fn the_expected_cost_decides_between_entries() {
-        let jobs = [Submission { expected: Some(4.0), ..job(1000, "a fox") }];
-        let mut entries = [entry(1001, Some("t1"), None), entry(1002, Some("t2"), None)];
+        let jobs = [Submission { expected: Some(4.0), ..job(5000, "a fox") }];
+        let mut entries = [entry(5001, Some("t1"), None), entry(5002, Some("t2"), None)];
         assert!(matches!(decided(&jobs, &entries, &[])[0], Finding::Open(_)));
         entries[1].cost = Some(4.0);
-        assert_eq!(decided(&jobs, &entries, &[]), [Finding::Task("t2".to_owned())]);
+        assert_eq!(decided(&jobs, &entries, &[]), [task("t2")]);
         // A price may be wrong: another cost is no proof.
-        assert_eq!(decided(&jobs, &entries[..1], &[]), [Finding::Task("t1".to_owned())]);
+        assert_eq!(decided(&jobs, &entries[..1], &[]), [task("t1")]);
     }
 
     proptest! {
-        /// Submissions, whether each was billed, and how much later its entry is.
+        /// Submissions, whether each was billed, and how much later its entry is; and what the
+        /// usage may do to all entries.
         #[test]
         fn no_decision_contradicts_the_truth(
             sent in vec((0..4000_u64, 0..3_usize, option::of(0..600_u64)), 1..12),
-            shows_tasks in any::<bool>(),
-            shows_prompts in any::<bool>(),
+            [shows_tasks, shows_prompts, renames, cuts] in any::<[bool; 4]>(),
+            shift in prop_oneof![Just(0), Just(3600)],
         ) {
             let prompts = ["a fox", "a wolf", "an owl"];
             let jobs = sent.iter().map(|(second, prompt, _)| job(5000 + second, prompts[*prompt]));
             let jobs: Vec<_> = jobs.collect();
-            let ids: Vec<_> = (0..jobs.len()).map(|index| format!("t{index}")).collect();
+            let ids: Vec<_> = (0..jobs.len()).map(|index| format!("t{index}x")).collect();
+            let shown = |second: u64, id: &str, prompt: &str| {
+                let prompt = if cuts { &prompt[..4] } else { prompt };
+                let (id, prompt) = (shows_tasks.then_some(id), shows_prompts.then_some(prompt));
+                let model = if renames { "GEN 2 (pro)" } else { "gen-2-pro" }.to_owned();
+                Entry { model, ..entry(second + shift, id, prompt) }
+            };
             let billed = sent.iter().zip(&ids).filter_map(|((second, prompt, delay), id)| {
-                let (task, prompt) = (shows_tasks.then_some(&**id), prompts[*prompt]);
-                Some(entry(5000 + second + (*delay)?, task, shows_prompts.then_some(prompt)))
+                Some(shown(5000 + second + (*delay)?, id, prompts[*prompt]))
             });
-            let entries: Vec<_> = billed.collect();
-            let found = decided(&jobs, &entries, &[]);
+            let entries: Vec<_> = billed.chain([shown(401, "t0", "a castle")]).collect();
+            let found = decided(&jobs, &entries, &[castle()]);
             for (((.., delay), id), found) in sent.iter().zip(&ids).zip(found) {
                 match found {
                     Finding::NotPaid => prop_assert!(delay.is_none()),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use time::UtcDateTime;
 
 use self::{
-    matching::{Finding, Submission, decide},
+    matching::{Finding, Submission, Usage, decide},
     usage::{Entry, Renamed, renamed},
 };
 use crate::{
@@ -36,8 +36,9 @@ const PAGE: usize = 100;
                         job of the same model and prompt that was sent up to 15 minutes before \
                         it, or 5 minutes after it. A job that is the only one for an entry \
                         continues with its task, or was billed. A job without an entry was not \
-                        billed, if the usage has all entries of its time, and the next run \
-                        submits it. The others are left to a person (exit code 10)."
+                        billed, and the next run submits it, if the usage has all entries of its \
+                        time, and shows the other jobs of its model that were charged. The others \
+                        are left to a person (exit code 10)."
 )]
 pub struct Options {
     /// The file; `-` is standard input
@@ -67,20 +68,20 @@ struct Decided {
 
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
     let entries = usage::read(context.process(), &options.usage, &options.column)?;
-    let complete = options.complete(&entries);
-    let count = entries.len();
-    let entries = unclaimed(context, ledger, entries).await?;
+    let (count, complete) = (entries.len(), options.complete(&entries));
     let prices = ledger.prices().await?;
-    let unknown = Filter::all().states([JobState::Unknown]);
-    let (jobs, sent): (Vec<_>, Vec<_>) =
-        submissions(ledger, &unknown, &prices).await?.into_iter().unzip();
-    let mut known = Vec::new();
-    if entries.iter().any(|entry| entry.task.is_none()) {
-        let states = JobState::ALL.into_iter().filter(|state| *state != JobState::Unknown);
-        let others = submissions(ledger, &Filter::all().states(states), &prices).await?;
-        known.extend(others.into_iter().map(|(_, sent)| sent));
+    let (mut unknown, mut charged) = (Vec::new(), Vec::new());
+    let is_charged = |job: &JobStatus| job.credits.is_some_and(|credits| credits > 0.0);
+    for (job, submission) in submissions(ledger, &prices).await? {
+        match job.state {
+            JobState::Unknown => unknown.push((job, submission)),
+            _ if is_charged(&job) => charged.push(submission),
+            _ => {}
+        }
     }
-    let findings = decide(&sent, &entries, &known, &complete);
+    let (jobs, sent): (Vec<_>, Vec<_>) = unknown.into_iter().unzip();
+    let claimed = claimed(context, ledger, &entries).await?;
+    let findings = decide(&sent, &charged, &Usage::new(entries, claimed, complete));
     let mut decided: Vec<_> =
         jobs.into_iter().zip(findings).map(|(job, finding)| Decided { job, finding }).collect();
     if !options.dry_run {
@@ -100,31 +101,29 @@ impl Options {
     }
 }
 
-/// Leaves out the entries whose tasks belong to submissions of the ledger or of the history.
-async fn unclaimed(
+/// Returns the tasks of the usage that belong to submissions of the ledger or of the history.
+async fn claimed(
     context: &Context,
     ledger: &Ledger,
-    entries: Vec<Entry>,
-) -> Result<Vec<Entry>, Failure> {
+    entries: &[Entry],
+) -> Result<HashSet<String>, Failure> {
     let tasks: Vec<_> = entries.iter().filter_map(|entry| entry.task.clone()).collect();
     let mut claimed = ledger.known_tasks(&tasks).await?;
     if tasks.iter().any(|task| !claimed.contains(task)) && context.records()? {
         let found = history::read(context.process())?.flatten();
         claimed.extend(found.filter_map(|entry| Some(entry.record.task()?.id().to_owned())));
     }
-    let is_claimed = |entry: &Entry| entry.task.as_ref().is_some_and(|task| claimed.contains(task));
-    Ok(entries.into_iter().filter(|entry| !is_claimed(entry)).collect())
+    Ok(claimed)
 }
 
-/// Returns the jobs that match and were sent, with what an entry may show of them.
+/// Returns the jobs that were sent, with what an entry may show of them.
 async fn submissions(
     ledger: &Ledger,
-    filter: &Filter,
     prices: &Prices,
 ) -> Result<Vec<(JobStatus, Submission)>, Failure> {
     let (mut found, mut last) = (Vec::new(), 0);
     loop {
-        let page = ledger.list_with_requests(filter, last, PAGE).await?;
+        let page = ledger.list_with_requests(&Filter::all(), last, PAGE).await?;
         let Some((end, _)) = page.last() else { return Ok(found) };
         last = end.number;
         let submission = |(job, request): (JobStatus, Request)| {
@@ -133,6 +132,7 @@ async fn submissions(
                 sent_at: job.sent_at?,
                 prompt: request.text(PROMPT).map(str::to_owned),
                 expected: prices.of(&job.operation).map(|price| price.of_job(&job)),
+                task: job.task_id.clone(),
             };
             Some((job, submission))
         };
