@@ -159,6 +159,7 @@ async fn run(world: &mut World, life: &mut Life, payer: Option<Payer>) -> Result
     ensure!(!world.machine.calls.is_stuck(), "a call waited for a process that was stopped");
     if crashes && processes[0].is_dead() {
         world.machine.crash(&mut world.stream("crash"))?;
+        vandal::end_owners(&world.path("journal"))?;
     }
     let recorded = Directory::list(world.path("journal"))?.flatten();
     let recorded: BTreeSet<String> =

@@ -194,6 +194,23 @@ pub(crate) fn return_locks(locks: &Path, away: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the owners of open records locks that nobody holds, if they have none, like
+/// [`return_locks`]: a crash brings records back that were removed, after the locks of their
+/// processes. On a machine, the numbers of these processes are gone.
+pub(crate) fn end_owners(journal: &Path) -> Result<()> {
+    for record in files(&journal.join("open"))? {
+        let text = fs::read(&record)?;
+        let text = String::from_utf8_lossy(&text);
+        let owner = text.split_once(r#""process":""#).and_then(|(_, rest)| rest.split_once('"'));
+        let Some((owner, _)) = owner else { continue };
+        let lock = journal.join(format!("processes/{owner}.lock"));
+        if !lock.exists() {
+            fs::write(lock, "")?;
+        }
+    }
+    Ok(())
+}
+
 fn records(journal: &Path) -> io::Result<Vec<PathBuf>> {
     Ok([files(&journal.join("open"))?, files(&journal.join("closed/0"))?].concat())
 }
