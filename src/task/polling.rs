@@ -138,6 +138,8 @@ impl Polling {
                     break Ok(update);
                 }
                 Err(error) if error.wait_end().is_some() => break Err(error),
+                // The deadline ended this poll, which is no cause of the deadline.
+                Err(_) if self.left().is_zero() && self.last_status.is_some() => {}
                 Err(error) => (last_failure, failures) = (Some(error), failures + 1),
             }
         };

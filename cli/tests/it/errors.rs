@@ -153,9 +153,8 @@ fn of_the_task() {
 #[test]
 fn of_the_deadline() {
     let bench = Bench::ready_after(AGES);
-    // The last poll has a second: if the deadline ended it, it would be named as the cause.
     let words =
-        [&["generate", "a fox", "--quiet", "--deadline", "2", "-o", "my fox.png"][..], &SMALL]
+        [&["generate", "a fox", "--quiet", "--deadline", "4", "-o", "my fox.png"][..], &SMALL]
             .concat();
     assert_shown!("deadline", shown(&bench.run(&words).fails(6)));
     let simulated =

@@ -64,6 +64,19 @@ async fn a_poll_without_a_response_ends_at_the_deadline() {
     service.only_request().assert_has_key();
 }
 
+/// A poll that the deadline ended says nothing about the service.
+#[tokio::test(start_paused = true)]
+async fn the_last_poll_is_no_cause_if_an_earlier_one_succeeded() {
+    let service = ScriptedServer::start().await;
+    service.reply(samples::status("Nearly there")).otherwise(|_| Reply::silence());
+
+    let error = task(&client(&service), &service).wait_with(deadline(7)).await.unwrap_err();
+
+    assert_kind(&error, ErrorKind::Deadline);
+    assert!(end_of(&error).2.is_some());
+    assert!(std::error::Error::source(&error).is_none(), "{error:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_poll_response_ends_at_the_deadline() {
     let service = ScriptedServer::start().await;
