@@ -7,10 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use imagekiln::{
-    Client, ClientBuilder, Error, Request, RetryPolicy,
-    journal::{Intent, Journal, JournalFuture, Record, Step, Unreadable},
-};
+use imagekiln::{Client, ClientBuilder, Error, Request, RetryPolicy};
 use reqwest::{
     StatusCode,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -33,7 +30,7 @@ const LONGEST_ERROR: usize = 64 * 1024;
 
 pub static CLIENT: LazyLock<Client> = LazyLock::new(client);
 
-fn client() -> Client {
+pub fn client() -> Client {
     let builder = builder().base_url(BASE).regional_base_url(REGIONAL_BASE).allow_http(true);
     // Inputs that are not valid must arrive, too.
     builder.validation(false).build().expect("the settings are complete")
@@ -42,33 +39,7 @@ fn client() -> Client {
 /// The settings of a client that reaches nothing but the service of this package, and tries once.
 pub fn builder() -> ClientBuilder {
     let builder = Client::builder().api_key(KEY).proxy(service::url()).wall_clock(now);
-    // Many inputs refuse submissions (429), and no task ever finishes. A limit that the client
-    // finds would delay the others.
-    let builder = builder.max_active(1_000_000);
-    let builder = builder.journal(WithoutOutages);
     builder.retry(RetryPolicy::default().attempts(1)).random_seed(7)
-}
-
-/// Keeps nothing. Many inputs lose a response, and a client that waits for the end of an outage
-/// would delay the others.
-struct WithoutOutages;
-
-impl Journal for WithoutOutages {
-    fn handles_outages(&self) -> bool {
-        true
-    }
-
-    fn intend<'a>(&'a self, _: &'a Intent) -> JournalFuture<'a, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn advance<'a>(&'a self, _: &'a str, _: &'a Step) -> JournalFuture<'a, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
 }
 
 pub fn now() -> SystemTime {

@@ -7,8 +7,8 @@ use url::Url;
 
 use crate::{
     exchange::{
-        BASE, CLIENT, KEY, SECRET, SIGNATURE, assert_kept, assert_none_of, assert_safe, in_pieces,
-        plain_object, response,
+        BASE, CLIENT, KEY, SECRET, SIGNATURE, assert_kept, assert_none_of, assert_safe, client,
+        in_pieces, plain_object, response,
     },
     service::{Response, call},
 };
@@ -58,8 +58,10 @@ pub fn submission_response(data: &[u8]) {
         Gen2Pro::new("a red fox in the snow").webhook_secret(SECRET).into_request()
     });
     let response = response(data);
+    // A client waits after lost responses, and for its tasks, which never end here.
+    let client = client();
     let submit = |response: &Response| {
-        let submitted = call(response, CLIENT.submit(REQUEST.clone())).0;
+        let submitted = call(response, client.submit(REQUEST.clone())).0;
         submitted.map(|task| (without_submission(task.reference()), task.response().cloned()))
     };
     let (outcome, pieces) = (submit(&response), submit(&in_pieces(&response)));
