@@ -3,15 +3,11 @@
 use std::{collections::HashSet, panic, sync::Arc, time::Duration};
 
 use imagekiln::Slot;
-use tokio::{
-    sync::{Mutex, watch},
-    time,
-};
+use tokio::{sync::watch, time};
 
 use super::{
     Batch, Settings,
-    fleet::Fleet,
-    renewals::Renewals,
+    engine::{Engine, Fleet},
     run::no_slot,
     unrecorded::first,
     worker::{End, Worker},
@@ -83,7 +79,7 @@ const DECISION: Duration = Duration::from_secs(60);
 /// # Ok(())
 /// # }
 /// ```
-pub struct Dispatcher(Arc<Engine>);
+pub struct Dispatcher(Arc<Shared>);
 
 /// What [`Dispatcher::advance`] did.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,14 +116,10 @@ impl Batch {
         self.ledger.check_output(&output).await?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
-        let worker = self.worker(&output, &stopped);
-        let number = worker.register().await?;
         let fleet = Fleet::default();
-        fleet.add(number);
-        let renewals = Renewals::start(&worker, number);
-        let number = Mutex::new((number, 0));
+        let engine = Engine::start(self.worker(&output, &stopped), fleet.clone()).await?;
         let running = watch::Sender::default();
-        Ok(Dispatcher(Arc::new(Engine { worker, fleet, number, renewals, running })))
+        Ok(Dispatcher(Arc::new(Shared { engine, fleet, running })))
     }
 
     /// Refuses the settings that only a run uses.
@@ -195,7 +187,7 @@ impl Dispatcher {
             let message = "the runtime shut down before the job was given back";
             Err(Error::new(ErrorKind::Ledger, message).with_source(error))
         });
-        self.0.worker.unrecorded.add_to(advanced)
+        self.0.engine.worker.unrecorded.add_to(advanced)
     }
 
     /// Waits until the calls that were dropped have given back their jobs, and ends the worker.
@@ -206,8 +198,8 @@ impl Dispatcher {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn finish(self) -> Result<(), Error> {
-        let Engine { worker: Worker { client, ledger, unrecorded, .. }, fleet, running, .. } =
-            &*self.0;
+        let Shared { engine, fleet, running } = &*self.0;
+        let Worker { client, ledger, unrecorded, .. } = &*engine.worker;
         // Fails only if the sender was dropped.
         let _ = running.subscribe().wait_for(HashSet::is_empty).await;
         let retired = fleet.retire(client, ledger, unrecorded).await;
@@ -216,31 +208,28 @@ impl Dispatcher {
 }
 
 /// What the calls of a dispatcher share. The steps in flight keep it.
-struct Engine {
-    worker: Worker,
+struct Shared {
+    engine: Engine,
     fleet: Fleet,
-    /// The number of the worker, and of the claims that it made.
-    number: Mutex<(i64, i64)>,
-    renewals: Renewals,
     /// The names of the jobs that calls continue, or have not given back yet.
     running: watch::Sender<HashSet<String>>,
 }
 
 /// The right to continue a job in this process, for one call at a time.
 struct Turn {
-    engine: Arc<Engine>,
+    shared: Arc<Shared>,
     name: String,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.engine.running.send_modify(|names| {
+        self.shared.running.send_modify(|names| {
             names.remove(&self.name);
         });
     }
 }
 
-impl Engine {
+impl Shared {
     /// Waits a moment for the call that continues the job with this name.
     async fn turn(self: &Arc<Self>, name: &str) -> Option<Turn> {
         let mut running = self.running.subscribe();
@@ -248,23 +237,11 @@ impl Engine {
             loop {
                 running.wait_for(|names| !names.contains(name)).await.ok().map(drop)?;
                 if self.running.send_if_modified(|names| names.insert(name.to_owned())) {
-                    return Some(Turn { engine: Arc::clone(self), name: name.to_owned() });
+                    return Some(Turn { shared: Arc::clone(self), name: name.to_owned() });
                 }
             }
         };
         time::timeout(SOON, turn).await.ok().flatten()
-    }
-
-    /// Returns the number of the worker, and that of its next claim.
-    async fn next_claim(&self) -> Result<(i64, i64), Error> {
-        let mut number = self.number.lock().await;
-        if self.renewals.has_lost_the_lease() {
-            number.0 = self.worker.register().await?;
-            self.fleet.add(number.0);
-            self.renewals.restart(&self.worker, number.0);
-        }
-        number.1 += 1;
-        Ok(*number)
     }
 
     /// Decides what the queue does with a job in this state, which no call continues.
@@ -280,7 +257,7 @@ impl Engine {
 
     /// Whether a webhook may still find the task of an unknown job.
     fn expects_webhook(&self, job: &JobStatus) -> bool {
-        let Worker { ledger, settings, .. } = &self.worker;
+        let Worker { ledger, settings, .. } = &*self.engine.worker;
         let age = job.sent_at.and_then(|sent_at| ledger.local_time().duration_since(sent_at).ok());
         settings.callback_url.is_some() && age.is_some_and(|age| age < settings.callback_patience)
     }
@@ -289,7 +266,7 @@ impl Engine {
 impl Turn {
     /// Continues the job, and gives it back.
     async fn continue_job(self, stopped: watch::Receiver<bool>) -> Result<Advanced, Error> {
-        let worker = Worker { stopped, ..self.engine.worker.clone() };
+        let worker = Worker { stopped, ..Worker::clone(&self.shared.engine.worker) };
         let advanced = self.advance(&worker).await;
         if let Err(error) = &advanced
             && worker.is_stopping()
@@ -300,11 +277,18 @@ impl Turn {
     }
 
     async fn advance(&self, worker: &Worker) -> Result<Advanced, Error> {
-        let Self { engine, name } = self;
-        let (number, claim) = engine.next_claim().await?;
-        let mut job = match worker.ledger.claim_named(number, claim, name).await? {
+        let Self { shared, name } = self;
+        let (number, claim) = shared.engine.next_claim().await?;
+        let claimed = match worker.ledger.claim_named(number, claim, name).await {
+            Err(error) if error.kind() == ErrorKind::Lease => {
+                shared.engine.lost(number).await;
+                return Ok(Advanced::Later(SOON));
+            }
+            claimed => claimed?,
+        };
+        let mut job = match claimed {
             Named::Claimed(job) => job,
-            Named::Ended(status) => return Ok(engine.advanced(status, SOON)),
+            Named::Ended(status) => return Ok(shared.advanced(status, SOON)),
             Named::Limited(reached) => return Ok(Advanced::Later(after(&reached.limit))),
             Named::Unrecorded(job) => {
                 worker.ledger.record_loss(number, job).await?;
@@ -321,11 +305,14 @@ impl Turn {
             End::Limit(reached) => (Ok(()), after(&reached.limit)),
             End::Left => (Ok(()), LATER),
             End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),
-            End::Stop(error) if error.kind() == ErrorKind::Lease => (Ok(()), SOON),
+            End::Stop(error) if error.kind() == ErrorKind::Lease => {
+                shared.engine.lost(number).await;
+                (Ok(()), SOON)
+            }
             End::Stop(error) => (Err(error), LATER),
         };
         first(result, worker.ledger.release(&job).await)?;
-        Ok(engine.advanced(Box::new(worker.ledger.existing(name).await?), after))
+        Ok(shared.advanced(Box::new(worker.ledger.existing(name).await?), after))
     }
 }
 

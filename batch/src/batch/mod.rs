@@ -1,10 +1,10 @@
 //! Runs the jobs of a ledger.
 
 mod dispatch;
-mod fleet;
+mod drive;
+mod engine;
 #[cfg(test)]
 mod outages;
-mod renewals;
 mod resolve;
 mod room;
 mod run;
@@ -23,7 +23,7 @@ use imagekiln::{Client, ClientBuilder};
 
 pub use self::dispatch::{Advanced, Dispatcher};
 use self::{
-    fleet::Fleet,
+    engine::Fleet,
     unrecorded::{Unrecorded, first},
 };
 use crate::{

@@ -1,4 +1,4 @@
-//! The loop of a worker: claims jobs, decides which one continues next, and renews the lease.
+//! The loop of a run: claims jobs, and decides which one continues next.
 
 mod held;
 
@@ -18,7 +18,7 @@ use tokio::{
 
 use self::held::scopes;
 use super::{
-    renewals::RENEWALS,
+    engine::Engine,
     room::{Room, Turn},
     worker::{End, Worker},
 };
@@ -39,14 +39,16 @@ const MOST_DAMAGED: u32 = 5;
 const LOOKS: Duration = Duration::from_secs(1);
 
 pub(super) struct Run {
+    engine: Engine,
     worker: Arc<Worker>,
     /// The number of the worker.
     number: i64,
+    /// Gets each renewal of the lease, and fails when the lease is lost.
+    lease: watch::Receiver<()>,
+    has_lost_a_lease: bool,
     /// Claimed jobs.
     queue: VecDeque<Claim>,
     active: JoinSet<Ended>,
-    /// The number of claims so far.
-    claims: i64,
     /// Whether the ledger may have jobs to claim: paid ones, and queued ones.
     may_have_paid: bool,
     may_have_queued: bool,
@@ -85,15 +87,19 @@ struct Ended {
 }
 
 impl Run {
-    pub(super) fn new(worker: Arc<Worker>, number: i64) -> Self {
-        Self {
+    pub(super) async fn new(engine: Engine) -> Result<Self, Error> {
+        let worker = Arc::clone(&engine.worker);
+        let (number, lease) = engine.lease().await?;
+        Ok(Self {
+            engine,
             changes: worker.ledger.changes(),
             room: Room::new(worker.settings.limits.max_active),
             worker,
             number,
+            lease,
+            has_lost_a_lease: false,
             queue: VecDeque::new(),
             active: JoinSet::new(),
-            claims: 0,
             may_have_paid: true,
             may_have_queued: true,
             is_limited: false,
@@ -108,24 +114,20 @@ impl Run {
             turn: Turn::default(),
             slot: None,
             stopped_by: None,
-        }
+        })
     }
 
-    /// Returns when no job can continue. Fails with kind [`Lease`](ErrorKind::Lease) as soon as
-    /// another worker has taken over the jobs. After any other error, the active jobs continue to
-    /// their end.
-    pub(super) async fn finish(mut self) -> Result<(), Error> {
-        let mut renewals = time::interval(self.worker.settings.lease / RENEWALS);
+    /// Returns when no job can continue. After an error, the active jobs continue to their end.
+    /// Returns whether another worker has taken over jobs, because the lease expired.
+    pub(super) async fn finish(mut self) -> Result<bool, Error> {
         let mut looks = time::interval(LOOKS);
-        for interval in [&mut renewals, &mut looks] {
-            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        }
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            match self.step(&mut renewals, &mut looks).await {
+            match self.step(&mut looks).await {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::Lease => {
-                    return Err(self.stopped_by.unwrap_or(error));
+                    self.engine.lost(self.number).await
                 }
                 Err(error) => self.stop_by(error),
             }
@@ -134,11 +136,11 @@ impl Run {
         for (scope, (pixels, reason)) in self.blocked {
             self.worker.ledger.explain_held(self.number, scope, pixels, reason).await?;
         }
-        self.stopped_by.map_or(Ok(()), Err)
+        self.stopped_by.map_or(Ok(self.has_lost_a_lease), Err)
     }
 
     /// Starts jobs, and waits until something happens. Returns whether the worker is done.
-    async fn step(&mut self, renewals: &mut Interval, looks: &mut Interval) -> Result<bool, Error> {
+    async fn step(&mut self, looks: &mut Interval) -> Result<bool, Error> {
         self.start_jobs().await?;
         // No job needs it.
         self.slot = None;
@@ -166,7 +168,11 @@ impl Run {
             () = self.room.grown() => {}
             _ = looks.tick() => self.look(),
             Ok(()) = self.changes.changed() => self.look(),
-            _ = renewals.tick() => self.renew().await?,
+            renewed = self.lease.changed() => match renewed {
+                // Jobs of other workers may have ended.
+                Ok(()) => self.unblock(),
+                Err(_) => self.start_again().await?,
+            },
             () = stopped, if !is_stopping => {}
         }
         Ok(false)
@@ -198,12 +204,13 @@ impl Run {
         self.worker.settings.submits && !self.is_ending()
     }
 
-    /// Renews the lease, and takes over the jobs of workers whose leases expired.
-    async fn renew(&mut self) -> Result<(), Error> {
-        self.worker.ledger.renew(self.number, self.worker.settings.lease).await?;
-        self.worker.ledger.take_over().await?;
-        // Jobs of other workers may have ended.
-        self.unblock();
+    /// Continues as a new worker, because others may have the jobs of this one.
+    async fn start_again(&mut self) -> Result<(), Error> {
+        self.active = JoinSet::new();
+        self.queue.clear();
+        self.has_lost_a_lease = true;
+        (self.number, self.lease) = self.engine.lease().await?;
+        self.look();
         Ok(())
     }
 
@@ -265,11 +272,14 @@ impl Run {
     }
 
     async fn claim(&mut self, free: usize, wants_queued: bool) -> Result<(), Error> {
-        self.claims += 1;
+        let (worker, number) = self.engine.next_claim().await?;
+        if worker != self.number {
+            return self.start_again().await;
+        }
         let blocked = self.blocked.iter().map(|(scope, (pixels, _))| (scope.clone(), *pixels));
         let demand = Demand {
-            worker: self.number,
-            number: self.claims,
+            worker,
+            number,
             paid: if self.may_have_paid { free } else { 0 },
             queued: if wants_queued { free.clamp(CLAIMS, MOST_CLAIMS) } else { 0 },
             blocked: blocked.collect(),

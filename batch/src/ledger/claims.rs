@@ -11,7 +11,7 @@ use super::{
     limits::{LimitReached, Subject},
     manage::no_job,
 };
-use crate::{Error, JobState, JobStatus, Scope};
+use crate::{Error, ErrorKind, JobState, JobStatus, Scope};
 
 /// The maximum size in bytes of a request that a worker reads before it needs it. Larger ones
 /// contain images, and many jobs wait at the same time.
@@ -212,7 +212,8 @@ fn find_queued(condition: &str) -> String {
     )
 }
 
-/// Makes these jobs those of the worker, unless another one has taken over its jobs.
+/// Makes these jobs those of the worker. Fails with kind [`Lease`](crate::ErrorKind::Lease) if
+/// another one has taken over its jobs.
 async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Error> {
     if ids.is_empty() {
         return Ok(());
@@ -226,8 +227,15 @@ async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(
          AND id IN ({})",
         places.join(", ")
     );
-    database.execute(&sql, values).await?;
-    Ok(())
+    // The jobs were found in this transaction, so that only the worker can be missing.
+    if database.execute(&sql, values).await? == 0 { Err(lease_lost()) } else { Ok(()) }
+}
+
+/// The worker has lost its jobs.
+pub(super) fn lease_lost() -> Error {
+    let message = "the lease of the worker expired, and another worker took over its jobs; run \
+                   the batch again to continue";
+    Error::new(ErrorKind::Lease, message)
 }
 
 async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {

@@ -8,6 +8,7 @@ use imagekiln::{
 use super::{
     Ledger,
     admission::{Admission, Facts, admission},
+    claims::lease_lost,
     database::Database,
     keys,
     limits::{LimitReached, RunLimits, Subject},
@@ -15,7 +16,7 @@ use super::{
     records::{SubmissionRow, not_queued},
     resolve::has_task,
     ticket::Ticket,
-    workers::{LocalWorker, lease_lost},
+    workers::LocalWorker,
 };
 use crate::{Error, ErrorKind, JobState, job::is_group, price::pixels_of_intent};
 

@@ -10,12 +10,12 @@ use imagekiln::{
 use super::{
     Ledger,
     advance::JobChange,
+    claims::lease_lost,
     claims::{Claim, SMALL},
     clocks::time_of,
     database::{Database, Value, no_row},
     jobs::{find_jobs, read_request, state_named},
     records::{SubmissionRow, read},
-    workers::lease_lost,
 };
 use crate::{Error, JobState, output::SavedPicture};
 

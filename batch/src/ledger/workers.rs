@@ -3,7 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Ledger, claims::OPEN, database::Database, identity::Marking, limits::RunLimits, outage,
+    Ledger,
+    claims::{OPEN, lease_lost},
+    database::Database,
+    identity::Marking,
+    limits::RunLimits,
+    outage,
 };
 use crate::{Error, ErrorKind};
 
@@ -215,13 +220,6 @@ async fn end(
     let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
     database.execute(ended, [now.into(), worker.into()]).await?;
     Ok(())
-}
-
-/// The worker has lost its jobs.
-pub(super) fn lease_lost() -> Error {
-    let message = "the lease of the worker expired, and another worker took over its jobs; run \
-                   the batch again to continue";
-    Error::new(ErrorKind::Lease, message)
 }
 
 fn milliseconds(duration: Duration) -> i64 {

@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_worker_that_lost_its_lease_saves_no_second_picture),
         both(a_stopped_run_ends_its_active_jobs),
         both(a_batch_waits_for_more_jobs),
+        both(a_waiting_batch_that_lost_its_lease_starts_jobs),
         both(changes_follow_each_job),
     ];
     tests.into_iter().flatten().collect()
@@ -218,6 +219,27 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
     }
     stop.send(()).unwrap();
     assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 3);
+}
+
+async fn a_waiting_batch_that_lost_its_lease_starts_jobs(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let waiting = fixture.batch(&ledger).jobs(jobs(1)).wait_for_jobs().lease(SELDOM);
+    let (mut waiting, mut changes) = with_changes(waiting.stop_when(async {
+        let _ = stopped.await;
+    }));
+    let run = tokio::spawn(async move { waiting.run().await });
+    while changes.recv().await.unwrap().state != JobState::Saved {}
+    fixture.execute(EXPIRE).await;
+    // Its worker ends the one that waits.
+    fixture.batch(&fixture.another(&ledger).await).resume().await.unwrap();
+    ledger.add([job("late", "a fox")]).await.unwrap();
+    let added = time::Instant::now();
+    while changes.recv().await.unwrap().state != JobState::Saved {}
+    assert!(added.elapsed() < Duration::from_secs(60), "it waited for the next renewal");
+    stop.send(()).unwrap();
+    assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 2);
 }
 
 /// Returns a batch, and the changes of its jobs.

@@ -1,0 +1,73 @@
+//! The run of a batch: starts it, stops it, and retires its workers.
+
+use std::{future, pin::pin, sync::Arc};
+
+use tokio::sync::watch;
+
+use super::{Batch, engine::Engine, run::Run, unrecorded::first, worker::Worker};
+use crate::{Error, ledger::Marking, output::Output};
+
+impl Batch {
+    /// Runs a worker until it ends. Dropping the future stops it.
+    pub(super) async fn run_worker(&mut self, output: &Output) -> Result<(), Error> {
+        self.retire().await?;
+        self.ledger.end_pause_of_refusals().await?;
+        let (stop, stopped) = watch::channel(false);
+        loop {
+            let engine = Engine::start(self.worker(output, &stopped), self.unretired.clone());
+            let run = async { Run::new(engine.await?).await?.finish().await };
+            let ended = self.wait_for_run(run, &stop).await;
+            // Also records the responses that were still in flight.
+            let retired = self.retire().await;
+            let lost_a_lease = first(ended, retired)?;
+            if !lost_a_lease || *stopped.borrow() {
+                return Ok(());
+            }
+            // A response may have arrived since the ledger was last read.
+        }
+    }
+
+    /// Retires the worker of this run, or that of an earlier one that was dropped.
+    async fn retire(&mut self) -> Result<(), Error> {
+        self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
+    }
+
+    pub(super) fn worker(&self, output: &Output, stopped: &watch::Receiver<bool>) -> Worker {
+        Worker {
+            client: self.client.clone(),
+            ledger: self.ledger.clone(),
+            output: output.clone(),
+            on_change: self.on_change.clone(),
+            unrecorded: self.unrecorded.clone(),
+            settings: self.settings.clone(),
+            receivers: Arc::downgrade(&self.receivers),
+            stopped: stopped.clone(),
+            admission: Arc::default(),
+            marking: Arc::new(Marking::new(output.clone())),
+        }
+    }
+
+    /// Returns what the run returns. Tells it to stop when the signal arrives.
+    async fn wait_for_run(
+        &mut self,
+        run: impl Future<Output = Result<bool, Error>>,
+        stop: &watch::Sender<bool>,
+    ) -> Result<bool, Error> {
+        let mut run = pin!(run);
+        loop {
+            let signal = async {
+                match &mut self.stop {
+                    Some(signal) => signal.await,
+                    None => future::pending().await,
+                }
+            };
+            tokio::select! {
+                ended = &mut run => return ended,
+                () = signal => {
+                    self.stop = None;
+                    stop.send_replace(true);
+                }
+            }
+        }
+    }
+}
