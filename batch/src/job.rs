@@ -30,11 +30,13 @@ pub struct Job {
     pub(crate) priority: i64,
 }
 
-/// The maximum size of a job's metadata in bytes of JSON, and of the name of a group.
-pub(crate) const LONGEST_METADATA: usize = 16 * 1024;
+/// The maximum length of the name of a group in bytes.
 const LONGEST_GROUP: usize = 200;
 
 impl Job {
+    /// The maximum size of the metadata of a job in bytes of JSON.
+    pub const MAX_METADATA: usize = 16 * 1024;
+
     /// Creates a job. `name` is unique within the ledger: it is the idempotency key of the picture,
     /// for which [`Client::submit_once`](imagekiln::Client::submit_once) with the ledger as its
     /// journal finds what became of the job. `target` is the path of the picture below
@@ -57,7 +59,8 @@ impl Job {
         self
     }
 
-    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most 16 KiB of JSON.
+    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most
+    /// [`MAX_METADATA`](Self::MAX_METADATA) bytes of JSON.
     /// It is never sent to the service, and must not contain secrets.
     pub fn metadata(mut self, metadata: Value) -> Self {
         self.metadata = Some(metadata);
@@ -80,7 +83,7 @@ impl Job {
             return Err(refuse("group"));
         }
         match self.metadata.as_ref().map(Value::to_string) {
-            Some(metadata) if metadata.len() > LONGEST_METADATA => Err(refuse("metadata")),
+            Some(metadata) if metadata.len() > Self::MAX_METADATA => Err(refuse("metadata")),
             metadata => Ok(metadata),
         }
     }

@@ -18,11 +18,7 @@ compile_error!("a ledger needs a database: turn on the feature `sqlite` or `post
 mod batch;
 #[cfg(feature = "webhook")]
 mod callbacks;
-#[cfg(feature = "checks")]
-mod checks;
 mod error;
-#[cfg(feature = "files")]
-pub mod files;
 #[cfg(feature = "ledger")]
 mod filter;
 #[cfg(feature = "__fuzzing")]
@@ -40,7 +36,6 @@ mod provenance;
 mod report;
 #[cfg(feature = "ledger")]
 mod scope;
-mod seeds;
 #[cfg(feature = "sheet")]
 mod sheet;
 #[cfg(feature = "ledger")]
@@ -48,15 +43,11 @@ mod state;
 mod template;
 #[cfg(feature = "ledger")]
 mod time;
-#[cfg(feature = "checks")]
-mod upright;
 
 #[cfg(feature = "ledger")]
 pub use self::batch::{Advanced, Batch, Dispatcher};
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
-#[cfg(feature = "checks")]
-pub use self::checks::{MissingInput, count_images, mask_problem, masks};
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "ledger")]
 pub use self::filter::Filter;
@@ -70,14 +61,11 @@ pub use self::provenance::{DescribedPicture, DescribedTimes, Description, descri
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]
 pub use self::scope::Scope;
-pub use self::seeds::{seed_range, with_seed};
 #[cfg(feature = "sheet")]
 pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
 pub use self::state::JobState;
 pub use self::template::{Template, TemplateFields};
-#[cfg(feature = "checks")]
-pub use self::upright::turned_upright;
 
 /// The programs of the book, which are tested with this package.
 #[cfg(doctest)]

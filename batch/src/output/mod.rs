@@ -18,8 +18,6 @@ use imagekiln::{DownloadedPicture, FileKind, Picture};
 #[cfg(bucket)]
 use self::bucket::Bucket;
 use self::folder::{Folder, Place};
-#[cfg(feature = "files")]
-pub(crate) use self::folder::{create_durably, write};
 pub(crate) use self::{
     marker::{MarkedNumber, Marker},
     name::beside,

@@ -6,41 +6,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::fields::Converted;
+use crate::{
+    files::directory::write_private,
+    making::{checks::HEADER, upright::turned_upright},
+    text::digest::sha256,
+};
 use imagekiln::{FileKind, ImageInput, Operation, Request};
 
-use super::{Defaults, fields::Converted};
-use crate::{
-    checks::HEADER,
-    output::{create_durably, write},
-    sha256, turned_upright,
-};
-
-/// Where the copies of images are, and whether they are written.
+/// Where the copies of images are that are stored turned. The request of a job has the path of a
+/// copy, whose name is the SHA-256 digest of the original: a job is the same each time its file is
+/// read, and processes can share the folder. A copy is needed until the jobs that send it have
+/// ended.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
-    folder: PathBuf,
-    is_dry_run: bool,
-}
-
-impl Defaults {
-    /// Turns the images that are stored turned, so that jobs send them as viewers show them; see
-    /// [`ImageInput::orientation`]. The request has the path of a copy in this folder, which is
-    /// created with the first copy. The name of a copy is the SHA-256 digest of the original, so a
-    /// job is the same each time its file is read, and processes can share the folder.
-    ///
-    /// A copy is needed until the jobs that send it have ended. Images at URLs are not turned, and
-    /// an image that cannot be turned is a [problem](super::Problem) of its job.
-    pub fn upright(self, folder: impl Into<PathBuf>) -> Self {
-        let settings = Settings { folder: folder.into(), is_dry_run: false };
-        Self { upright: Some(settings), ..self }
-    }
-
-    /// Checks jobs as [`upright`](Self::upright) does, but writes no copies. Such jobs are only for
-    /// plans: the images of their requests may not exist.
-    pub fn upright_dry_run(self, folder: impl Into<PathBuf>) -> Self {
-        let settings = Settings { folder: folder.into(), is_dry_run: true };
-        Self { upright: Some(settings), ..self }
-    }
+pub struct Upright {
+    /// Created with the first copy.
+    pub folder: PathBuf,
+    /// Checks jobs, but writes no copies.
+    pub is_dry_run: bool,
 }
 
 /// A copy of an image.
@@ -54,7 +37,7 @@ struct Copy {
 
 /// The copies of the images of a list.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub struct Copies {
     /// By the path of the original, and whether it is a mask: many jobs may have the same.
     known: HashMap<(PathBuf, bool), Result<Option<Copy>, String>>,
     used: HashSet<PathBuf>,
@@ -62,16 +45,16 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Returns the number of images that were turned.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.used.len()
     }
 
     /// Replaces the images of a field that are stored turned. The second value is for the checks of
     /// a dry run, in which the copies are not written.
-    pub(super) fn replace(
+    pub fn replace(
         &mut self,
         value: Converted,
-        settings: &Settings,
+        settings: &Upright,
         (operation, is_mask): (&'static Operation, bool),
     ) -> Result<(Converted, Option<Converted>), String> {
         let field = (operation, is_mask);
@@ -96,7 +79,7 @@ impl Copies {
     fn of_image(
         &mut self,
         image: ImageInput,
-        settings: &Settings,
+        settings: &Upright,
         (operation, is_mask): (&'static Operation, bool),
     ) -> Result<(ImageInput, Option<ImageInput>), String> {
         let copy = match &image {
@@ -113,7 +96,7 @@ impl Copies {
     }
 }
 
-impl Settings {
+impl Upright {
     /// Returns the copy of an image, unless the image is upright, or an error message.
     fn copy_of(
         &self,
@@ -158,18 +141,24 @@ impl Settings {
             }
             return Ok(Some(Copy { path: copy, head: Some(ImageInput::bytes(upright)) }));
         }
-        create_private(&folder).and_then(|()| write(&copy, &upright, true)).map_err(unwritable)?;
+        write(&copy, &folder, &upright).map_err(unwritable)?;
         Ok(Some(Copy { path: copy, head: None }))
     }
 }
 
-/// Creates a directory that other users cannot read: they may not be able to read the originals.
-fn create_private(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
+/// Writes a copy to a directory that other users cannot read: they may not be able to read the
+/// originals. A ledger will name the copy, so it must survive a crash of the machine.
+fn write(copy: &Path, folder: &Path, content: &[u8]) -> io::Result<()> {
+    if !folder.is_dir() {
+        fs::create_dir_all(folder)?;
+        #[cfg(unix)]
+        fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     }
-    create_durably(folder)?;
+    write_private(copy, content)?;
     #[cfg(unix)]
-    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    for directory in folder.ancestors().take(2) {
+        // A writable directory may not be readable.
+        fs::File::open(directory).map_or(Ok(()), |directory| directory.sync_all())?;
+    }
     Ok(())
 }

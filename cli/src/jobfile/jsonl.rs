@@ -5,7 +5,6 @@ use std::{
     io::{self, BufRead},
 };
 
-use imagekiln::text::without_value;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -16,10 +15,11 @@ use super::{
     draft::{Cell, Draft},
     lines::Lines,
     planner::Planner,
-    shown,
 };
+use crate::text::sanitize::one_line;
+use imagekiln::text::without_value;
 
-pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
+pub fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     let mut lines = Lines::new(input);
     while let Some(line) = lines.next()? {
         let text = match line.text {
@@ -61,9 +61,9 @@ fn malformed(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&place) {
         Some(what) => {
-            format!("is not a JSON object: {}, at column {}", shown(what), error.column())
+            format!("is not a JSON object: {}, at column {}", one_line(what), error.column())
         }
-        None => format!("is not a JSON object: {}", shown(&text)),
+        None => format!("is not a JSON object: {}", one_line(&text)),
     }
 }
 

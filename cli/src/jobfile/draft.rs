@@ -1,14 +1,13 @@
 //! A job as its line describes it.
 
-use imagekiln::complete_model;
 use serde_json::Value;
 
-/// The members of a job that are not fields of its model.
-pub(super) const OWN: [&str; 8] =
-    ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
+use crate::models::PROMPT;
+use imagekiln::complete_model;
 
-/// The field with the prompt.
-pub(super) const PROMPT: &str = "prompt";
+/// The members of a job that are not fields of its model.
+pub const OWN: [&str; 8] =
+    ["model", "name", "target", "group", PRIORITY, METADATA, EXTRA, EXTRA_IMAGES];
 
 /// Other names of the prompt in published lists, in lower case.
 const PROMPTS: [&str; 6] = ["prompt", "prompts", "text_prompt", "prompt_text", "text", "caption"];
@@ -20,28 +19,28 @@ const EXTRA_IMAGES: &str = "extra_images";
 
 /// A job before its model is looked up and its fields are converted.
 #[derive(Default)]
-pub(super) struct Draft {
-    pub(super) line: u64,
-    pub(super) model: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) target: Option<String>,
-    pub(super) group: Option<String>,
-    pub(super) priority: Option<i64>,
-    pub(super) metadata: Option<Value>,
-    pub(super) settings: Vec<Setting>,
+pub struct Draft {
+    pub line: u64,
+    pub model: Option<String>,
+    pub name: Option<String>,
+    pub target: Option<String>,
+    pub group: Option<String>,
+    pub priority: Option<i64>,
+    pub metadata: Option<Value>,
+    pub settings: Vec<Setting>,
 }
 
 /// A field and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Setting {
-    pub(super) part: Part,
-    pub(super) name: String,
-    pub(super) value: Cell,
+pub struct Setting {
+    pub part: Part,
+    pub name: String,
+    pub value: Cell,
 }
 
 /// The kind of fields that a setting can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// Fields and path parameters that the contract lists.
     Listed,
     /// Fields that the contract does not list.
@@ -54,7 +53,7 @@ pub(super) enum Part {
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub enum Cell {
     Json(Value),
     /// Text without a type. The contract's type of the field decides how it is read.
     Text(String),
@@ -62,7 +61,7 @@ pub(super) enum Cell {
 
 impl Setting {
     /// Reads the key of a field: `width`, `extra.width` or `extra_images.person`.
-    pub(super) fn new(key: &str, value: Cell) -> Self {
+    pub fn new(key: &str, value: Cell) -> Self {
         let (part, name) = match key.split_once('.') {
             Some((EXTRA, name)) => (Part::Extra, name),
             Some((EXTRA_IMAGES, name)) => (Part::ExtraImage, name),
@@ -73,12 +72,12 @@ impl Setting {
 }
 
 impl Draft {
-    pub(super) fn new(line: u64) -> Self {
+    pub fn new(line: u64) -> Self {
         Self { line, ..Self::default() }
     }
 
     /// Replaces a name such as `gen-2-klein-9b-kv-finetuned` by the model and its path parameter.
-    pub(super) fn fill_model(&mut self) {
+    pub fn fill_model(&mut self) {
         let Some(name) = self.model.take() else { return };
         self.model = Some(match complete_model(&name) {
             None => name,
@@ -92,12 +91,7 @@ impl Draft {
 
     /// Sets a member of the job, or a field. `prompt` is the key of the prompt, if it is another
     /// one than [`PROMPT`].
-    pub(super) fn set_by(
-        &mut self,
-        prompt: Option<&str>,
-        key: &str,
-        value: Cell,
-    ) -> Result<(), String> {
+    pub fn set_by(&mut self, prompt: Option<&str>, key: &str, value: Cell) -> Result<(), String> {
         match prompt {
             Some(prompt) if prompt == key => self.set(PROMPT, value),
             Some(_) if key == PROMPT => {
@@ -162,9 +156,7 @@ fn set_once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> 
 }
 
 /// Finds the key of the prompt among the keys of a list without [`PROMPT`].
-pub(super) fn find_prompt<'a>(
-    keys: impl Iterator<Item = &'a str>,
-) -> Result<Option<&'a str>, String> {
+pub fn find_prompt<'a>(keys: impl Iterator<Item = &'a str>) -> Result<Option<&'a str>, String> {
     let found = keys.filter(|key| PROMPTS.contains(&key.to_ascii_lowercase().as_str()));
     match &found.collect::<Vec<_>>()[..] {
         [] => Ok(None),

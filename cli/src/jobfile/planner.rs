@@ -6,30 +6,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use imagekiln::{
-    ImageInput, Operation, Request, find_model, models,
-    text::{hint, one_line},
-};
 use serde_json::{Map, Value};
 
 use super::{
-    Defaults, Error, FileJob, List, Problem,
-    draft::{Cell, Draft, PROMPT, Part, Setting, find_prompt},
-    error::Problems,
+    Defaults, FileJob, List,
+    draft::{Cell, Draft, Part, Setting, find_prompt},
     fields::{self, Converted, is_foreign},
     names::Names,
-    shown,
+    problems::Problems,
     upright::Copies,
 };
-use crate::{MissingInput, Template, checks::is_mask, job::LONGEST_METADATA, mask_problem, masks};
+use crate::{
+    failure::{Failure, LineProblem, advice},
+    making::checks::{MissingInput, is_mask, mask_problem, masks},
+    models::PROMPT,
+    text::sanitize::{one_line, printable},
+};
+use imagekiln::{ImageInput, Operation, Request, find_model, models, text::hint};
+use imagekiln_batch::{Job, Template};
 
-pub(super) struct Planner<'a> {
+/// The name of prompts that are not in a file.
+pub const PROMPTS: &str = "--prompt";
+
+pub struct Planner<'a> {
     /// The name of the file.
-    file: Option<String>,
+    file: String,
     /// The folder to which the paths of images are relative.
     folder: &'a Path,
-    pub(super) defaults: &'a Defaults,
-    pub(super) list: List,
+    pub defaults: &'a Defaults,
+    pub list: List,
     problems: Problems,
     names: Names,
     /// The lines of all names and of all targets that the file sets.
@@ -41,9 +46,6 @@ pub(super) struct Planner<'a> {
     fits_upright: bool,
 }
 
-/// The kind of a violation by an image that would fit as viewers show it.
-const TURNED: &str = "image_orientation";
-
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Taken {
     Name,
@@ -51,7 +53,7 @@ enum Taken {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(file: Option<String>, folder: &'a Path, defaults: &'a Defaults) -> Self {
+    pub fn new(file: String, folder: &'a Path, defaults: &'a Defaults) -> Self {
         Self {
             file,
             folder,
@@ -66,21 +68,20 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(super) fn problem(&mut self, line: u64, message: String) {
-        let file = self.file.clone().filter(|_| line > 0);
+    pub fn problem(&mut self, line: u64, message: String) {
+        let file = if line > 0 { self.file.clone() } else { PROMPTS.to_owned() };
         // Paths may contain control characters.
-        let message = one_line(&message, usize::MAX);
-        self.problems.add(Problem { file, line, message });
+        let message = printable(&message);
+        self.problems.add(LineProblem { file, line, message });
     }
 
     /// The file could not be read to its end.
-    pub(super) fn unreadable(&self, source: io::Error) -> Error {
-        let message = format!("could not read {}", self.file.as_deref().unwrap_or_default());
-        Error::Unreadable { message, source }
+    pub fn unreadable(&self, error: io::Error) -> Failure {
+        Failure::file(format!("could not read {}", self.file), error)
     }
 
     /// Finds the key of the prompt among those of a record or a line, if it is not [`PROMPT`].
-    pub(super) fn prompt_among<'k>(
+    pub fn prompt_among<'k>(
         &mut self,
         mut keys: impl Iterator<Item = &'k str> + Clone,
     ) -> Result<Option<String>, String> {
@@ -90,7 +91,7 @@ impl<'a> Planner<'a> {
         let key = match self.defaults.prompt_column.as_deref() {
             Some(PROMPT) => return Ok(None),
             Some(name) if keys.any(|key| key == name) => name,
-            Some(name) => return Err(format!("nothing is called `{}`", shown(name))),
+            Some(name) => return Err(format!("nothing is called `{}`", one_line(name))),
             None if keys.clone().any(|key| key == PROMPT) || !needs_prompt => return Ok(None),
             None => match find_prompt(keys)? {
                 Some(key) => key,
@@ -104,7 +105,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds the job, or reports the problems that were found while its line was read.
-    pub(super) fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
+    pub fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
         if problems.is_empty() {
             self.add(draft);
         } else {
@@ -113,7 +114,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds the job, or reports its problems.
-    pub(super) fn add(&mut self, mut draft: Draft) {
+    pub fn add(&mut self, mut draft: Draft) {
         let line = draft.line;
         draft.fill_model();
         let operation = match draft.model.as_deref().map(find) {
@@ -140,8 +141,8 @@ impl<'a> Planner<'a> {
         let group = draft.group.or_else(|| self.defaults.group.clone());
         let priority = draft.priority.unwrap_or(self.defaults.priority);
         let metadata = draft.metadata;
-        if metadata.as_ref().is_some_and(|value| value.to_string().len() > LONGEST_METADATA) {
-            let limit = LONGEST_METADATA / 1024;
+        if metadata.as_ref().is_some_and(|value| value.to_string().len() > Job::MAX_METADATA) {
+            let limit = Job::MAX_METADATA / 1024;
             return self.problem(line, format!("the metadata is larger than {limit} KiB"));
         }
         self.list.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
@@ -169,15 +170,20 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the jobs if there is no problem.
-    pub(super) fn finish(mut self) -> Result<List, Error> {
+    pub fn finish(mut self) -> Result<List, Failure> {
         self.list.upright = self.copies.count();
         match self.problems.count() {
-            0 if self.list.jobs.is_empty() => Err(Error::Empty(self.file)),
+            0 if self.list.jobs.is_empty() => {
+                Err(Failure::usage(format!("{} contains no jobs", self.file)))
+            }
             0 => Ok(self.list),
             count => {
                 let (problems, more) = self.problems.by_kind();
-                let Self { file, fits_upright, .. } = self;
-                Err(Error::Invalid { file, problems, count, more, fits_upright })
+                let mut failure = Failure::lines(&self.file, problems, count, more);
+                if let Some(advice) = failure.advice.as_mut().filter(|_| self.fits_upright) {
+                    *advice += advice::UPRIGHT;
+                }
+                Err(failure)
             }
         }
     }
@@ -222,7 +228,7 @@ impl<'a> Planner<'a> {
         let violations = violations
             .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
         problems.extend(violations.map(|violation| {
-            self.fits_upright |= violation.kind == TURNED;
+            self.fits_upright |= advice::is_turned(violation);
             violation.to_string()
         }));
         if problems.is_empty() {
@@ -247,7 +253,7 @@ impl<'a> Planner<'a> {
         let Some(settings) = &self.defaults.upright else { return Ok((value, None)) };
         let is_mask = operation.field(name).is_some_and(|field| is_mask(&field.kind));
         let replaced = self.copies.replace(value, settings, (operation, is_mask));
-        replaced.map_err(|problem| format!("{}: {problem}", shown(name)))
+        replaced.map_err(|problem| format!("{}: {problem}", one_line(name)))
     }
 
     fn mask_problems(&mut self, request: &Request) -> Vec<String> {
@@ -270,7 +276,7 @@ impl<'a> Planner<'a> {
                 Taken::Name => "name",
                 Taken::Target => "target",
             };
-            let text = shown(text);
+            let text = one_line(text);
             self.problem(line, format!("{member}: `{text}` is the {member} of line {first} too"));
         }
     }
@@ -290,7 +296,7 @@ fn settings<'a>(
 fn find(name: &str) -> Result<&'static Operation, String> {
     find_model(name).ok_or_else(|| {
         let hint = hint(name, models().map(|model| model.name));
-        format!("model: `{}` is not a model{hint}", shown(name))
+        format!("model: `{}` is not a model{hint}", one_line(name))
     })
 }
 

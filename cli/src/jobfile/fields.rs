@@ -3,25 +3,20 @@
 
 use std::{fs, path::Path};
 
+use serde_json::Value;
+
+use super::draft::{Cell, OWN, Part, Setting};
+use crate::{args::options::WEBHOOK_SECRET, models::PROMPT, text::sanitize::one_line};
 use imagekiln::{
     Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE, models,
     text::{hint, is_data_url, is_url, nearest},
-};
-use serde_json::Value;
-
-use super::{
-    draft::{Cell, OWN, Part, Setting},
-    shown,
 };
 
 /// The similarity of a name to a field from which on it counts as misspelled.
 const MISSPELLED: f64 = 0.7;
 
-/// The field that a ledger does not store.
-const SECRET: &str = "webhook_secret";
-
 /// A value that a request can be given.
-pub(super) enum Converted {
+pub enum Converted {
     Json(Value),
     Image(ImageInput),
     Images(Vec<ImageInput>),
@@ -29,14 +24,15 @@ pub(super) enum Converted {
 }
 
 /// Converts the value of a setting, or returns an error message. Limits are not checked here.
-pub(super) fn convert(
+pub fn convert(
     operation: &'static Operation,
     setting: &Setting,
     folder: &Path,
 ) -> Result<Converted, String> {
     let Setting { part, name, value } = setting;
-    let prefixed = |problem: String| format!("{}: {problem}", shown(name));
-    if name == SECRET {
+    let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
+    // A ledger does not store it.
+    if name == WEBHOOK_SECRET {
         let problem = "is a secret, which jobs cannot contain";
         return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));
     }
@@ -58,7 +54,7 @@ pub(super) fn convert(
             match operation.field(name) {
                 Some(field) => listed(field, value, folder).map_err(prefixed),
                 // As in `kiln generate`: every model may have a prompt.
-                None if name == "prompt" && !operation.all_fields_shown => text_of(value)
+                None if name == PROMPT && !operation.all_fields_shown => text_of(value)
                     .map(|text| Converted::Json(text.into()))
                     .ok_or_else(|| prefixed("must be text".to_owned())),
                 None => Err(unknown(operation, name)),
@@ -68,7 +64,7 @@ pub(super) fn convert(
 }
 
 impl Converted {
-    pub(super) fn set(self, request: Request, name: &str) -> Request {
+    pub fn set(self, request: Request, name: &str) -> Request {
         match self {
             Self::Json(value) => request.field(name, value),
             Self::Image(image) => request.image(name, image),
@@ -122,7 +118,7 @@ fn names(operation: &Operation) -> impl Iterator<Item = &'static str> {
 /// Whether a name is foreign to all models: a column of a published list, such as `category`. It is
 /// not a misspelled field, and not a field of another model, because leaving one out would change
 /// the picture.
-pub(super) fn is_foreign(operation: &Operation, name: &str) -> bool {
+pub fn is_foreign(operation: &Operation, name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     operation.all_fields_shown
         && !models().flat_map(names).any(|known| known == name)
@@ -131,7 +127,7 @@ pub(super) fn is_foreign(operation: &Operation, name: &str) -> bool {
 
 fn unknown(operation: &Operation, name: &str) -> String {
     let hint = hint(name, names(operation).chain(OWN));
-    let name = shown(name);
+    let name = one_line(name);
     if operation.all_fields_shown {
         format!("`{name}` is not a field of {operation}{hint}")
     } else {

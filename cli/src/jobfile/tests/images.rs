@@ -2,11 +2,11 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{GrayImage, ImageFormat};
-use imagekiln::ImageInput;
-use imagekiln_testbed::picture::encoded;
 
 use super::*;
-use crate::sha256;
+use crate::text::digest::sha256;
+use imagekiln::ImageInput;
+use imagekiln_testbed::picture::encoded;
 
 /// The first bytes of a PNG file of 64 x 64 pixels.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x40\0\0\0\x40\x08\x02\0\0\0";
@@ -98,11 +98,18 @@ fn turned() -> Vec<u8> {
     [&png[..33], exif, &png[33..]].concat()
 }
 
+impl Bench {
+    fn upright(mut self, folder: &Path, is_dry_run: bool) -> Self {
+        self.defaults.upright = Some(Upright { folder: folder.to_owned(), is_dry_run });
+        self
+    }
+}
+
 #[test]
 fn images_that_are_stored_turned_have_a_copy_by_the_content_of_the_original() {
     let bench = Bench::new();
     let folder = bench.folder.path().join("copies");
-    let bench = Bench { defaults: bench.defaults.clone().upright(&folder), ..bench };
+    let bench = bench.upright(&folder, false);
     let photo = bench.write("photo.png", turned());
     bench.write("same.png", turned());
     bench.write("cat.png", PNG);
@@ -122,8 +129,7 @@ fn images_that_are_stored_turned_have_a_copy_by_the_content_of_the_original() {
     assert_eq!((upright.width(), upright.height()), (96, 64));
 
     fs::remove_dir_all(&folder).unwrap();
-    let defaults = bench.defaults.clone().upright_dry_run(&folder);
-    let bench = Bench { defaults, ..bench };
+    let bench = bench.upright(&folder, true);
     assert_eq!(bench.read("a.jsonl", &lines).unwrap(), list, "a dry run has the same jobs");
     assert!(!folder.exists());
 }
@@ -133,7 +139,7 @@ fn a_copy_that_cannot_be_written_is_a_problem() {
     let bench = Bench::new();
     bench.write("photo.png", turned());
     let folder = bench.write("copies", "").join("photos");
-    let bench = Bench { defaults: bench.defaults.clone().upright(folder), ..bench };
+    let bench = bench.upright(&folder, false);
     let problems = bench.problems("a.jsonl", line("photo.png"));
     let start = "a.jsonl:1: input_image: could not turn the image photo.png upright: could not \
                  write to copies/photos: ";

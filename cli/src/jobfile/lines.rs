@@ -3,36 +3,36 @@
 use std::io::{self, BufRead, Read};
 
 /// The maximum length of a line in bytes. Enough for an image in a `data:` URL.
-pub(super) const LONGEST: usize = 32 * 1024 * 1024;
+pub const LONGEST: usize = 32 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file with the line ends of old Macs would be one job.
-pub(super) const BARE_CR: &str = "contains a carriage return (CR) that is not followed by a line \
+pub const BARE_CR: &str = "contains a carriage return (CR) that is not followed by a line \
                                   feed; save the file with LF or CRLF line ends";
 
 /// Reads lines that end with LF, CRLF or the end of the file.
-pub(super) struct Lines<R> {
+pub struct Lines<R> {
     input: R,
     number: u64,
     /// Whether a line may contain a carriage return, as the quoted cells of CSV may.
-    pub(super) keeps_cr: bool,
+    pub keeps_cr: bool,
 }
 
-pub(super) struct Line {
+pub struct Line {
     /// From 1.
-    pub(super) number: u64,
+    pub number: u64,
     /// The line without its ending, or an error message.
-    pub(super) text: Result<String, String>,
-    pub(super) ending: &'static str,
+    pub text: Result<String, String>,
+    pub ending: &'static str,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub fn new(input: R) -> Self {
         Self { input, number: 0, keeps_cr: false }
     }
 
-    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+    pub fn next(&mut self) -> io::Result<Option<Line>> {
         let mut bytes = Vec::new();
         let limit = LONGEST + 1;
         if self.input.by_ref().take(limit as u64).read_until(b'\n', &mut bytes)? == 0 {

@@ -1,16 +1,17 @@
 //! Finds what a valid request lacks, so that nobody wants to pay for it.
 
 use std::{
-    error, fmt,
+    fmt,
     io::{BufRead, Cursor, Seek},
 };
 
 use image::{ImageDecoder as _, ImageReader};
-use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::counted};
 use serde_json::{Map, Value};
 
+use imagekiln::{FieldKind, ImageInput, NeedKind, Operation, Request, text::counted};
+
 /// Enough for the headers of an image.
-pub(crate) const HEADER: usize = 512 * 1024;
+pub const HEADER: usize = 512 * 1024;
 
 /// The maximum size of a mask that is decoded, in bytes.
 const LARGEST_MASK: usize = 64 * 1024 * 1024;
@@ -23,13 +24,11 @@ const LONG_TEXT: usize = 256;
 
 /// What a request lacks, although the contract allows it. The service would bill it, and make a
 /// picture that nobody wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Debug, PartialEq)]
 pub enum MissingInput {
     /// The prompt is empty or blank.
     Prompt,
     /// None of the images is set that the model works on.
-    #[non_exhaustive]
     Image {
         /// The fields of which one has to be set.
         fields: &'static [&'static str],
@@ -38,7 +37,6 @@ pub enum MissingInput {
         message: String,
     },
     /// The model needs more images, in fields whose names the contract does not list.
-    #[non_exhaustive]
     Images {
         /// For example `gen-tools/vto-v1 needs 2 images (a person and a garment), and the request
         /// has 0`.
@@ -52,14 +50,6 @@ impl MissingInput {
     /// are required.
     ///
     /// May block, because it reads the headers of image files.
-    ///
-    /// ```
-    /// use imagekiln::{Submit, types::Gen2Pro};
-    /// use imagekiln_batch::MissingInput;
-    ///
-    /// let request = Gen2Pro::new(" ").into_request();
-    /// assert_eq!(MissingInput::of(&request), Some(MissingInput::Prompt));
-    /// ```
     pub fn of(request: &Request) -> Option<Self> {
         let body = request.outline();
         let prompt = body.get("prompt").and_then(Value::as_str);
@@ -105,8 +95,6 @@ impl fmt::Display for MissingInput {
     }
 }
 
-impl error::Error for MissingInput {}
-
 /// Returns the number of images in a request, including text in unlisted fields that may be an
 /// image.
 pub fn count_images(request: &Request) -> usize {
@@ -146,7 +134,7 @@ fn may_have_alpha_channel(image: &ImageInput) -> bool {
     has_alpha_channel(Cursor::new(head)).unwrap_or(true)
 }
 
-pub(crate) fn is_mask(kind: &FieldKind) -> bool {
+pub fn is_mask(kind: &FieldKind) -> bool {
     matches!(kind, FieldKind::Image { mask_of: Some(_), .. })
 }
 

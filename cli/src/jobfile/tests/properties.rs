@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::*;
 
-fn read_bytes(format: Format, bytes: &[u8], defaults: &Defaults) -> Result<Vec<FileJob>, Error> {
+fn read_bytes(format: Format, bytes: &[u8], defaults: &Defaults) -> Result<Vec<FileJob>, Failure> {
     read_from(bytes, "stdin", format, defaults).map(|list| list.jobs)
 }
 
@@ -62,9 +62,8 @@ fn as_csv(jobs: &[Map<String, Value>]) -> Vec<u8> {
 }
 
 /// The problems without the lines, which differ between the formats.
-fn messages(error: &Error) -> Vec<String> {
-    let Error::Invalid { problems, .. } = error else { panic!("{error}") };
-    let messages = problems.iter().map(|problem| problem.message.as_str());
+fn messages(failure: &Failure) -> Vec<String> {
+    let messages = failure.problems.iter().map(|problem| problem.message.as_str());
     let start = |text: &'_ str| text.split(" is the name").next().unwrap_or_default().to_owned();
     messages.filter_map(|text| text.split(" (also on").next()).map(start).collect()
 }

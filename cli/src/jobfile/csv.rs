@@ -11,12 +11,12 @@ use super::{
     draft::{Cell, Draft},
     lines::{BARE_CR, LONGEST, Line, Lines},
     planner::Planner,
-    shown,
 };
+use crate::text::sanitize::one_line;
 
 const NEVER_CLOSED: &str = "has a quote that is never closed";
 
-pub(super) fn read(input: impl BufRead, is_tsv: bool, planner: &mut Planner<'_>) -> io::Result<()> {
+pub fn read(input: impl BufRead, is_tsv: bool, planner: &mut Planner<'_>) -> io::Result<()> {
     let mut lines = Lines::new(input);
     lines.keeps_cr = !is_tsv;
     let mut records = Records { lines, is_tsv };
@@ -65,13 +65,13 @@ impl Header {
         let names: Vec<String> = cells.iter().enumerate().map(name).collect();
         for (index, name) in names.iter().enumerate() {
             if names.iter().take(index).any(|other| other == name) {
-                return Err(format!("two columns have the name `{}`", shown(name)));
+                return Err(format!("two columns have the name `{}`", one_line(name)));
             }
         }
         if let [name] = &names[..]
             && name.contains([';', '\t'])
         {
-            let problem = format!("the header has a single column, `{}`", shown(name));
+            let problem = format!("the header has a single column, `{}`", one_line(name));
             return Err(format!("{problem}; separate columns by commas, or by tabs in a TSV file"));
         }
         let prompt = planner.prompt_among(names.iter().map(String::as_str))?;

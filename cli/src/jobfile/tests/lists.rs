@@ -6,7 +6,7 @@ use super::*;
 
 /// The prompts of the jobs, and their metadata.
 fn read_list(bench: &Bench, name: &str, content: &str) -> (List, Vec<(String, Value)>) {
-    let list = bench.read(name, content).unwrap_or_else(|error| panic!("{error}"));
+    let list = bench.read(name, content).unwrap_or_else(|error| panic!("{error:?}"));
     let pair = |job: &FileJob| {
         let prompt = job.request.text("prompt").unwrap_or_default().to_owned();
         (prompt, job.metadata.clone().unwrap_or_default())
@@ -81,7 +81,7 @@ fn the_prompt_column_is_a_setting() {
     let problems = bench.problems("a.csv", text);
     let problem = "both `caption` and `text` may be the prompt; set the name of the prompts";
     assert_eq!(problems, [format!("a.csv:1: {problem}")]);
-    bench.defaults = bench.defaults.prompt_column("text");
+    bench.defaults.prompt_column = Some("text".to_owned());
     let (list, jobs) = read_list(&bench, "a.csv", "caption,text,prompt\na fox,a cat,a dog\n");
     assert_eq!(jobs, [("a cat".into(), json!({ "caption": "a fox", "prompt": "a dog" }))]);
     assert_eq!(list.prompt_columns, ["text"]);
@@ -95,7 +95,7 @@ fn lines_that_begin_with_a_hash_are_named_or_left_out() {
     let mut bench = Bench::new();
     let (list, jobs) = read_list(&bench, "a.txt", text);
     assert_eq!((jobs.len(), &list.comments[..]), (3, &[1, 4][..]));
-    bench.defaults = bench.defaults.skip_comments();
+    bench.defaults.skip_comments = true;
     let (list, jobs) = read_list(&bench, "a.txt", text);
     assert_eq!((jobs.len(), list.jobs[0].line, list.comments.len()), (1, 2, 0));
     let prompt_file = Some(bench.write("b.txt", text));

@@ -8,30 +8,23 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Defaults, Error, List,
-    draft::{Cell, Draft, PROMPT, Setting},
-    error::MOST_JOBS,
+    Defaults, List,
+    draft::{Cell, Draft, Setting},
     lines::Lines,
     open,
-    planner::Planner,
+    planner::{PROMPTS, Planner},
+};
+use crate::{
+    failure::Failure,
+    models::{PROMPT, SEED},
 };
 
+/// The maximum number of jobs of a matrix.
+const MOST_JOBS: usize = 1_000_000;
+
 /// Prompts, seeds and models to combine: each combination is a job.
-///
-/// ```
-/// use imagekiln_batch::files::{Defaults, Matrix};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let model = imagekiln::find_model("gen-2-pro").ok_or("the contract has no such model")?;
-/// let prompts = ["a red fox", "an arctic fox"].map(str::to_owned).to_vec();
-/// let matrix = Matrix { prompts, seeds: vec![1, 2, 3], ..Matrix::default() };
-/// assert_eq!(matrix.jobs(&Defaults::new(model))?.jobs.len(), 6);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Matrix {
-    /// The prompts.
     pub prompts: Vec<String>,
     /// A file with a prompt per line.
     pub prompt_file: Option<PathBuf>,
@@ -42,14 +35,11 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Returns the jobs. The seeds change faster than the models, and these faster than the
+    /// The jobs. The seeds change faster than the models, and these faster than the
     /// prompts.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`read`](super::read), and [`Error::TooMany`].
-    pub fn jobs(&self, defaults: &Defaults) -> Result<List, Error> {
+    pub fn jobs(&self, defaults: &Defaults) -> Result<List, Failure> {
         let name = self.prompt_file.as_ref().map(|path| path.display().to_string());
+        let name = name.unwrap_or_else(|| PROMPTS.to_owned());
         // The prompts name no files.
         let mut planner = Planner::new(name, Path::new(""), defaults);
         let mut prompts: Vec<_> = self.prompts.iter().map(|prompt| (0, prompt.clone())).collect();
@@ -64,13 +54,17 @@ impl Matrix {
             .saturating_mul(self.seeds.len().max(1))
             .saturating_mul(self.models.len().max(1));
         if count > MOST_JOBS {
-            return Err(Error::TooMany(count));
+            let problem = format!(
+                "the prompts, seeds and models have {count} combinations; at most {MOST_JOBS} are \
+                 possible"
+            );
+            return Err(Failure::usage(problem).advise("nothing was sent; pass fewer of them"));
         }
         for (line, prompt) in prompts {
             for model in all_or_none(&self.models) {
                 for seed in all_or_none(&self.seeds) {
                     let mut draft = Draft { model: model.clone(), ..draft(line, &prompt) };
-                    let seed = seed.map(|seed| Setting::new("seed", Cell::Json(seed.into())));
+                    let seed = seed.map(|seed| Setting::new(SEED, Cell::Json(seed.into())));
                     draft.settings.extend(seed);
                     planner.add(draft);
                 }
@@ -86,7 +80,7 @@ fn all_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
 }
 
 /// Reads a prompt per line.
-pub(super) fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
+pub fn read(input: impl BufRead, planner: &mut Planner<'_>) -> io::Result<()> {
     each_prompt(input, planner, |planner, line, prompt| planner.add(draft(line, prompt)))
 }
 

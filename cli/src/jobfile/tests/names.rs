@@ -71,7 +71,8 @@ fn a_name_in_the_file_cannot_be_the_name_of_another_line() {
 #[test]
 fn the_path_of_a_picture_is_known_as_far_as_possible() {
     let template = "{index:04}-{slug}-{seed}-{model}.{ext}";
-    let bench = Bench { defaults: Bench::new().defaults.target(template), ..Bench::new() };
+    let mut bench = Bench::new();
+    bench.defaults.target = template.to_owned();
     let paths = |lines: &[&str]| {
         let jobs = bench.jobs("a.jsonl", lines.join("\n"));
         jobs.iter().map(|job| job.expected_path(7).unwrap()).collect::<Vec<_>>()

@@ -4,14 +4,14 @@
 //! occurred before. Lines can be added, removed and sorted. Every unchanged line keeps its name, so
 //! it is not paid for again. A changed line is a new job.
 //!
-//! Names must not change between versions of this crate. Users would pay for their jobs again.
+//! Names must not change between versions of `kiln`. Users would pay for their jobs again.
 
 use std::collections::{BTreeMap, HashMap};
 
-use imagekiln::Operation;
 use serde_json::Value;
 
-use crate::sha256;
+use crate::{models::PROMPT, text::digest::sha256};
+use imagekiln::Operation;
 
 /// The maximum length of the part of a name that is made from the prompt.
 const LONGEST_SLUG: usize = 32;
@@ -22,7 +22,7 @@ const NOT_IN_NAMES: &str = "webhook_url";
 
 /// Creates names.
 #[derive(Default)]
-pub(super) struct Names {
+pub struct Names {
     /// How often each name was created.
     counts: HashMap<String, u64>,
 }
@@ -30,11 +30,7 @@ pub(super) struct Names {
 impl Names {
     /// Creates the name of a request. `written` contains the fields as they were written, so a name
     /// does not depend on the current directory.
-    pub(super) fn create(
-        &mut self,
-        operation: &Operation,
-        written: &BTreeMap<&str, Value>,
-    ) -> String {
+    pub fn create(&mut self, operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
         let base = base(operation, written);
         let count = self.counts.entry(base.clone()).or_default();
         *count += 1;
@@ -55,7 +51,7 @@ fn base(operation: &Operation, written: &BTreeMap<&str, Value>) -> String {
     }
     let mut digest = sha256(hashed.as_bytes());
     digest.truncate(16);
-    match slug(written.get("prompt").and_then(Value::as_str).unwrap_or_default()) {
+    match slug(written.get(PROMPT).and_then(Value::as_str).unwrap_or_default()) {
         slug if slug.is_empty() => digest,
         slug => format!("{slug}-{digest}"),
     }

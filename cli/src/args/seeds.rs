@@ -1,13 +1,10 @@
-//! Seeds of jobs that do not set one. They depend only on the name of the job, so the same file has
-//! the same jobs each time it is read.
+//! Seeds of pictures with a name that do not set one. They depend only on the name: the same job file
+//! has the same jobs each time it is read.
 
 use std::ops::RangeInclusive;
 
+use crate::{models::SEED, text::digest::sha256};
 use imagekiln::{Operation, Request};
-
-use crate::sha256;
-
-const SEED: &str = "seed";
 
 /// The largest seed that is drawn. Larger ones are tedious to type, and programs that read numbers
 /// as floating point change those above 2^53.
