@@ -9,7 +9,7 @@ use imagekiln::{Request, Submit};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, JobState, Template, time};
+use crate::{Error, ErrorKind, JobState, Template, output::Output, time};
 
 /// A request, a name, and the file for its picture.
 ///
@@ -106,6 +106,21 @@ impl Job {
         let target = self.target.to_str().ok_or_else(|| refuse("is not valid Unicode"))?;
         Template::parse(target).map_err(|error| refuse("is invalid").with_source(error))?;
         Ok(target)
+    }
+}
+
+impl JobStatus {
+    /// Returns the content of the picture of a [`Saved`](JobState::Saved) job, from its folder or
+    /// bucket. `None` for other jobs, and if the picture was removed.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`File`](ErrorKind::File): the picture cannot be read.
+    pub async fn read_picture(&self) -> Result<Option<Vec<u8>>, Error> {
+        match self.location.as_deref().filter(|_| self.state == JobState::Saved) {
+            Some(location) => Output::read_location(location).await,
+            None => Ok(None),
+        }
     }
 }
 

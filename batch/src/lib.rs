@@ -36,8 +36,6 @@ mod provenance;
 mod report;
 #[cfg(feature = "ledger")]
 mod scope;
-#[cfg(feature = "sheet")]
-mod sheet;
 #[cfg(feature = "ledger")]
 mod state;
 mod template;
@@ -61,8 +59,6 @@ pub use self::provenance::{DescribedPicture, DescribedTimes, Description, descri
 pub use self::report::{Report, ReportRow, SpendingRow};
 #[cfg(feature = "ledger")]
 pub use self::scope::Scope;
-#[cfg(feature = "sheet")]
-pub use self::sheet::{Sheet, SheetEntry};
 #[cfg(feature = "ledger")]
 pub use self::state::JobState;
 pub use self::template::{Template, TemplateFields};

@@ -23,6 +23,8 @@ pub mod process;
 mod seeing;
 mod service;
 mod settings;
+#[cfg(feature = "batch")]
+mod sheet;
 mod terminal;
 mod text;
 mod usage;
@@ -130,8 +132,8 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
     failure.exit.code()
 }
 
-/// Entry points for the fuzz targets: parsers of files, and text that is safe for the terminal. Not
-/// part of the interface.
+/// Entry points for the fuzz targets and the tests in a browser: parsers of files, text that is
+/// safe for the terminal, and the contact sheet. Not part of the interface.
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -149,6 +151,7 @@ pub mod fuzzing {
     };
     pub use crate::{
         jobfile::FileJob,
+        sheet::{Entry, Sheet},
         text::{json::json_line, sanitize::one_line},
     };
 

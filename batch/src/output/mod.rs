@@ -284,6 +284,12 @@ impl Output {
         }
     }
 
+    /// Returns the content of the file or the object at a location, if there is one.
+    pub(crate) async fn read_location(location: &str) -> Result<Option<Vec<u8>>, Error> {
+        let (target, key) = OutputTarget::of_location(location)?;
+        Self::new(&target)?.read(&key).await
+    }
+
     /// Returns the output and the key of a location. It may be that of an earlier run, which saved
     /// to another output.
     pub(crate) fn locate(&self, location: &str) -> Result<(Self, String), Error> {

@@ -1,5 +1,5 @@
-//! Seeds of pictures with a name that do not set one. They depend only on the name: the same job file
-//! has the same jobs each time it is read.
+//! Seeds of pictures that have a name and do not set a seed. They depend only on the name: the same
+//! job file has the same jobs each time it is read.
 
 use std::ops::RangeInclusive;
 

@@ -20,23 +20,23 @@ const MEMORY: u64 = 256 * 1024 * 1024;
 
 /// The preview of a file.
 #[derive(Debug, PartialEq)]
-pub(super) enum Preview {
+pub enum Preview {
     Thumbnail(Thumbnail),
     /// Why there is no thumbnail.
     Note(String),
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Thumbnail {
-    pub(super) jpeg: Vec<u8>,
+pub struct Thumbnail {
+    pub jpeg: Vec<u8>,
     /// The size of the file's picture in pixels.
-    pub(super) width: u32,
-    pub(super) height: u32,
+    pub width: u32,
+    pub height: u32,
 }
 
 impl Preview {
     /// A damaged picture is not an error. Its job was paid for, so the sheet shows it with a note.
-    pub(super) fn of(file: &[u8]) -> Self {
+    pub fn of(file: &[u8]) -> Self {
         if let Ok(thumbnail) = thumbnail(file) {
             return Self::Thumbnail(thumbnail);
         }

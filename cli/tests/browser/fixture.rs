@@ -8,7 +8,8 @@ use std::{
 };
 
 use image::{ImageFormat, Rgb, RgbImage};
-use imagekiln_batch::{JobState, Sheet, SheetEntry};
+use imagekiln_batch::JobState;
+use imagekiln_cli::fuzzing::{Entry, Sheet};
 use imagekiln_testbed::{
     Runtime, Trial,
     browser::{BROWSER, Browser},
@@ -38,7 +39,7 @@ pub type Shared = Arc<LazyLock<Fixture>>;
 pub struct Fixture {
     directory: tempfile::TempDir,
     /// The jobs of the sheet, without pictures.
-    pub entries: Vec<SheetEntry>,
+    pub entries: Vec<Entry>,
 }
 
 impl Fixture {
@@ -60,7 +61,7 @@ impl Fixture {
                 fs::write(directory.path().join(link), &bytes).unwrap();
                 entry.picture = Some(bytes);
             }
-            sheet.add(entry).unwrap();
+            sheet.add(&entry).unwrap();
         }
         sheet.finish().unwrap();
         Self { directory, entries }
@@ -84,7 +85,7 @@ impl Fixture {
         self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 
-    pub fn count(&self, condition: impl Fn(&SheetEntry) -> bool) -> usize {
+    pub fn count(&self, condition: impl Fn(&Entry) -> bool) -> usize {
         self.entries.iter().filter(|entry| condition(entry)).count()
     }
 }
@@ -104,7 +105,7 @@ where
     })
 }
 
-fn entry(number: usize) -> SheetEntry {
+fn entry(number: usize) -> Entry {
     let state = match number {
         500 => JobState::Unknown,
         501 => JobState::Expired,
@@ -114,7 +115,7 @@ fn entry(number: usize) -> SheetEntry {
         _ => JobState::Saved,
     };
     let model = ["gen-2-pro", "gen-kontext-max", "gen-pro-1.1-ultra"][number % 7 % 3];
-    let mut entry = SheetEntry::new(format!("job-{number}"), model, state);
+    let mut entry = Entry::new(format!("job-{number}"), model, state);
     let animal = ["fox", "owl", "hare", "lynx", "heron"][number / 25 % 5];
     entry.prompt = Some(format!("number {number}: a {animal} in the snow"));
     entry.seed = Some(number as i64);

@@ -22,7 +22,7 @@ const STYLE: &str = concat!(
 /// The marker for the jobs in the template of the page.
 const JOBS: &str = "{{jobs}}";
 
-pub(super) fn head(title: &str, created_at: &str) -> String {
+pub fn head(title: &str, created_at: &str) -> String {
     let (head, _) = parts();
     let values = [
         ("policy", Text(&policy())),
@@ -33,7 +33,7 @@ pub(super) fn head(title: &str, created_at: &str) -> String {
     fill(head, &values)
 }
 
-pub(super) fn foot(totals: &Totals) -> String {
+pub fn foot(totals: &Totals) -> String {
     let (_, foot) = parts();
     fill(foot, &[("summary", Html(&totals.html())), ("script", Html(SCRIPT))])
 }

@@ -1,25 +1,25 @@
 //! The HTML of one job.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use imagekiln::text::Credits;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
-    SheetEntry,
+    Entry,
     preview::{Preview, Thumbnail},
     template::{
         Value::{Html, Text},
         fill,
     },
 };
-use crate::JobState;
+use imagekiln::text::Credits;
+use imagekiln_batch::JobState;
 
 /// Characters to percent-encode in a relative URL. Otherwise, a name with a colon could be read as
 /// a scheme.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
-pub(super) fn html(entry: &SheetEntry) -> String {
+pub fn html(entry: &Entry) -> String {
     let preview = entry.picture.as_deref().map(Preview::of);
     let credits = entry.credits.map(|credits| Credits(credits).to_string()).unwrap_or_default();
     let values = [
@@ -42,7 +42,7 @@ const REASON: &str = "<p class=\"reason\" dir=\"auto\">{{value}}</p>\n";
 const LINK: &str = "<a class=\"more\" href=\"{{value}}\" target=\"_blank\">Open the file</a>\n";
 
 /// The prompt, and the name below it. Without a prompt, the name.
-fn headline(entry: &SheetEntry) -> String {
+fn headline(entry: &Entry) -> String {
     let prompt = entry.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
     let (class, value) = prompt.map_or(("name", &*entry.name), |prompt| ("prompt", prompt));
     let name = prompt.map(|_| &*entry.name);
@@ -54,7 +54,7 @@ fn optional(template: &str, value: Option<&str>) -> String {
 }
 
 /// The thumbnail, or a note instead of it.
-fn frame(entry: &SheetEntry, preview: Option<&Preview>) -> String {
+fn frame(entry: &Entry, preview: Option<&Preview>) -> String {
     match preview {
         Some(Preview::Thumbnail(Thumbnail { jpeg, width, height })) => {
             let values = [
@@ -80,7 +80,7 @@ fn frame(entry: &SheetEntry, preview: Option<&Preview>) -> String {
     }
 }
 
-fn facts(entry: &SheetEntry, preview: Option<&Preview>) -> String {
+fn facts(entry: &Entry, preview: Option<&Preview>) -> String {
     let size = match preview {
         Some(Preview::Thumbnail(picture)) => {
             Some(format!("{} × {}", picture.width, picture.height))
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn text_of_a_job_cannot_become_markup() {
         let hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
-        let mut entry = SheetEntry::new(hostile, hostile, JobState::Failed);
+        let mut entry = Entry::new(hostile, hostile, JobState::Failed);
         entry.prompt = Some(hostile.to_owned());
         entry.reason = Some(hostile.to_owned());
         entry.task_id = Some(hostile.to_owned());
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_headline_is_the_prompt() {
-        let mut entry = SheetEntry::new("fox-1", "gen-2-pro", JobState::Saved);
+        let mut entry = Entry::new("fox-1", "gen-2-pro", JobState::Saved);
         let name = r#"<h2 class="name" dir="auto">fox-1</h2>"#;
         assert!(html(&entry).contains(name));
         entry.prompt = Some(" ".to_owned());
@@ -158,12 +158,12 @@ mod tests {
     #[test]
     fn a_cost_is_unknown_only_if_the_job_may_have_been_billed() {
         let is_unknown = |entry| html(&entry).contains("<dt>Cost</dt> <dd>unknown</dd>");
-        let mut entry = SheetEntry::new("a", "gen-2-pro", JobState::Failed);
+        let mut entry = Entry::new("a", "gen-2-pro", JobState::Failed);
         assert!(!is_unknown(entry.clone()));
         entry.task_id = Some("t-1".to_owned());
         assert!(is_unknown(entry.clone()));
         entry.credits = Some(3.0);
         assert!(!is_unknown(entry));
-        assert!(is_unknown(SheetEntry::new("b", "gen-2-pro", JobState::Unknown)));
+        assert!(is_unknown(Entry::new("b", "gen-2-pro", JobState::Unknown)));
     }
 }

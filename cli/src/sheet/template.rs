@@ -2,7 +2,7 @@
 
 /// The value of a marker in a template.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
     /// Text to escape, also valid in a quoted attribute.
     Text(&'a str),
     /// Markup to insert as it is.
@@ -15,7 +15,7 @@ pub(super) enum Value<'a> {
 ///
 /// If a marker has no value. Templates are part of the program, and the tests fill all of them.
 #[expect(clippy::panic, reason = "a template without a value is a mistake in this crate")]
-pub(super) fn fill(template: &str, values: &[(&str, Value<'_>)]) -> String {
+pub fn fill(template: &str, values: &[(&str, Value<'_>)]) -> String {
     let mut parts = template.split("{{");
     let mut filled = parts.next().unwrap_or_default().to_owned();
     for part in parts {

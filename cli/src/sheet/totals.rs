@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use imagekiln::text::Credits;
-
 use super::{
-    SheetEntry,
+    Entry,
     template::{
         Value::{self, Html, Text},
         fill,
     },
 };
-use crate::JobState;
+use imagekiln::text::Credits;
+use imagekiln_batch::JobState;
 
 /// The number and the cost of jobs.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Default)]
 struct Total {
     jobs: usize,
     saved: usize,
@@ -22,15 +21,15 @@ struct Total {
     without_cost: usize,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Totals {
+#[derive(Default)]
+pub struct Totals {
     all: Total,
     states: BTreeMap<JobState, usize>,
     models: BTreeMap<String, Total>,
 }
 
 impl Total {
-    fn add(&mut self, entry: &SheetEntry) {
+    fn add(&mut self, entry: &Entry) {
         self.jobs += 1;
         self.saved += usize::from(entry.state == JobState::Saved);
         self.credits += entry.credits.unwrap_or_default();
@@ -52,7 +51,7 @@ impl Total {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, entry: &SheetEntry) {
+    pub fn add(&mut self, entry: &Entry) {
         self.all.add(entry);
         *self.states.entry(entry.state).or_default() += 1;
         match self.models.get_mut(&entry.model) {
@@ -62,7 +61,7 @@ impl Totals {
     }
 
     /// Returns the summary with the totals and the controls that filter by them.
-    pub(super) fn html(&self) -> String {
+    pub fn html(&self) -> String {
         const STATE: &str = concat!(
             r#"<label class="choice" data-state="{{state}}">"#,
             r#"<input type="radio" name="state" value="{{state}}">"#,

@@ -1,6 +1,7 @@
 //! Totals, filters and sorting.
 
-use imagekiln_batch::{JobState, SheetEntry};
+use imagekiln_batch::JobState;
+use imagekiln_cli::fuzzing::Entry;
 use imagekiln_testbed::{
     Trial,
     browser::{Browser, ENTER, RIGHT},
@@ -45,7 +46,7 @@ async fn text(browser: &Browser, selector: &str) -> Value {
     browser.wait(&format!("document.querySelector({selector:?}).innerText")).await
 }
 
-fn names<'a>(entries: impl IntoIterator<Item = &'a SheetEntry>) -> Vec<String> {
+fn names<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
     entries.into_iter().map(|entry| entry.name.clone()).collect()
 }
 
@@ -93,7 +94,7 @@ async fn filters_combine_and_announce_the_count(browser: &Browser, fixture: &Fix
     set(browser, "state", "failed").await;
     set(browser, "model", "gen-2-pro").await;
     set(browser, "text", "FOX  snow ").await;
-    let is_match = |entry: &&SheetEntry| {
+    let is_match = |entry: &&Entry| {
         let is_fox = entry.prompt.as_ref().is_some_and(|prompt| prompt.contains("fox"));
         is_fox && entry.state == JobState::Failed && entry.model == "gen-2-pro"
     };
@@ -130,12 +131,12 @@ async fn the_keyboard_chooses_a_state(browser: &Browser, fixture: &Fixture) {
 }
 
 /// Jobs without a cost come last.
-fn cost(entry: &SheetEntry) -> f64 {
+fn cost(entry: &Entry) -> f64 {
     entry.credits.unwrap_or(-1.0)
 }
 
 async fn jobs_are_sorted(browser: &Browser, fixture: &Fixture) {
-    let sorted = |compare: fn(&SheetEntry, &SheetEntry) -> std::cmp::Ordering| {
+    let sorted = |compare: fn(&Entry, &Entry) -> std::cmp::Ordering| {
         let mut entries: Vec<_> = fixture.entries.iter().collect();
         entries.sort_by(|one, other| compare(one, other));
         names(entries)
