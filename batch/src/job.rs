@@ -6,10 +6,11 @@ use std::{
 };
 
 use imagekiln::{Request, Submit};
+use imagekiln_label::Template;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, JobState, Template, output::Output, time};
+use crate::{Error, ErrorKind, JobState, output::Output, time};
 
 /// A request, a name, and the file for its picture.
 ///

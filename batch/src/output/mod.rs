@@ -308,7 +308,7 @@ impl SavedPicture {
     fn new(bytes: &[u8], location: String) -> Self {
         Self {
             bytes: bytes.len() as u64,
-            sha256: crate::sha256(bytes),
+            sha256: imagekiln_label::sha256(bytes),
             kind: FileKind::of(bytes),
             location,
             pixels: FileKind::pixels(bytes),

@@ -3,8 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{models::SEED, text::digest::sha256};
+use crate::models::SEED;
 use imagekiln::{Operation, Request};
+use imagekiln_label::sha256;
 
 /// The largest seed that is drawn. Larger ones are tedious to type, and programs that read numbers
 /// as floating point change those above 2^53.

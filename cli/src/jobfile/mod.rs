@@ -50,7 +50,8 @@ use crate::{
     models::{PROMPT, SEED},
 };
 use imagekiln::{FileKind, Operation, OperationKind, Request};
-use imagekiln_batch::{Error, Job, Template, TemplateFields};
+use imagekiln_batch::Job;
+use imagekiln_label::{Error, Template, TemplateFields};
 
 /// The target of jobs that do not set one, unless the defaults set another.
 pub const DEFAULT_TARGET: &str = "{index:04}-{slug}-{seed}.{ext}";

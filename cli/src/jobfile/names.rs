@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use crate::{models::PROMPT, text::digest::sha256};
+use crate::models::PROMPT;
 use imagekiln::Operation;
+use imagekiln_label::sha256;
 
 /// The maximum length of the part of a name that is made from the prompt.
 const LONGEST_SLUG: usize = 32;

@@ -23,7 +23,8 @@ use crate::{
     text::sanitize::{one_line, printable},
 };
 use imagekiln::{ImageInput, Operation, Request, find_model, models, text::hint};
-use imagekiln_batch::{Job, Template};
+use imagekiln_batch::Job;
+use imagekiln_label::Template;
 
 /// The name of prompts that are not in a file.
 pub const PROMPTS: &str = "--prompt";

@@ -10,9 +10,9 @@ use super::fields::Converted;
 use crate::{
     files::directory::write_private,
     making::{checks::HEADER, upright::turned_upright},
-    text::digest::sha256,
 };
 use imagekiln::{FileKind, ImageInput, Operation, Request};
+use imagekiln_label::sha256;
 
 /// Where the copies of images are that are stored turned. The request of a job has the path of a
 /// copy, whose name is the SHA-256 digest of the original: a job is the same each time its file is

@@ -261,8 +261,7 @@ pub fn print_requests(
     for (Planned { request, .. }, entry) in planned.iter().zip(paid).take(count) {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
-        let price = context.settings.prices().get(operation.name).copied();
-        let price = price.map(|price| price.of(request));
+        let price = context.settings.price_of(request);
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {

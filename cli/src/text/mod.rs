@@ -1,6 +1,5 @@
-//! Text: made safe to print, arranged in tables, digested, and read as values.
+//! Text: made safe to print, arranged in tables, and read as values.
 
-pub mod digest;
 pub mod expected;
 pub mod json;
 pub mod parse;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use imagekiln::Request;
-use imagekiln_batch::Template;
 use imagekiln_cli::fuzzing::{self, FileJob};
+use imagekiln_label::Template;
 
 /// The format is in the first line. All jobs are valid, can be stored, and have different names. A
 /// blank line before them changes only their line numbers. What is wrong is printed safely.

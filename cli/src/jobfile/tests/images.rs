@@ -4,8 +4,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use image::{GrayImage, ImageFormat};
 
 use super::*;
-use crate::text::digest::sha256;
 use imagekiln::ImageInput;
+use imagekiln_label::sha256;
 use imagekiln_testbed::picture::encoded;
 
 /// The first bytes of a PNG file of 64 x 64 pixels.

@@ -174,7 +174,7 @@ fn the_report_links_the_pictures() {
     run(&bench, &["a <fox>", "a wolf [[error]]"], &[]).fails(4);
     let words = ["batch", "run", "-o", "pictures", "--prompt", "a white fox", "--group", "white"];
     let size = ["--names", "a b/{seed}.{ext}", "--seed", "4711", "--width", "64", "--height", "64"];
-    bench.run(&[&words[..], &size].concat()).ok();
+    bench.run(&[&words[..], &size].concat()).fails(4);
     let written = batch(&bench, &["report"]).ok();
     assert_eq!(written.text(), "pictures/report.html\n");
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();

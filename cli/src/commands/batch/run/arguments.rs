@@ -22,7 +22,8 @@ use crate::{
     text::{parse, sanitize::one_line},
 };
 use imagekiln::{FieldKind, text::counted};
-use imagekiln_batch::{Price, Template};
+use imagekiln_batch::Price;
+use imagekiln_label::Template;
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.

@@ -14,7 +14,8 @@ use crate::{
     text::sanitize::one_line,
 };
 use imagekiln::Request;
-use imagekiln_batch::{JobState, KnownJob, Ledger, describe_request};
+use imagekiln_batch::{JobState, KnownJob, Ledger};
+use imagekiln_label::describe_request;
 
 /// The states of jobs that are paid or may be, and that may still have a picture.
 const PAID: [JobState; 6] = [

@@ -2,9 +2,9 @@
 
 use crate::sha256;
 
-/// The maximum length in bytes. Filesystems allow 255, and the files next to a picture have longer
-/// names.
-pub(crate) const LONGEST: usize = 200;
+/// The maximum length of a component of a path in bytes. Filesystems allow 255, and the files next
+/// to a picture have longer names.
+pub const MAX_COMPONENT: usize = 200;
 
 /// The maximum length of an extension that is kept when a name is shortened.
 const LONGEST_EXTENSION: usize = 16;
@@ -21,17 +21,21 @@ const DEVICES: [&str; 8] = ["con", "prn", "aux", "nul", "com1", "lpt1", "conin$"
 /// Files with this prefix may be deleted as leftover temporary files.
 const TEMPORARY: &str = ".imagekiln-";
 
-/// Refuses components that would lead elsewhere, or that a file cannot have.
-pub(crate) fn check(component: &str) -> Result<(), String> {
+/// Refuses a component of a path that would lead elsewhere, or that a file cannot have.
+///
+/// # Errors
+///
+/// What is wrong with the component.
+pub fn check_component(component: &str) -> Result<(), String> {
     check_text(component)?;
-    if component.len() > LONGEST {
+    if component.len() > MAX_COMPONENT {
         Err("it has a component of more than 200 bytes".to_owned())
     } else {
         Ok(())
     }
 }
 
-/// Refuses what [`check`] does, except for a length that rendering makes shorter.
+/// Refuses what [`check_component`] does, except for a length that rendering makes shorter.
 pub(super) fn check_text(component: &str) -> Result<(), String> {
     let problem = match component {
         "" => "it has an empty component",
@@ -90,17 +94,17 @@ fn is_device(stem: &str) -> bool {
 
 /// Shortens a name that is too long. Its hash keeps different names different.
 fn distinct(name: &str) -> String {
-    if name.len() <= LONGEST {
+    if name.len() <= MAX_COMPONENT {
         return name.to_owned();
     }
     let (_, extension) = split(name);
-    let short = shortened(name, LONGEST - HASH - 1);
+    let short = shortened(name, MAX_COMPONENT - HASH - 1);
     let stem = short.strip_suffix(extension).unwrap_or(&short);
     format!("{stem}-{}{extension}", hash(name))
 }
 
 /// Shortens a file name to `longest` bytes, and keeps its extension.
-pub(crate) fn shortened(name: &str, longest: usize) -> String {
+pub fn shortened(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.to_owned();
     }

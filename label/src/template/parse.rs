@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::component;
-use crate::{Error, ErrorKind};
+use crate::Error;
 
 /// The maximum number of digits of a padded index; that of the largest index.
 const WIDEST: u8 = 20;
@@ -99,7 +99,7 @@ pub(super) fn parse(template: &str) -> Result<Vec<Part>, Error> {
 }
 
 fn refused(template: &str, problem: &str) -> Error {
-    Error::new(ErrorKind::Job, format!("could not parse the target {template:?}: {problem}"))
+    Error(format!("could not parse the target {template:?}: {problem}"))
 }
 
 /// Returns the parts, or a problem and its position in characters.
@@ -146,7 +146,7 @@ fn check_path(parts: &[Part]) -> Result<(), String> {
         if *has_field {
             component::check_text(text)?;
         } else {
-            component::check(text)?;
+            component::check_component(text)?;
         }
         // Other names on this system are the choice of the user.
         match text.chars().find(|c| component::FORBIDDEN.contains(c)) {

@@ -8,8 +8,7 @@ mod tests;
 
 use std::{fmt, str::FromStr};
 
-#[cfg(feature = "ledger")]
-pub(crate) use self::component::{LONGEST, check, shortened};
+pub use self::component::{MAX_COMPONENT, check_component, shortened};
 use self::{
     component::{id, lasting, plain, safe, text},
     parse::{Field, Part},
@@ -23,13 +22,13 @@ const LONGEST_MODEL: usize = 60;
 const LONGEST_ID: usize = 100;
 const LONGEST_EXTENSION: usize = 10;
 
-/// The target of a job: the path of its picture below the output, with fields that are filled in
-/// when the picture has arrived.
+/// The path of a picture below the output, with fields that are filled in when the picture has
+/// arrived.
 ///
 /// ```
-/// use imagekiln_batch::{Template, TemplateFields};
+/// use imagekiln_label::{Template, TemplateFields};
 ///
-/// # fn main() -> Result<(), imagekiln_batch::Error> {
+/// # fn main() -> Result<(), imagekiln_label::Error> {
 /// let template = Template::parse("{model}/{index:04}-{slug}.{ext}")?;
 /// let fields = TemplateFields {
 ///     index: 7,
@@ -45,8 +44,8 @@ const LONGEST_EXTENSION: usize = 10;
 ///
 /// | field | value |
 /// |---|---|
-/// | `{index}` | the position of the job; `{index:04}` pads it with zeros to four digits |
-/// | `{name}` | the name of the job |
+/// | `{index}` | the position of the job or the picture; `{index:04}` pads it with zeros to four digits |
+/// | `{name}` | the name of the job or the picture |
 /// | `{slug}` | the letters and digits of the prompt as words in lower case, up to 60 bytes |
 /// | `{seed}` | the seed of the request, or `random` if it has none |
 /// | `{model}` | the name of the operation |
@@ -73,9 +72,9 @@ pub struct Template {
 /// The values for the fields of a [`Template`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TemplateFields<'a> {
-    /// The position of the job.
+    /// The position of the job or the picture.
     pub index: u64,
-    /// The name of the job.
+    /// The name of the job or the picture.
     pub name: &'a str,
     /// The prompt of the request, or an empty text.
     pub prompt: &'a str,
@@ -94,7 +93,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Kind [`Job`](crate::ErrorKind::Job): a field is not known, a brace has no partner, or the
+    /// A field is not known, a brace has no partner, or the
     /// target is not a path below the output. Targets also cannot end with `.json`, because a file
     /// with this extension describes each picture. The error names the position, and lists the
     /// fields.
@@ -110,9 +109,9 @@ impl Template {
     /// Whether the template has a field of this name, such as `seed`.
     ///
     /// ```
-    /// use imagekiln_batch::Template;
+    /// use imagekiln_label::Template;
     ///
-    /// # fn main() -> Result<(), imagekiln_batch::Error> {
+    /// # fn main() -> Result<(), imagekiln_label::Error> {
     /// let template = Template::parse("{index:04}-{slug}.{ext}")?;
     /// assert!(template.has_field("index") && !template.has_field("seed"));
     /// # Ok(())
@@ -122,18 +121,13 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Field(field) if field.name() == name))
     }
 
-    /// Whether the name depends on the picture: its format has to be known to render it.
-    pub(crate) fn has_extension_field(&self) -> bool {
-        self.parts.contains(&Part::Field(Field::Ext))
-    }
-
     /// Returns a template in which only an id and an extension are left that are not known yet:
     /// those that are empty in `fields`.
     ///
     /// ```
-    /// use imagekiln_batch::{Template, TemplateFields};
+    /// use imagekiln_label::{Template, TemplateFields};
     ///
-    /// # fn main() -> Result<(), imagekiln_batch::Error> {
+    /// # fn main() -> Result<(), imagekiln_label::Error> {
     /// let fields = TemplateFields { seed: Some(7), ..TemplateFields::default() };
     /// let template = Template::parse("fox-{seed}.{ext}")?.filled(&fields);
     /// assert_eq!(template.to_string(), "fox-7.{ext}");

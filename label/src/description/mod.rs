@@ -1,9 +1,7 @@
 //! The JSON file next to a picture that describes how it was made.
 
-#[cfg(feature = "ledger")]
-mod job;
 mod request;
-#[cfg(all(test, feature = "ledger"))]
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;
@@ -11,9 +9,6 @@ use std::path::Path;
 use imagekiln::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-#[cfg(feature = "ledger")]
-pub(crate) use self::job::description;
 
 /// How a picture was made: the content of the JSON file next to it. A batch writes one next to each
 /// picture, `fox.jpg.json` next to `fox.jpg`, and `kiln generate --describe` does, too.
@@ -91,7 +86,7 @@ impl Description {
     }
 
     /// Whether the picture was made from this request.
-    pub(crate) fn is_of(&self, request: &Request) -> bool {
+    pub fn is_of(&self, request: &Request) -> bool {
         describe_request(request, named).is_ok_and(|request| request == self.request)
     }
 }
@@ -112,7 +107,7 @@ pub fn describe_request(
     Ok(request::cleaned(stored, request.operation(), &file))
 }
 
-/// Describes an image file by its name only.
-pub(crate) fn named(path: &Path) -> Value {
+/// Describes an image file by its path only, for [`describe_request`].
+pub fn named(path: &Path) -> Value {
     json!({ "path": path })
 }
