@@ -4,7 +4,6 @@ use std::{error, fmt};
 
 use imagekiln::TaskRef;
 
-#[cfg(feature = "ledger")]
 use crate::Scope;
 
 /// An error of a ledger or a batch.
@@ -18,7 +17,6 @@ pub struct Error {
     source: Option<Box<dyn error::Error + Send + Sync>>,
     tasks: Vec<TaskRef>,
     billing_unknown: bool,
-    #[cfg(feature = "ledger")]
     limited: Option<Scope>,
 }
 
@@ -80,7 +78,6 @@ impl Error {
             source: None,
             tasks: Vec::new(),
             billing_unknown: false,
-            #[cfg(feature = "ledger")]
             limited: None,
         }
     }
@@ -94,7 +91,6 @@ impl Error {
     }
 
     /// Adds the scope whose limit does not allow a submission.
-    #[cfg(feature = "ledger")]
     pub(crate) fn with_limited(self, scope: Scope) -> Self {
         Self { limited: Some(scope), ..self }
     }
@@ -130,7 +126,6 @@ impl Error {
     /// Returns what the limit is for that refused a submission, for the kinds
     /// [`Paused`](ErrorKind::Paused), [`ActiveTasks`](ErrorKind::ActiveTasks),
     /// [`Rate`](ErrorKind::Rate) and [`Budget`](ErrorKind::Budget).
-    #[cfg(feature = "ledger")]
     pub fn limited_scope(&self) -> Option<&Scope> {
         self.limited.as_ref()
     }
@@ -188,6 +183,12 @@ impl fmt::Debug for Error {
     }
 }
 
+impl From<imagekiln_label::Error> for Error {
+    fn from(error: imagekiln_label::Error) -> Self {
+        Self::new(ErrorKind::Job, error.to_string())
+    }
+}
+
 /// For functions that use a client and a ledger.
 impl From<imagekiln::Error> for Error {
     fn from(error: imagekiln::Error) -> Self {
@@ -217,14 +218,12 @@ impl From<sqlx_core::Error> for Error {
     }
 }
 
-#[cfg(feature = "ledger")]
 fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
     let advice = if is_locked(error) { LOCKED } else { "" };
     format!("could not read or write the ledger{advice}")
 }
 
 /// What to do if the ledger stays locked.
-#[cfg(feature = "ledger")]
 pub(crate) const LOCKED: &str = concat!(
     "; another process has kept it locked for too long: look for one that is suspended, or that ",
     "has an open transaction"
@@ -232,7 +231,6 @@ pub(crate) const LOCKED: &str = concat!(
 
 /// Whether an error of a database, or one of its sources, says that a lock did not become free in
 /// time.
-#[cfg(feature = "ledger")]
 pub(crate) fn is_locked(error: &(dyn error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source()).any(|error| {
         #[cfg(feature = "postgres")]

@@ -6,10 +6,11 @@ use std::{
 };
 
 use imagekiln::{Request, Submit};
+use imagekiln_label::Template;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, JobState, Template, time};
+use crate::{Error, ErrorKind, JobState, output::Output, time};
 
 /// A request, a name, and the file for its picture.
 ///
@@ -30,11 +31,13 @@ pub struct Job {
     pub(crate) priority: i64,
 }
 
-/// The maximum size of a job's metadata in bytes of JSON, and of the name of a group.
-pub(crate) const LONGEST_METADATA: usize = 16 * 1024;
+/// The maximum length of the name of a group in bytes.
 const LONGEST_GROUP: usize = 200;
 
 impl Job {
+    /// The maximum size of the metadata of a job in bytes of JSON.
+    pub const MAX_METADATA: usize = 16 * 1024;
+
     /// Creates a job. `name` is unique within the ledger: it is the idempotency key of the picture,
     /// for which [`Client::submit_once`](imagekiln::Client::submit_once) with the ledger as its
     /// journal finds what became of the job. `target` is the path of the picture below
@@ -57,7 +60,8 @@ impl Job {
         self
     }
 
-    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most 16 KiB of JSON.
+    /// Sets a value of the program, which [`JobStatus::metadata`] returns: at most
+    /// [`MAX_METADATA`](Self::MAX_METADATA) bytes of JSON.
     /// It is never sent to the service, and must not contain secrets.
     pub fn metadata(mut self, metadata: Value) -> Self {
         self.metadata = Some(metadata);
@@ -80,7 +84,7 @@ impl Job {
             return Err(refuse("group"));
         }
         match self.metadata.as_ref().map(Value::to_string) {
-            Some(metadata) if metadata.len() > LONGEST_METADATA => Err(refuse("metadata")),
+            Some(metadata) if metadata.len() > Self::MAX_METADATA => Err(refuse("metadata")),
             metadata => Ok(metadata),
         }
     }
@@ -103,6 +107,21 @@ impl Job {
         let target = self.target.to_str().ok_or_else(|| refuse("is not valid Unicode"))?;
         Template::parse(target).map_err(|error| refuse("is invalid").with_source(error))?;
         Ok(target)
+    }
+}
+
+impl JobStatus {
+    /// Returns the content of the picture of a [`Saved`](JobState::Saved) job, from its folder or
+    /// bucket. `None` for other jobs, and if the picture was removed.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`File`](ErrorKind::File): the picture cannot be read.
+    pub async fn read_picture(&self) -> Result<Option<Vec<u8>>, Error> {
+        match self.location.as_deref().filter(|_| self.state == JobState::Saved) {
+            Some(location) => Output::read_location(location).await,
+            None => Ok(None),
+        }
     }
 }
 

@@ -5,9 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use imagekiln::{Request, find_operation, journal::Intent, text::Credits};
 use serde::Serialize;
 
-#[cfg(feature = "ledger")]
-use crate::JobStatus;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, JobStatus};
 
 /// What the text of a price ends with if the price is for each megapixel.
 const UNIT: &str = "/MP";
@@ -62,7 +60,6 @@ impl Price {
     }
 
     /// Returns what a submission of a job costs in credits, like [`of`](Self::of).
-    #[cfg(feature = "ledger")]
     pub fn of_job(self, job: &JobStatus) -> f64 {
         self.of_all(1, job.pixels)
     }

@@ -14,6 +14,8 @@ mod context;
 mod failure;
 mod files;
 mod history;
+#[cfg(feature = "batch")]
+mod jobfile;
 mod making;
 mod models;
 mod output;
@@ -21,6 +23,8 @@ pub mod process;
 mod seeing;
 mod service;
 mod settings;
+#[cfg(feature = "batch")]
+mod sheet;
 mod terminal;
 mod text;
 mod usage;
@@ -128,21 +132,45 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
     failure.exit.code()
 }
 
-/// Entry points for the fuzz targets: parsers of files, and text that is safe for the terminal. Not
-/// part of the interface.
+/// Entry points for the fuzz targets and the tests in a browser: parsers of files, text that is
+/// safe for the terminal, and the contact sheet. Not part of the interface.
 #[cfg(feature = "__fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
     use std::path::Path;
 
-    pub use crate::text::{json::json_line, sanitize::one_line};
-    use crate::{history, output::report, settings, terminal::Paint};
+    use clap::ValueEnum as _;
+
+    use crate::{
+        failure::Failure,
+        history,
+        jobfile::{Defaults, Format, read_from},
+        output::report,
+        settings,
+        terminal::Paint,
+    };
+    pub use crate::{
+        jobfile::FileJob,
+        sheet::{Entry, Sheet},
+        text::{json::json_line, sanitize::one_line},
+    };
+
+    /// The error as `kiln` prints it.
+    fn printed(failure: Failure) -> String {
+        report(&failure, Paint::new(false))
+    }
+
+    /// Reads a job file. `None` if there is no such format.
+    pub fn job_file(format: &str, file: &[u8]) -> Option<Result<Vec<FileJob>, String>> {
+        let format = Format::from_str(format, false).ok()?;
+        let defaults = Defaults::new(crate::models::find(crate::models::DEFAULT)?);
+        let read = read_from(file, "stdin", format, &defaults);
+        Some(read.map(|list| list.jobs).map_err(printed))
+    }
 
     /// Reads `config.toml`. The error is what `kiln` prints.
     pub fn config(text: &str) -> Result<(), String> {
-        settings::of_text(Path::new("config.toml"), text)
-            .map(drop)
-            .map_err(|failure| report(&failure, Paint::new(false)))
+        settings::of_text(Path::new("config.toml"), text).map(drop).map_err(printed)
     }
 
     /// Reads a submission of the history. Returns its state, and its record as it is written.

@@ -106,7 +106,13 @@ mod tests {
     fn the_pictures_of_the_readmes_are_absolute_and_exist() {
         const RAW: &str = "https://raw.githubusercontent.com/imagekiln/imagekiln/main/";
         let root = repository::root().unwrap();
-        for page in ["README.md", "batch/README.md", "cli/README.md", "simulator/README.md"] {
+        for page in [
+            "README.md",
+            "batch/README.md",
+            "cli/README.md",
+            "label/README.md",
+            "simulator/README.md",
+        ] {
             let text = repository::read(page).unwrap();
             for image in text.split("![").skip(1) {
                 let (_, target) = image.split_once("](").unwrap();

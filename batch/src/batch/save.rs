@@ -6,13 +6,14 @@ use imagekiln::{
     Asked, Backoff, ErrorKind as Kind, FileKind, Picture, Task,
     journal::{Journal as _, Step},
 };
+use imagekiln_label::{Template, TemplateFields};
 
 use super::worker::{End, Worker, failed, stop};
 use crate::{
-    Error, ErrorKind, JobState, Template, TemplateFields,
+    Error, ErrorKind, JobState,
+    description::description,
     ledger::{Change, Claim},
     output::{Download, Output, SaveError, SavedPicture, beside},
-    provenance::description,
 };
 
 /// The number of attempts to save a picture, and the first and the longest pause between them. The
@@ -242,7 +243,7 @@ impl Worker {
         picture: &Picture,
         extension: impl AsyncFnOnce(&str) -> Result<&'static str, SaveError>,
     ) -> Result<String, SaveError> {
-        let template = Template::parse(&job.status.target)?;
+        let template = Template::parse(&job.status.target).map_err(Error::from)?;
         if template.is_plain() {
             return Ok(template.render(&TemplateFields::default()));
         }
@@ -257,7 +258,7 @@ impl Worker {
             id: picture.task().id(),
             ext: "",
         };
-        if template.has_extension_field() {
+        if template.has_field("ext") {
             fields.ext = extension(&template.render(&fields)).await?;
         }
         Ok(template.render(&fields))

@@ -3,11 +3,12 @@
 use std::error::Error as _;
 
 use imagekiln::{Billing, ErrorKind as Kind, Request, Slot, SubmitOptions, Task};
+use imagekiln_label::{Template, TemplateFields};
 use tokio::sync::RwLockWriteGuard;
 
 use super::worker::{End, Worker, stop};
 use crate::{
-    Error, ErrorKind, JobState, Template, TemplateFields,
+    Error, ErrorKind, JobState,
     ledger::{Admission, Claim, LimitReached, Ticket, refuses_others},
     random,
 };
@@ -43,7 +44,7 @@ impl Worker {
     /// Checks, before the job is billed, that its picture can be saved. Names that depend on the
     /// picture are not known yet.
     async fn check_target(&self, job: &mut Claim) -> Result<(), End> {
-        let template = Template::parse(&job.status.target)?;
+        let template = Template::parse(&job.status.target).map_err(Error::from)?;
         if !template.is_plain() {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use imagekiln::{
     TaskRef,
     journal::{Intent, Step},
 };
+use imagekiln_label::Description;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -16,7 +17,6 @@ use super::{
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     output::{Output, OutputTarget, SavedPicture},
-    provenance::Description,
 };
 
 impl Ledger {

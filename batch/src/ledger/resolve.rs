@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
+    description::description,
     output::{Output, OutputTarget, SaveError},
-    provenance::description,
 };
 
 /// What a person decides about an [`Unknown`](JobState::Unknown) job's submission, for example from

@@ -288,7 +288,7 @@ fn key_of(path: &Path) -> Option<String> {
 }
 
 /// Creates a directory, and flushes the names of new directories to disk.
-pub(crate) fn create_durably(directory: &Path) -> io::Result<()> {
+fn create_durably(directory: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.is_dir()).collect();
     fs::create_dir_all(directory)?;
     for parent in missing.into_iter().filter_map(Path::parent) {
@@ -306,7 +306,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Creates a file atomically and durably.
-pub(crate) fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
+fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     // Named and locked like the temporary files of the client, which deletes those of killed
     // processes.

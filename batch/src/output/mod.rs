@@ -18,8 +18,6 @@ use imagekiln::{DownloadedPicture, FileKind, Picture};
 #[cfg(bucket)]
 use self::bucket::Bucket;
 use self::folder::{Folder, Place};
-#[cfg(feature = "files")]
-pub(crate) use self::folder::{create_durably, write};
 pub(crate) use self::{
     marker::{MarkedNumber, Marker},
     name::beside,
@@ -286,6 +284,12 @@ impl Output {
         }
     }
 
+    /// Returns the content of the file or the object at a location, if there is one.
+    pub(crate) async fn read_location(location: &str) -> Result<Option<Vec<u8>>, Error> {
+        let (target, key) = OutputTarget::of_location(location)?;
+        Self::new(&target)?.read(&key).await
+    }
+
     /// Returns the output and the key of a location. It may be that of an earlier run, which saved
     /// to another output.
     pub(crate) fn locate(&self, location: &str) -> Result<(Self, String), Error> {
@@ -304,7 +308,7 @@ impl SavedPicture {
     fn new(bytes: &[u8], location: String) -> Self {
         Self {
             bytes: bytes.len() as u64,
-            sha256: crate::sha256(bytes),
+            sha256: imagekiln_label::sha256(bytes),
             kind: FileKind::of(bytes),
             location,
             pixels: FileKind::pixels(bytes),

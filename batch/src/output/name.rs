@@ -1,6 +1,6 @@
 //! Other names for pictures.
 
-use crate::template::{LONGEST, shortened};
+use imagekiln_label::{MAX_COMPONENT, shortened};
 
 /// The maximum length of a task id in a name, in characters.
 const LONGEST_ID: usize = 100;
@@ -19,7 +19,7 @@ pub(crate) fn beside(key: &str, task_id: &str) -> String {
         Some(dot) if dot > 0 => name.split_at(dot),
         _ => (name, ""),
     };
-    let room = LONGEST.saturating_sub(id.len() + 1 + extension.len());
+    let room = MAX_COMPONENT.saturating_sub(id.len() + 1 + extension.len());
     format!("{directory}{}-{id}{extension}", shortened(stem, room))
 }
 
@@ -33,6 +33,6 @@ mod tests {
         assert_eq!(beside("a/fox", "../../b"), "a/fox-b");
         assert_eq!(beside(".fox", "b"), ".fox-b");
         let long = beside(&format!("{}.png", "é".repeat(98)), &"b".repeat(300));
-        assert!(long.len() <= LONGEST && long.ends_with("b.png"), "{long}");
+        assert!(long.len() <= MAX_COMPONENT && long.ends_with("b.png"), "{long}");
     }
 }

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use imagekiln_label::check_component;
+
 use crate::{Error, ErrorKind};
 
 /// A path, or the URL of a bucket.
@@ -114,8 +116,7 @@ impl BucketUrl {
         }
         let prefix = prefix.trim_end_matches('/').to_owned();
         if !prefix.is_empty() {
-            let check = |part| crate::template::check(part);
-            prefix.split('/').try_for_each(check).map_err(|problem| {
+            prefix.split('/').try_for_each(check_component).map_err(|problem| {
                 unusable(&format!("could not parse the prefix of the URL: {problem}"))
             })?;
         }

@@ -22,7 +22,6 @@ mod outputs;
 mod prices;
 mod reading;
 mod runs;
-mod sheets;
 mod support;
 mod webhooks;
 mod workers;
@@ -54,7 +53,6 @@ fn main() {
         prices::tests(),
         reading::tests(),
         runs::tests(),
-        sheets::tests(),
         webhooks::tests(),
         workers::tests(),
     ];

@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_picture_is_saved_once_its_description_is),
         both(the_record_of_a_saved_job_has_the_digest_of_its_description),
         both(an_output_that_cannot_be_used_costs_nothing),
+        both(a_saved_picture_is_read_unless_it_was_removed),
     ];
     tests.into_iter().flatten().collect()
 }
@@ -134,4 +135,17 @@ fn outputs(file: &Path) -> Vec<(std::path::PathBuf, &'static str)> {
     #[cfg(not(feature = "s3"))]
     outputs.push(("s3://foxes".into(), "s3 URLs need the Cargo feature `s3`"));
     outputs
+}
+
+async fn a_saved_picture_is_read_unless_it_was_removed(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    let jobs = [job("saved", "a red fox"), job("failed", "a grey fox [[error]]")];
+    fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
+    let read = async |name| ledger.job(name).await.unwrap().unwrap().read_picture().await.unwrap();
+    let path = fixture.output().join("saved.jpg");
+    assert_eq!(read("saved").await, Some(fs::read(&path).unwrap()));
+    fs::remove_file(path).unwrap();
+    assert_eq!(read("saved").await, None);
+    assert_eq!(read("failed").await, None);
 }

@@ -6,4 +6,5 @@ pub mod model;
 pub mod options;
 pub mod output;
 pub mod request;
+pub mod seeds;
 pub mod selection;

@@ -9,13 +9,13 @@ use super::{
     inputs::{Inputs, is_image_file},
     model::{Setting, field_id, parameter_id},
     options::{COUNT, FieldOptions, SIDES, WEBHOOK_SECRET, may_have},
+    seeds::seed_range,
 };
 use crate::{
     failure::Failure, files::secret_file, models::SEED, output::Output, process::Process,
     settings::Settings, text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
-use imagekiln_batch::seed_range;
 
 /// Builds the request from a model's flags. Images from standard input are read here.
 pub fn from_flags(

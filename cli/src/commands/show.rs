@@ -25,7 +25,7 @@ use imagekiln::{
     journal::{Key, State},
     text::Credits,
 };
-use imagekiln_batch::Description;
+use imagekiln_label::Description;
 
 /// Show everything that is known about a picture
 #[derive(Args)]

@@ -25,6 +25,11 @@ pub const CHECK_USAGE: &str =
 /// What helps if an image would fit as viewers show it.
 pub const UPRIGHT: &str = "; --upright sends images as viewers show them";
 
+/// Whether an image has the wrong size only because it is stored turned.
+pub fn is_turned(violation: &Violation) -> bool {
+    violation.kind == "image_orientation"
+}
+
 /// The SDK's advice, with the flag of this program that follows it.
 pub fn of(error: &Error) -> Option<String> {
     match error.kind() {
@@ -39,7 +44,6 @@ pub fn of(error: &Error) -> Option<String> {
         ErrorKind::Validation => {
             let advice = error.advice()?;
             let model = error.operation_name()?;
-            let is_turned = |violation: &Violation| violation.kind == "image_orientation";
             let upright = if error.violations().iter().any(is_turned) { UPRIGHT } else { "" };
             Some(format!(
                 "{advice}{upright}; `kiln run {model} --help` lists the fields and their limits"

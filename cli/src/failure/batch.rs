@@ -2,12 +2,9 @@
 
 use std::{error::Error as _, mem};
 
-use super::{Failure, Kind, LineProblem, advice, exit::Exit};
+use super::{Failure, Kind, exit::Exit};
 use imagekiln::TaskRef;
-use imagekiln_batch::{Error, ErrorKind, JobState, files};
-
-/// The prompts that are not in a file.
-const PROMPTS: &str = "--prompt";
+use imagekiln_batch::{Error, ErrorKind, JobState};
 
 /// The kind of a failure of a ledger that may not have everything that was paid for.
 pub const FOREIGN: Kind = Kind("foreign");
@@ -36,32 +33,6 @@ impl From<Error> for Failure {
             failure.exit = Exit::BillingUnknown;
         }
         failure.with_unrecorded(error.tasks().to_vec())
-    }
-}
-
-impl From<files::Error> for Failure {
-    fn from(error: files::Error) -> Self {
-        let name = |file: Option<String>| file.unwrap_or_else(|| PROMPTS.to_owned());
-        match error {
-            files::Error::Invalid { file, problems, count, more, fits_upright, .. } => {
-                let problems = problems.into_iter().map(|problem| {
-                    let files::Problem { file, line, message, .. } = problem;
-                    LineProblem { file: name(file), line, message }
-                });
-                let mut failure = Self::lines(&name(file), problems.collect(), count, more);
-                if let Some(advice) = failure.advice.as_mut().filter(|_| fits_upright) {
-                    *advice += advice::UPRIGHT;
-                }
-                failure
-            }
-            files::Error::Unreadable { message, source, .. } => Self::file(message, source),
-            files::Error::Empty(file) => Self::usage(format!("{} contains no jobs", name(file))),
-            files::Error::TooMany(_) => {
-                Self::usage(error.to_string()).advise("nothing was sent; pass fewer of them")
-            }
-            _ => Self::usage(error.to_string())
-                .advise("nothing was sent; add --format jsonl, csv, tsv or text"),
-        }
     }
 }
 

@@ -258,6 +258,13 @@ impl Failure {
     }
 }
 
+/// The target of a job is not a template.
+impl From<imagekiln_label::Error> for Failure {
+    fn from(error: imagekiln_label::Error) -> Self {
+        Self::request(error.to_string())
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::from(&error)

@@ -67,13 +67,13 @@ pub fn create_private(directory: &Path) -> io::Result<()> {
 
 /// Writes a file that only this user can read, in a directory of the same kind. One that existed
 /// before is replaced as a whole. A link stays, and its target is written.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private(directory)?;
     // A temporary file has the mode 0600 from its creation.
     let mut file = NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content.as_ref())?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

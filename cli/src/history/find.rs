@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Entry, numbered, read, request};
 use crate::{failure::Failure, models, process::Process, text::sanitize::one_line};
 use imagekiln::{Operation, TaskRef};
-use imagekiln_batch::Description;
+use imagekiln_label::Description;
 
 /// What is added to the name of a picture for the file that describes it.
 pub const DESCRIPTION: &str = ".json";

@@ -33,7 +33,7 @@ use imagekiln::{
     Error, TaskRef, TaskStatus,
     journal::{Directory, Journal as _, Listed, Origin, Record, State, Step, Unreadable},
 };
-use imagekiln_batch::Template;
+use imagekiln_label::Template;
 
 /// The path of pictures that went to standard output.
 const STANDARD_OUTPUT: &str = "-";

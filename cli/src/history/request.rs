@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{failure::Failure, text::sanitize::one_line};
 use imagekiln::Request;
-use imagekiln_batch::describe_request;
+use imagekiln_label::describe_request;
 
 /// The parts that have fields, and the flag that sets one of them.
 const FIELDS: &str = "fields";

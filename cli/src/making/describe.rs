@@ -12,7 +12,7 @@ use crate::{
     text::sanitize::printable,
 };
 use imagekiln::{DELIVERY_VALIDITY, Picture};
-use imagekiln_batch::{DescribedPicture, DescribedTimes, Description};
+use imagekiln_label::{DescribedPicture, DescribedTimes, Description};
 
 /// Writes the description. The picture is saved, so a failure is only a warning.
 pub fn describe(

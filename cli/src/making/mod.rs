@@ -1,5 +1,6 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
+pub mod checks;
 mod describe;
 pub mod identical;
 pub mod keyed;

@@ -11,11 +11,15 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::{keyed::Keys, upright};
+use super::{
+    checks::{MissingInput, mask_problem, masks},
+    keyed::Keys,
+    upright,
+};
 use crate::{
     args::{
         options::{FieldOptions, MOST},
-        output, request,
+        output, request, seeds,
     },
     context::Context,
     failure::Failure,
@@ -26,7 +30,6 @@ use crate::{
     text::sanitize::printable,
 };
 use imagekiln::{Client, ImageInput, Preview, Request, journal::Key, text::Credits};
-use imagekiln_batch::{MissingInput, mask_problem, masks};
 
 /// What to do if the contract does not list the fields of the images.
 const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
@@ -91,12 +94,12 @@ pub fn plan(
     let base = request::with_secret(&context.output, base, matches)?;
     let base = output::with_format(&context.output, base, matches, &target)?;
     let keys = Keys::of(context, matches, &target.place)?;
-    let seeds = request::seeds(matches)?;
+    let given = request::seeds(matches)?;
     let has_names = variants.iter().any(|variant| variant.name().is_some());
-    let target = if has_names { target.named_after_images(seeds.len())? } else { target };
+    let target = if has_names { target.named_after_images(given.len())? } else { target };
     let variants =
         if variants.is_empty() { vec![None] } else { variants.iter().map(Some).collect() };
-    let count = seeds.len().saturating_mul(variants.len());
+    let count = given.len().saturating_mul(variants.len());
     if count > MOST {
         let problem = format!("{count} pictures are more than {MOST}, the most of one command");
         return Err(Failure::usage(problem)
@@ -109,11 +112,11 @@ pub fn plan(
         let name = variant.and_then(Variant::name);
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
         let base = if options.upright { upright::turned(base)? } else { base };
-        for (at, seed) in seeds.iter().enumerate() {
+        for (at, seed) in given.iter().enumerate() {
             let key = keys.nth(planned.len(), count);
             let base = match (&key, seed) {
                 // The same command has the same request.
-                (Some(key), None) => imagekiln_batch::with_seed(key.name(), base.clone()),
+                (Some(key), None) => seeds::with_seed(key.name(), base.clone()),
                 _ => base.clone(),
             };
             let request = request::with_seed(context.process(), base, *seed);
@@ -161,7 +164,7 @@ fn check(context: &Context, request: &Request, any_mask: bool) -> Result<(), Fai
             let flag = |name: &&str| format!("--{} FILE", name.replace('_', "-"));
             format!("add {}", fields.iter().map(flag).collect::<Vec<_>>().join(" or "))
         }
-        _ => UNLISTED.to_owned(),
+        MissingInput::Images { .. } => UNLISTED.to_owned(),
     };
     Err(Failure::request(missing.to_string()).advise(format!("nothing was sent; {advice}")))
 }
@@ -258,8 +261,7 @@ pub fn print_requests(
     for (Planned { request, .. }, entry) in planned.iter().zip(paid).take(count) {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
-        let price = context.settings.prices().get(operation.name).copied();
-        let price = price.map(|price| price.of(request));
+        let price = context.settings.price_of(request);
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {

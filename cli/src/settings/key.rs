@@ -85,7 +85,7 @@ pub fn check(text: &str, what: &str) -> Result<(), Failure> {
 
 /// Stores a key in a file that only its user can read.
 pub fn store(path: &Path, key: &str) -> Result<(), Failure> {
-    write_private(path, &format!("{key}\n")).map_err(|error| {
+    write_private(path, format!("{key}\n")).map_err(|error| {
         Failure::file(format!("could not store the API key in {}", path.display()), error)
     })
 }

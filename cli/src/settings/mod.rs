@@ -6,7 +6,7 @@ pub mod key;
 pub mod names;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ffi::OsString,
     fmt,
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{
-        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT, PRICES,
+        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
         REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
 };
@@ -33,8 +33,9 @@ use crate::{
 };
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
-    WEBHOOK_SECRET_VARIABLE, text::hint,
+    Request, WEBHOOK_SECRET_VARIABLE, text::hint,
 };
+#[cfg(feature = "batch")]
 use imagekiln_batch::Price;
 
 const CONFIG_FILE: &str = "config.toml";
@@ -246,10 +247,22 @@ impl Settings {
     }
 
     /// The prices of operations.
-    pub fn prices(&self) -> BTreeMap<String, Price> {
-        let prices = self.list(&PRICES);
+    #[cfg(feature = "batch")]
+    pub fn prices(&self) -> std::collections::BTreeMap<String, Price> {
+        let prices = self.list(&names::PRICES);
         let prices = prices.iter().filter_map(|text| names::price(text).ok());
         prices.map(|(operation, price)| (operation.to_owned(), price)).collect()
+    }
+
+    /// What a request costs in credits, if its operation has a price.
+    #[cfg(feature = "batch")]
+    pub fn price_of(&self, request: &Request) -> Option<f64> {
+        Some(self.prices().get(request.operation().name)?.of(request))
+    }
+
+    #[cfg(not(feature = "batch"))]
+    pub fn price_of(&self, _: &Request) -> Option<f64> {
+        None
     }
 
     /// Whether pictures are described even without `--describe`.

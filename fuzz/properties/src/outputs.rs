@@ -1,9 +1,7 @@
 //! Where a batch saves pictures.
 
-use imagekiln_batch::{
-    Template, TemplateFields,
-    fuzzing::{Output, location, output as read_output},
-};
+use imagekiln_batch::fuzzing::{Output, location, output as read_output};
+use imagekiln_label::{Template, TemplateFields};
 
 use crate::exchange::{SECRET, assert_no_secret};
 

@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use crate::{process, repository};
 
 /// The folders whose files make up the crates. The others hold tests, benchmarks and examples.
-pub const CRATES: [&str; 9] = [
+pub const CRATES: [&str; 10] = [
     "src",
     "build",
+    "label/src",
     "batch/src",
     "cli/src",
     "simulator/src",

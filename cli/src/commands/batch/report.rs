@@ -26,7 +26,7 @@ use crate::{
     history::list::{seconds, time_of},
     models::PROMPT,
     output::write_failed,
-    seeing,
+    seeing, sheet,
     text::{
         json::{self, json_line},
         sanitize::{one_line, quoted},
@@ -252,7 +252,7 @@ pub async fn write(
         states => Filter::all().states(states),
     };
     let filter = sent_at(options.conditions.filter(filter), options.sent);
-    let file = ledger.write_sheet(file, &filter, &title(place), &now, &directory).await?;
+    let file = sheet::write(ledger, file, &filter, (&title(place), &now), &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
     context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;

@@ -1,9 +1,8 @@
 //! The tools, and what a request of each needs besides what the contract says: nobody wants to pay
 //! for a request without it.
 
-use crate::{failure::Failure, models::PROMPT};
+use crate::{failure::Failure, making::checks::count_images, models::PROMPT};
 use imagekiln::{OperationKind, Request};
-use imagekiln_batch::count_images;
 
 /// A command, and the facts about its models that it needs.
 pub struct Tool {

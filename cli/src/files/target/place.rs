@@ -9,7 +9,7 @@ use std::{
 use super::names::extension;
 use crate::failure::Failure;
 use imagekiln::FileKind;
-use imagekiln_batch::{Template, TemplateFields};
+use imagekiln_label::{Template, TemplateFields};
 
 /// More characters than a template keeps of an id.
 const LONGEST_ID: usize = 200;

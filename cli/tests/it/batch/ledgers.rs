@@ -1,6 +1,6 @@
 //! `kiln batch status`, `retry`, `resolve` and `forget`.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fs};
 
 use serde_json::json;
 
@@ -172,12 +172,24 @@ fn a_ledger_that_does_not_exist_is_not_created() {
 fn the_report_links_the_pictures() {
     let bench = Bench::new();
     run(&bench, &["a <fox>", "a wolf [[error]]"], &[]).fails(4);
+    let words = ["batch", "run", "-o", "pictures", "--prompt", "a white fox", "--group", "white"];
+    let size = ["--names", "a b/{seed}.{ext}", "--seed", "4711", "--width", "64", "--height", "64"];
+    bench.run(&[&words[..], &size].concat()).fails(4);
     let written = batch(&bench, &["report"]).ok();
     assert_eq!(written.text(), "pictures/report.html\n");
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
     for part in ["<title>pictures", "a &lt;fox&gt;", "href=\"./1.jpg\"", "data:image/", "failed"] {
         assert!(page.contains(part), "{part}");
     }
+    for part in ["a white fox", ">4711<", "href=\"./a%20b/4711.jpg\"", "`Error`"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("data:image/jpeg;base64,").count(), 2);
+    fs::remove_file(bench.place.path("pictures/a b/4711.jpg")).unwrap();
+    batch(&bench, &["report", "--group", "white"]).ok();
+    let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
+    assert!(page.contains("a white fox") && page.contains("the file was not found"), "{page}");
+    assert!(!page.contains("a &lt;fox&gt;") && !page.contains("data:image/"), "{page}");
     let written = batch(&bench, &["report", "-o", "page.html", "--json"]).ok().json();
     assert_eq!(written["path"], "page.html");
     let page = String::from_utf8(bench.place.read("page.html")).unwrap();

@@ -5,11 +5,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{
-    ArgMatches, Args, Id, ValueHint, builder::PossibleValuesParser, parser::ValueSource,
-    value_parser,
-};
-use serde_json::Value;
+use clap::{ArgMatches, Args, Id, ValueHint, parser::ValueSource, value_parser};
 
 use super::{super::place::Places, servers};
 use crate::{
@@ -19,17 +15,15 @@ use crate::{
         request::{given, text_of},
     },
     failure::Failure,
-    making::upright,
+    jobfile::{self, Cell, DEFAULT_TARGET, Defaults, FileJob, Format, List, Matrix},
+    making::{checks::masks, upright},
     models::{self, SEED},
     output::Output,
     text::{parse, sanitize::one_line},
 };
 use imagekiln::{FieldKind, text::counted};
-use imagekiln_batch::{
-    Price, Template,
-    files::{self, DEFAULT_TARGET, Defaults, FileJob, Format, List, Matrix},
-    masks,
-};
+use imagekiln_batch::Price;
+use imagekiln_label::Template;
 
 /// The fields without a flag of their own: two have flags for several values, and a ledger does not
 /// store secrets.
@@ -54,8 +48,8 @@ pub struct JobOptions {
     #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
     jobs: Option<OsString>,
     /// The format of JOBS, if its extension does not tell it
-    #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES))]
-    format: Option<String>,
+    #[arg(long)]
+    format: Option<Format>,
     /// The column or the member of JOBS with the prompt [default: `prompt`; without one, `Prompt`,
     /// `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`]
     #[arg(long, value_name = "NAME")]
@@ -176,9 +170,8 @@ impl JobOptions {
                      --prompt-file",
                 ));
             }
-            let format = self.format.as_deref().and_then(Format::named);
-            return match format {
-                _ if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
+            return match self.format {
+                format if jobs != "-" => Ok(Some(Source::File { path: jobs.into(), format })),
                 Some(format) => Ok(Some(Source::Stdin(format))),
                 None => Err(Failure::usage("the format of standard input is not known")
                     .advise("nothing was sent; add --format jsonl, csv, tsv or text")),
@@ -195,23 +188,12 @@ impl JobOptions {
         Template::parse(&self.names).map_err(|error| {
             Failure::usage(format!("invalid --names: {error}")).advise("nothing was sent")
         })?;
-        let priority = self.priority.unwrap_or_default();
-        let mut defaults = Defaults::new(model).target(&self.names).priority(priority);
-        if let Some(group) = &self.group {
-            defaults = defaults.group(group);
-        }
-        if let Some(name) = &self.prompt_column {
-            defaults = defaults.prompt_column(name);
-        }
-        if self.skip_comments {
-            defaults = defaults.skip_comments();
-        }
-        if self.any_mask {
-            defaults = defaults.any_mask();
-        }
+        let mut settings = Vec::new();
+        let mut set = |key: &str, value| settings.push(jobfile::Setting::new(key, value));
+        let text = |text: &str| Cell::Text(text.to_owned());
         for parameter in model.path_parameters {
-            if let Some(text) = matches.get_one::<String>(&model::parameter_id(parameter.name)) {
-                defaults = defaults.field_text(parameter.name, text);
+            if let Some(given) = matches.get_one::<String>(&model::parameter_id(parameter.name)) {
+                set(parameter.name, text(given));
             }
         }
         for field in model.fields.iter().filter(|field| !ELSEWHERE.contains(&field.name)) {
@@ -219,28 +201,36 @@ impl JobOptions {
             // A ledger stores paths as text.
             let texts = values.into_iter().map(|value| text_of(field.name, value));
             let texts = texts.collect::<Result<Vec<_>, _>>()?;
-            defaults = match (&field.kind, &texts[..]) {
+            match (&field.kind, &texts[..]) {
                 (FieldKind::List { items, .. }, _) => {
                     let values = texts.iter().map(|text| items.kind.value_of(text));
-                    defaults.field(field.name, values.collect::<Value>())
+                    set(field.name, Cell::Json(values.collect()));
                 }
-                (_, [text, ..]) => defaults.field_text(field.name, *text),
-                (_, []) => defaults,
-            };
+                (_, [first, ..]) => set(field.name, text(first)),
+                (_, []) => {}
+            }
         }
         // The seeds of a matrix are combined with its prompts.
         if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
             (source, self.seed.as_deref())
         {
-            defaults = defaults.field(SEED, *seed);
+            set(SEED, Cell::Json((*seed).into()));
         }
         for (id, part) in [("extra", "extra"), ("extra-image", "extra_images")] {
-            let settings = matches.get_many::<Setting>(id).into_iter().flatten();
-            for (name, value) in settings {
-                defaults = defaults.field_text(&format!("{part}.{name}"), text_of(name, value)?);
+            for (name, value) in matches.get_many::<Setting>(id).into_iter().flatten() {
+                set(&format!("{part}.{name}"), text(text_of(name, value)?));
             }
         }
-        Ok(defaults)
+        Ok(Defaults {
+            settings,
+            target: self.names.clone(),
+            group: self.group.clone(),
+            priority: self.priority.unwrap_or_default(),
+            prompt_column: self.prompt_column.clone(),
+            skip_comments: self.skip_comments,
+            any_mask: self.any_mask,
+            ..Defaults::new(model)
+        })
     }
 }
 
@@ -256,11 +246,11 @@ impl Source {
     pub fn read(&self, output: &Output, defaults: &Defaults) -> Result<List, Failure> {
         let stdin = &output.process.stdin;
         let list = match self {
-            Self::File { path, format } => files::read(path, *format, defaults)?,
+            Self::File { path, format } => jobfile::read(path, *format, defaults)?,
             Self::Stdin(format) => {
                 let end = if stdin.is_terminal { "; Ctrl-D ends them" } else { "" };
                 output.note(&format!("waiting for jobs on standard input{end}"));
-                files::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
+                jobfile::read_from(BufReader::new(stdin), STDIN, *format, defaults)?
             }
             Self::Matrix(matrix) => matrix.jobs(defaults)?,
         };

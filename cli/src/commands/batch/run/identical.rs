@@ -10,10 +10,12 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    failure::Failure, making::identical::first_of, models::SEED, text::sanitize::one_line,
+    failure::Failure, jobfile::FileJob, making::identical::first_of, models::SEED,
+    text::sanitize::one_line,
 };
 use imagekiln::Request;
-use imagekiln_batch::{JobState, KnownJob, Ledger, describe_request, files::FileJob};
+use imagekiln_batch::{JobState, KnownJob, Ledger};
+use imagekiln_label::describe_request;
 
 /// The states of jobs that are paid or may be, and that may still have a picture.
 const PAID: [JobState; 6] = [

@@ -28,14 +28,12 @@ use crate::{
     failure::Failure,
     files::target::check_path,
     history::durations::KeptDurations,
+    jobfile::{FileJob, List, Upright},
     process::interrupt::Interrupts,
     service,
 };
 use imagekiln::{Operation, text::counted};
-use imagekiln_batch::{
-    Batch, Filter, JobState, Ledger,
-    files::{FileJob, List},
-};
+use imagekiln_batch::{Batch, Filter, JobState, Ledger};
 
 pub const NAME: &str = "run";
 
@@ -82,13 +80,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         Some(place) => Some(place.upright_copies(&options.places.output)),
         None => return Err(place::missing()),
     };
-    if let Some(folder) = &copies {
-        defaults = if options.dry_run {
-            defaults.upright_dry_run(folder)
-        } else {
-            defaults.upright(folder)
-        };
-    }
+    defaults.upright = copies.clone().map(|folder| Upright { folder, is_dry_run: options.dry_run });
     let List { jobs, upright, .. } = source.read(&context.output, &defaults)?;
     let copies = copies.filter(|_| upright > 0).map(|folder| Copies { folder, images: upright });
     let candidates = if pays_again { Vec::new() } else { identical::candidates(&jobs) };

@@ -13,6 +13,7 @@ use super::arguments::{RunOptions, Source};
 use crate::{
     context::Context,
     failure::Failure,
+    jobfile::FileJob,
     models::SEED,
     text::{
         sanitize::one_line,
@@ -23,7 +24,7 @@ use imagekiln::{
     Address,
     text::{Credits, counted},
 };
-use imagekiln_batch::{JobState, KnownJob, Ledger, Price, Prices, files::FileJob};
+use imagekiln_batch::{JobState, KnownJob, Ledger, Price, Prices};
 
 /// The number of jobs that the plan names.
 const MOST_NAMED: usize = 5;

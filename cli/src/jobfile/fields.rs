@@ -1,0 +1,180 @@
+//! Converts the values of job files by the contract's types of their fields. All formats share
+//! this.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use super::draft::{Cell, OWN, Part, Setting};
+use crate::{args::options::WEBHOOK_SECRET, models::PROMPT, text::sanitize::one_line};
+use imagekiln::{
+    Field, FieldKind, ImageInput, Operation, Request, WEBHOOK_SECRET_VARIABLE, models,
+    text::{hint, is_data_url, is_url, nearest},
+};
+
+/// The similarity of a name to a field from which on it counts as misspelled.
+const MISSPELLED: f64 = 0.7;
+
+/// A value that a request can be given.
+pub enum Converted {
+    Json(Value),
+    Image(ImageInput),
+    Images(Vec<ImageInput>),
+    PathParameter(String),
+}
+
+/// Converts the value of a setting, or returns an error message. Limits are not checked here.
+pub fn convert(
+    operation: &'static Operation,
+    setting: &Setting,
+    folder: &Path,
+) -> Result<Converted, String> {
+    let Setting { part, name, value } = setting;
+    let prefixed = |problem: String| format!("{}: {problem}", one_line(name));
+    // A ledger does not store it.
+    if name == WEBHOOK_SECRET {
+        let problem = "is a secret, which jobs cannot contain";
+        return Err(prefixed(format!("{problem}; set {WEBHOOK_SECRET_VARIABLE} instead")));
+    }
+    match part {
+        Part::Extra => Ok(Converted::Json(match value {
+            Cell::Json(value) => value.clone(),
+            Cell::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        })),
+        Part::Metadata => Err(unknown(operation, name)),
+        Part::ExtraImage => match text_of(value) {
+            Some(text) => image(text, folder).map(Converted::Image).map_err(prefixed),
+            None => Err(prefixed("must be an image".to_owned())),
+        },
+        Part::Listed => {
+            if operation.path_parameters.iter().any(|parameter| parameter.name == name) {
+                let text = text_of(value).ok_or_else(|| prefixed("must be text".to_owned()))?;
+                return Ok(Converted::PathParameter(text.to_owned()));
+            }
+            match operation.field(name) {
+                Some(field) => listed(field, value, folder).map_err(prefixed),
+                // As in `kiln generate`: every model may have a prompt.
+                None if name == PROMPT && !operation.all_fields_shown => text_of(value)
+                    .map(|text| Converted::Json(text.into()))
+                    .ok_or_else(|| prefixed("must be text".to_owned())),
+                None => Err(unknown(operation, name)),
+            }
+        }
+    }
+}
+
+impl Converted {
+    pub fn set(self, request: Request, name: &str) -> Request {
+        match self {
+            Self::Json(value) => request.field(name, value),
+            Self::Image(image) => request.image(name, image),
+            Self::Images(images) => request.images(name, images),
+            Self::PathParameter(text) => request.parameter(name, text),
+        }
+    }
+}
+
+fn listed(field: &Field, value: &Cell, folder: &Path) -> Result<Converted, String> {
+    let json = match (&field.kind, value) {
+        (FieldKind::Image { .. }, value) => match text_of(value) {
+            Some(text) => return image(text, folder).map(Converted::Image),
+            None => json_of(&field.kind, value),
+        },
+        (_, value) => json_of(&field.kind, value),
+    };
+    if let (FieldKind::List { items, .. }, Value::Array(values)) = (&field.kind, &json)
+        && matches!(items.kind, FieldKind::Image { .. })
+        && let Some(texts) = values.iter().map(Value::as_str).collect::<Option<Vec<_>>>()
+    {
+        let images = texts.into_iter().map(|text| image(text, folder));
+        return images.collect::<Result<_, _>>().map(Converted::Images);
+    }
+    Ok(Converted::Json(json))
+}
+
+/// Spreadsheets write `TRUE` and `FALSE`.
+fn json_of(kind: &FieldKind, value: &Cell) -> Value {
+    match (kind, value) {
+        (_, Cell::Json(value)) => value.clone(),
+        (FieldKind::Boolean, Cell::Text(text)) => kind.value_of(&text.to_ascii_lowercase()),
+        (FieldKind::List { .. }, Cell::Text(text)) => FieldKind::Json.value_of(text),
+        (_, Cell::Text(text)) => kind.value_of(text),
+    }
+}
+
+fn text_of(value: &Cell) -> Option<&str> {
+    match value {
+        Cell::Text(text) => Some(text),
+        Cell::Json(value) => value.as_str(),
+    }
+}
+
+/// The names that a job of the model can set.
+fn names(operation: &Operation) -> impl Iterator<Item = &'static str> {
+    let fields = operation.fields.iter().map(|field| field.name);
+    fields.chain(operation.path_parameters.iter().map(|parameter| parameter.name))
+}
+
+/// Whether a name is foreign to all models: a column of a published list, such as `category`. It is
+/// not a misspelled field, and not a field of another model, because leaving one out would change
+/// the picture.
+pub fn is_foreign(operation: &Operation, name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    operation.all_fields_shown
+        && !models().flat_map(names).any(|known| known == name)
+        && nearest(&lower, MISSPELLED, names(operation).chain(OWN)).is_none()
+}
+
+fn unknown(operation: &Operation, name: &str) -> String {
+    let hint = hint(name, names(operation).chain(OWN));
+    let name = one_line(name);
+    if operation.all_fields_shown {
+        format!("`{name}` is not a field of {operation}{hint}")
+    } else {
+        format!(
+            "the contract lists no field `{name}` of {operation}{hint}; `extra` and \
+             `extra_images` send it"
+        )
+    }
+}
+
+/// Returns an image of a job file, or an error message: a path relative to `folder`, an http(s)
+/// URL, or a `data:` URL.
+///
+/// A job may run in another process, from another directory, so its request contains the absolute
+/// path.
+fn image(text: &str, folder: &Path) -> Result<ImageInput, String> {
+    if is_url(text) {
+        return Ok(ImageInput::url(text));
+    }
+    if is_data_url(text) {
+        return Ok(ImageInput::base64(text));
+    }
+    let path = folder.join(text);
+    let check = || {
+        let is_file = fs::metadata(&path)?.is_file();
+        // Opening a pipe would wait for its writer.
+        if is_file {
+            fs::File::open(&path)?;
+        }
+        Ok(is_file)
+    };
+    let unreadable = |error| format!("could not read the image {}: {error}", path.display());
+    if check().map_err(unreadable)? {
+        Ok(ImageInput::path(std::path::absolute(&path).map_err(unreadable)?))
+    } else {
+        Err(format!("{} is not a file", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_contains_the_absolute_path() {
+        let image = image("Cargo.toml", Path::new("")).unwrap();
+        let ImageInput::Path(path) = &image else { panic!("{image:?}") };
+        assert!(path.is_absolute() && path.ends_with("Cargo.toml"), "{path:?}");
+    }
+}

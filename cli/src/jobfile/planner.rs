@@ -1,0 +1,310 @@
+//! Turns drafts into jobs, and collects their problems.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+
+use super::{
+    Defaults, FileJob, List,
+    draft::{Cell, Draft, Part, Setting, find_prompt},
+    fields::{self, Converted, is_foreign},
+    names::Names,
+    problems::Problems,
+    upright::Copies,
+};
+use crate::{
+    failure::{Failure, LineProblem, advice},
+    making::checks::{MissingInput, is_mask, mask_problem, masks},
+    models::PROMPT,
+    text::sanitize::{one_line, printable},
+};
+use imagekiln::{ImageInput, Operation, Request, find_model, models, text::hint};
+use imagekiln_batch::Job;
+use imagekiln_label::Template;
+
+/// The name of prompts that are not in a file.
+pub const PROMPTS: &str = "--prompt";
+
+pub struct Planner<'a> {
+    /// The name of the file.
+    file: String,
+    /// The folder to which the paths of images are relative.
+    folder: &'a Path,
+    pub defaults: &'a Defaults,
+    pub list: List,
+    problems: Problems,
+    names: Names,
+    /// The lines of all names and of all targets that the file sets.
+    taken: HashMap<(Taken, String), u64>,
+    /// What is wrong with the masks that were read: many jobs may have the same.
+    masks: HashMap<PathBuf, Option<&'static str>>,
+    copies: Copies,
+    /// Whether an image has the wrong size only because it is stored turned.
+    fits_upright: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Taken {
+    Name,
+    Target,
+}
+
+impl<'a> Planner<'a> {
+    pub fn new(file: String, folder: &'a Path, defaults: &'a Defaults) -> Self {
+        Self {
+            file,
+            folder,
+            defaults,
+            list: List::default(),
+            problems: Problems::default(),
+            names: Names::default(),
+            taken: HashMap::new(),
+            masks: HashMap::new(),
+            copies: Copies::default(),
+            fits_upright: false,
+        }
+    }
+
+    pub fn problem(&mut self, line: u64, message: String) {
+        let file = if line > 0 { self.file.clone() } else { PROMPTS.to_owned() };
+        // Paths may contain control characters.
+        let message = printable(&message);
+        self.problems.add(LineProblem { file, line, message });
+    }
+
+    /// The file could not be read to its end.
+    pub fn unreadable(&self, error: io::Error) -> Failure {
+        Failure::file(format!("could not read {}", self.file), error)
+    }
+
+    /// Finds the key of the prompt among those of a record or a line, if it is not [`PROMPT`].
+    pub fn prompt_among<'k>(
+        &mut self,
+        mut keys: impl Iterator<Item = &'k str> + Clone,
+    ) -> Result<Option<String>, String> {
+        let model = self.defaults.model;
+        let needs_prompt = model.field(PROMPT).is_some_and(|field| field.required)
+            && !self.defaults.settings.iter().any(|setting| setting.name == PROMPT);
+        let key = match self.defaults.prompt_column.as_deref() {
+            Some(PROMPT) => return Ok(None),
+            Some(name) if keys.any(|key| key == name) => name,
+            Some(name) => return Err(format!("nothing is called `{}`", one_line(name))),
+            None if keys.clone().any(|key| key == PROMPT) || !needs_prompt => return Ok(None),
+            None => match find_prompt(keys)? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
+        };
+        if !self.list.prompt_columns.iter().any(|known| known == key) {
+            self.list.prompt_columns.push(key.to_owned());
+        }
+        Ok(Some(key.to_owned()))
+    }
+
+    /// Adds the job, or reports the problems that were found while its line was read.
+    pub fn add_unless(&mut self, draft: Draft, problems: Vec<String>) {
+        if problems.is_empty() {
+            self.add(draft);
+        } else {
+            problems.into_iter().for_each(|problem| self.problem(draft.line, problem));
+        }
+    }
+
+    /// Adds the job, or reports its problems.
+    pub fn add(&mut self, mut draft: Draft) {
+        let line = draft.line;
+        draft.fill_model();
+        let operation = match draft.model.as_deref().map(find) {
+            None => self.defaults.model,
+            Some(Ok(operation)) => operation,
+            Some(Err(problem)) => return self.problem(line, problem),
+        };
+        self.move_foreign(operation, &mut draft);
+        let (request, name) = match self.request(operation, &draft) {
+            Ok(request) => request,
+            Err(problems) => {
+                return problems.into_iter().for_each(|problem| self.problem(line, problem));
+            }
+        };
+        let name = draft.name.unwrap_or(name);
+        self.take(Taken::Name, &name, line);
+        if let Some(target) = draft.target.as_deref().filter(|target| !target.contains('{')) {
+            self.take(Taken::Target, target, line);
+        }
+        if let Some(Err(problem)) = draft.target.as_deref().map(Template::parse) {
+            return self.problem(line, problem.to_string());
+        }
+        let target = draft.target.unwrap_or_else(|| self.defaults.target.clone());
+        let group = draft.group.or_else(|| self.defaults.group.clone());
+        let priority = draft.priority.unwrap_or(self.defaults.priority);
+        let metadata = draft.metadata;
+        if metadata.as_ref().is_some_and(|value| value.to_string().len() > Job::MAX_METADATA) {
+            let limit = Job::MAX_METADATA / 1024;
+            return self.problem(line, format!("the metadata is larger than {limit} KiB"));
+        }
+        self.list.jobs.push(FileJob { line, name, target, request, group, priority, metadata });
+    }
+
+    /// Moves what is foreign to all models to the metadata, unless it has the name already.
+    fn move_foreign(&mut self, operation: &Operation, draft: &mut Draft) {
+        let foreign = draft.settings.extract_if(.., |setting| match setting.part {
+            Part::Metadata => true,
+            Part::Listed => is_foreign(operation, &setting.name),
+            _ => false,
+        });
+        for Setting { name, value, .. } in foreign {
+            if !self.list.metadata_columns.contains(&name) {
+                self.list.metadata_columns.push(name.clone());
+            }
+            let metadata = draft.metadata.get_or_insert_with(|| Map::new().into());
+            if let Some(members) = metadata.as_object_mut() {
+                members.entry(name).or_insert(match value {
+                    Cell::Json(value) => value,
+                    Cell::Text(text) => text.into(),
+                });
+            }
+        }
+    }
+
+    /// Returns the jobs if there is no problem.
+    pub fn finish(mut self) -> Result<List, Failure> {
+        self.list.upright = self.copies.count();
+        match self.problems.count() {
+            0 if self.list.jobs.is_empty() => {
+                Err(Failure::usage(format!("{} contains no jobs", self.file)))
+            }
+            0 => Ok(self.list),
+            count => {
+                let (problems, more) = self.problems.by_kind();
+                let mut failure = Failure::lines(&self.file, problems, count, more);
+                if let Some(advice) = failure.advice.as_mut().filter(|_| self.fits_upright) {
+                    *advice += advice::UPRIGHT;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Returns the request with its name, or the problems.
+    fn request(
+        &mut self,
+        operation: &'static Operation,
+        draft: &Draft,
+    ) -> Result<(Request, String), Vec<String>> {
+        let (mut request, mut unwritten) = (Request::new(operation), None);
+        let mut written = BTreeMap::new();
+        let mut failed = Vec::new();
+        let mut problems = Vec::new();
+        for (setting, is_default) in settings(self.defaults, draft) {
+            let name = setting.name.as_str();
+            let folder = if is_default { Path::new("") } else { self.folder };
+            let value = fields::convert(operation, setting, folder);
+            match value.and_then(|value| self.upright(operation, name, value)) {
+                Ok((value, in_dry_run)) => {
+                    written.insert(name, as_written(&value, setting));
+                    request = value.set(request, name);
+                    if let Some(value) = in_dry_run {
+                        let changes = unwritten.unwrap_or_else(|| Request::new(operation));
+                        unwritten = Some(value.set(changes, name));
+                    }
+                }
+                Err(problem) => {
+                    failed.push(name);
+                    let scope = if is_default { " (set for all jobs)" } else { "" };
+                    problems.push(format!("{problem}{scope}"));
+                }
+            }
+        }
+        let checked = match unwritten {
+            Some(changes) => &request.clone().changed_by(changes),
+            None => &request,
+        };
+        let violations = checked.validate().err();
+        let violations = violations.iter().flat_map(|error| error.violations());
+        // A field that could not be converted is not missing.
+        let violations = violations
+            .filter(|violation| !violation.field().is_some_and(|field| failed.contains(&field)));
+        problems.extend(violations.map(|violation| {
+            self.fits_upright |= advice::is_turned(violation);
+            violation.to_string()
+        }));
+        if problems.is_empty() {
+            problems.extend(MissingInput::of(checked).map(|missing| missing.to_string()));
+            problems.extend(self.mask_problems(checked));
+        }
+        if problems.is_empty() {
+            Ok((request, self.names.create(operation, &written)))
+        } else {
+            Err(problems)
+        }
+    }
+
+    /// Replaces images by their copies, if the defaults say so. The second value is for the checks
+    /// of a dry run, in which copies are not written.
+    fn upright(
+        &mut self,
+        operation: &'static Operation,
+        name: &str,
+        value: Converted,
+    ) -> Result<(Converted, Option<Converted>), String> {
+        let Some(settings) = &self.defaults.upright else { return Ok((value, None)) };
+        let is_mask = operation.field(name).is_some_and(|field| is_mask(&field.kind));
+        let replaced = self.copies.replace(value, settings, (operation, is_mask));
+        replaced.map_err(|problem| format!("{}: {problem}", one_line(name)))
+    }
+
+    fn mask_problems(&mut self, request: &Request) -> Vec<String> {
+        let masks = masks(request).filter(|_| !self.defaults.any_mask);
+        let problems = masks.filter_map(|(field, mask)| {
+            let problem = match mask {
+                ImageInput::Path(path) => {
+                    *self.masks.entry(path.clone()).or_insert_with(|| mask_problem(mask))
+                }
+                mask => mask_problem(mask),
+            };
+            Some(format!("{field}: {}", problem?))
+        });
+        problems.collect()
+    }
+
+    fn take(&mut self, what: Taken, text: &str, line: u64) {
+        if let Some(first) = self.taken.insert((what, text.to_owned()), line) {
+            let member = match what {
+                Taken::Name => "name",
+                Taken::Target => "target",
+            };
+            let text = one_line(text);
+            self.problem(line, format!("{member}: `{text}` is the {member} of line {first} too"));
+        }
+    }
+}
+
+/// The settings of a job, and whether they are defaults.
+fn settings<'a>(
+    defaults: &'a Defaults,
+    draft: &'a Draft,
+) -> impl Iterator<Item = (&'a Setting, bool)> {
+    let is_default =
+        |setting: &&Setting| !draft.settings.iter().any(|own| own.name == setting.name);
+    let defaults = defaults.settings.iter().filter(is_default).map(|setting| (setting, true));
+    defaults.chain(draft.settings.iter().map(|setting| (setting, false)))
+}
+
+fn find(name: &str) -> Result<&'static Operation, String> {
+    find_model(name).ok_or_else(|| {
+        let hint = hint(name, models().map(|model| model.name));
+        format!("model: `{}` is not a model{hint}", one_line(name))
+    })
+}
+
+/// The value for the name of the job. Paths are not made absolute.
+fn as_written(value: &Converted, setting: &Setting) -> Value {
+    match (value, &setting.value) {
+        (Converted::Json(value), _) | (_, Cell::Json(value)) => value.clone(),
+        (_, Cell::Text(text)) => text.as_str().into(),
+    }
+}

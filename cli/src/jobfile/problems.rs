@@ -1,0 +1,87 @@
+//! The problems of the jobs of a file, by kind.
+
+use std::{
+    collections::{HashSet, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+};
+
+use crate::failure::LineProblem;
+
+/// The maximum number of kinds of problems that are reported.
+const MOST_SHOWN: usize = 20;
+
+/// The maximum number of other lines that a problem names.
+const MOST_LINES: usize = 3;
+
+/// The problems that were found.
+#[derive(Default)]
+pub struct Problems {
+    kinds: Vec<Kind>,
+    /// Hashes, because there may be as many problems as lines.
+    seen: HashSet<u64>,
+}
+
+/// Problems of the same kind.
+struct Kind {
+    /// Whether it is in a file, and what the messages have in common.
+    key: (bool, String),
+    first: LineProblem,
+    /// The first other lines.
+    also: Vec<u64>,
+    count: usize,
+}
+
+impl Problems {
+    /// Adds a problem, once: the jobs of a matrix share their lines.
+    pub fn add(&mut self, problem: LineProblem) {
+        let mut hasher = DefaultHasher::new();
+        (problem.line, &problem.message).hash(&mut hasher);
+        if !self.seen.insert(hasher.finish()) {
+            return;
+        }
+        let key = (problem.line > 0, without_values(&problem.message));
+        if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.key == key) {
+            kind.count += 1;
+            if kind.also.len() < MOST_LINES {
+                kind.also.push(problem.line);
+            }
+        } else if self.kinds.len() < MOST_SHOWN {
+            self.kinds.push(Kind { key, first: problem, also: Vec::new(), count: 1 });
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The first problem of each kind, and the number of problems of other kinds.
+    pub fn by_kind(self) -> (Vec<LineProblem>, usize) {
+        let shown: usize = self.kinds.iter().map(|kind| kind.count).sum();
+        let more = self.seen.len() - shown;
+        (self.kinds.into_iter().map(Kind::problem).collect(), more)
+    }
+}
+
+impl Kind {
+    fn problem(self) -> LineProblem {
+        let Self { mut first, also, count, .. } = self;
+        let lines = also.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        first.message += &match (&also[..], count - 1 - also.len()) {
+            ([], _) => String::new(),
+            ([_], 0) => format!(" (also on line {lines})"),
+            (_, 0) => format!(" (also on lines {lines})"),
+            (_, more) => format!(" (also on lines {lines} and {more} more)"),
+        };
+        first
+    }
+}
+
+/// What messages of the same kind have in common: all but numbers and paths. Quoted names make a
+/// difference.
+fn without_values(message: &str) -> String {
+    let is_value = |word: &&str| {
+        let word = word.trim_end_matches(['.', ',', ';', ':']);
+        !word.starts_with('`') && word.contains(|c: char| c.is_ascii_digit() || "/.".contains(c))
+    };
+    message.split(' ').filter(|word| !is_value(word)).collect::<Vec<_>>().join(" ")
+}

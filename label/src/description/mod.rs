@@ -1,0 +1,113 @@
+//! The JSON file next to a picture that describes how it was made.
+
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use imagekiln::Request;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// How a picture was made: the content of the JSON file next to it. A batch writes one next to each
+/// picture, `fox.jpg.json` next to `fox.jpg`, and `kiln generate --describe` does, too.
+///
+/// It contains no images, no secrets, and no queries of URLs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// [`VERSION`](Self::VERSION) of the program that wrote the file.
+    #[serde(default)]
+    pub version: u32,
+    /// The name of the job, if the picture is one of a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// The name of the model, such as `gen-2-pro`.
+    pub model: String,
+    /// The id of the task.
+    pub task_id: String,
+    /// The seed of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<i64>,
+    /// The cost, if the service reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<f64>,
+    /// When what happened.
+    #[serde(default)]
+    pub times: DescribedTimes,
+    /// The file.
+    pub picture: DescribedPicture,
+    /// The request in the form that [`describe_request`] returns.
+    pub request: Value,
+}
+
+/// Times in RFC 3339, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DescribedTimes {
+    /// When the job was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<String>,
+    /// When the request was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<String>,
+    /// When the picture was found ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+}
+
+/// The file of a picture.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DescribedPicture {
+    /// The media type, such as `image/png`, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// The size in bytes.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The SHA-256 digest in lowercase hexadecimal.
+    pub sha256: String,
+}
+
+impl Description {
+    /// Increases when the meaning of a member changes. New members do not change it.
+    pub const VERSION: u32 = 1;
+
+    /// Returns `None` if the content is not that of a description.
+    pub fn parse(content: &[u8]) -> Option<Self> {
+        serde_json::from_slice(content).ok()
+    }
+
+    /// Returns the content of the file.
+    pub fn to_json(&self) -> Vec<u8> {
+        // Its members are numbers, texts and JSON, so this does not fail.
+        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        json.push(b'\n');
+        json
+    }
+
+    /// Whether the picture was made from this request.
+    pub fn is_of(&self, request: &Request) -> bool {
+        describe_request(request, named).is_ok_and(|request| request == self.request)
+    }
+}
+
+/// Returns a request in the form of [`Request::to_json`], without what nobody should read: images
+/// in memory become their sizes and digests, and URLs lose their queries. Secrets are left out.
+/// `file` describes an image file, at least with its `path`.
+///
+/// # Errors
+///
+/// The same errors as [`Request::to_json`].
+pub fn describe_request(
+    request: &Request,
+    file: impl Fn(&Path) -> Value,
+) -> Result<Value, imagekiln::Error> {
+    // It was valid JSON a moment ago.
+    let stored = serde_json::from_str(&request.to_json()?).unwrap_or_default();
+    Ok(request::cleaned(stored, request.operation(), &file))
+}
+
+/// Describes an image file by its path only, for [`describe_request`].
+pub fn named(path: &Path) -> Value {
+    json!({ "path": path })
+}
