@@ -7,7 +7,7 @@
 //! | [`edit`] | editing with reference images |
 //! | [`inpaint`] | filling, erasing and expanding |
 //! | [`money`] | what each error means for the money, and what to do |
-//! | [`many`] | a hundred pictures with a cap, and what happens after a crash |
+//! | [`many`] | a hundred pictures, a few at a time, and what happens after a crash |
 //! | [`webhooks`] | receiving events instead of polling often |
 //! | [`testing`] | testing your own program without a key |
 //! | [`transport`] | TLS, proxies, headers, deadlines, hooks, logs |

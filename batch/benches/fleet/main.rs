@@ -80,7 +80,7 @@ async fn run_batch(ledger: &str) {
     if let Ok(budget) = env::var(BUDGET) {
         batch = batch.budget(budget.parse().unwrap());
     }
-    batch.save_to(output).resume().await.unwrap();
+    batch.save_to(output).run().await.unwrap();
 }
 
 /// The baseline: the same requests with the client alone.
@@ -246,7 +246,7 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
         let client = Client::builder().api_key(bench.simulator.api_key());
         let batch = Batch::open(client.base_url(bench.simulator.base_url()), ledger).unwrap();
         let mut batch = batch.save_to(bench.directory.join("pictures")).wait_for_jobs();
-        active.spawn(async move { batch.resume().await.map(drop) });
+        active.spawn(async move { batch.run().await.map(drop) });
     }
     let manager = match name {
         "sqlite" => Ledger::open_to_manage(&ledger).await.unwrap(),

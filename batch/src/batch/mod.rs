@@ -271,20 +271,8 @@ impl Batch {
         &self.ledger
     }
 
-    /// Adds the [jobs](Self::jobs) to the ledger, and [resumes](Self::resume) all jobs of the
-    /// ledger.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`Job`](ErrorKind::Job): a job could not be added. Otherwise the same errors as
-    /// [`resume`](Self::resume).
-    pub async fn run(&mut self) -> Result<Report, Error> {
-        self.check_service().await?;
-        self.ledger.add(self.jobs.iter().cloned()).await?;
-        self.resume().await
-    }
-
-    /// Runs until no job of the ledger can continue, and returns the report on the whole ledger.
+    /// Adds the [jobs](Self::jobs) to the ledger, runs until no job of the ledger can continue, and
+    /// returns the report on the whole ledger.
     ///
     /// Call it again, with this batch or in the next process with the same ledger, to continue. The
     /// jobs that were paid for come first. [`Queued`](crate::JobState::Queued) jobs are left only
@@ -303,6 +291,7 @@ impl Batch {
     /// error is the first one; later ones are logged. [`Error::tasks`] returns the accepted tasks
     /// that the ledger could not record.
     ///
+    /// - [`Job`](ErrorKind::Job): a job could not be added. Nothing was sent.
     /// - [`Outage`](ErrorKind::Outage): the service has accepted no submission for three hours, or
     ///   refused money or rights before it accepted any of this run. The jobs stay queued.
     /// - [`Client`](ErrorKind::Client): a picture could not be fetched or saved. Its job keeps its
@@ -315,7 +304,11 @@ impl Batch {
     ///   negative, infinite or not a number. Only jobs that were submitted before were continued.
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
-    pub async fn resume(&mut self) -> Result<Report, Error> {
+    pub async fn run(&mut self) -> Result<Report, Error> {
+        if !self.jobs.is_empty() {
+            self.check_service().await?;
+            self.ledger.add(self.jobs.iter().cloned()).await?;
+        }
         let own = match self.check_service().await {
             Err(error) if error.kind() == ErrorKind::Elsewhere => return Err(error),
             own => own.and(self.settings.limits.check()),

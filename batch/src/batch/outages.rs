@@ -159,7 +159,7 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
         assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (5, 7));
         add_credits(&fixture).await;
         let before = Instant::now();
-        fixture.ledger.resume(Scope::Ledger).await.unwrap();
+        fixture.ledger.unpause(Scope::Ledger).await.unwrap();
         let is_over = async || fixture.outage().await.is_none();
         while !is_over().await {
             sleep(Duration::from_millis(100)).await;

@@ -11,19 +11,19 @@ const AFTER_OUTAGE: usize = 8;
 /// The time in which another worker may free slots.
 const SLOT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The number of jobs that a worker may have active. Other workers share the cap, so it shrinks if
-/// the ledger refuses a job, and grows faster and faster while it does not.
+/// The number of jobs that a worker may have active. The maximum is that of all workers, so the
+/// number shrinks if the ledger refuses a job, and grows faster and faster while it does not.
 #[derive(Debug)]
 pub(super) struct Room {
-    cap: usize,
+    most: usize,
     jobs: usize,
     growth: usize,
     grows_at: Option<Instant>,
 }
 
 impl Room {
-    pub(super) fn new(cap: usize) -> Self {
-        Self { cap, jobs: cap, growth: 1, grows_at: None }
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, jobs: most, growth: 1, grows_at: None }
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -32,7 +32,7 @@ impl Room {
 
     /// The ledger refused a job while so many others were active.
     pub(super) fn refused(&mut self, active: usize) {
-        self.jobs = active.min(self.cap);
+        self.jobs = active.min(self.most);
         self.growth = 1;
         self.grows_at = Some(Instant::now() + SLOT_PAUSE);
     }
@@ -47,7 +47,7 @@ impl Room {
     /// A job has ended whose submission was accepted.
     pub(super) fn ended(&mut self) {
         if self.grows_at.is_none() {
-            self.jobs = (self.jobs + 1).min(self.cap);
+            self.jobs = (self.jobs + 1).min(self.most);
         }
     }
 
@@ -57,9 +57,9 @@ impl Room {
             Some(at) => time::sleep_until(at).await,
             None => future::pending().await,
         }
-        self.jobs = self.jobs.saturating_add(self.growth).min(self.cap);
+        self.jobs = self.jobs.saturating_add(self.growth).min(self.most);
         self.growth = self.growth.saturating_mul(2);
-        self.grows_at = (self.jobs < self.cap).then(|| Instant::now() + SLOT_PAUSE);
+        self.grows_at = (self.jobs < self.most).then(|| Instant::now() + SLOT_PAUSE);
     }
 }
 

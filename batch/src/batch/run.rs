@@ -215,16 +215,16 @@ impl Run {
     }
 
     async fn start_jobs(&mut self) -> Result<(), Error> {
-        let cap = self.worker.settings.limits.max_active;
+        let most = self.worker.settings.limits.max_active;
         loop {
-            while self.active.len() < cap
+            while self.active.len() < most
                 && let Some(job) = self.next().and_then(|index| self.queue.remove(index))
             {
                 let is_queued = job.status.state == JobState::Queued;
                 let slot = if is_queued { self.slot.take() } else { None };
                 self.start(job, slot);
             }
-            let free = cap - self.active.len();
+            let free = most - self.active.len();
             // Those that this worker has come first.
             let wants_queued =
                 self.may_have_queued && self.may_submit() && self.waiting().is_none();

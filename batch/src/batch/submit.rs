@@ -96,7 +96,7 @@ impl Worker {
         }
         let limits = self.settings.limits;
         if limits.budget.is_none() {
-            // The journal checks the cap.
+            // The journal checks the limits.
             return Ok(Admission::Allowed);
         }
         match self.ledger.admission(&job.status, Some(limits)).await? {

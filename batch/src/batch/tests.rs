@@ -99,7 +99,7 @@ async fn the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one() {
             () = fail_when_accepted(&fixture.simulator, &fixture.ledger, pragma) => {}
             ended = fixture.batch.run() => panic!("the run was not interrupted: {ended:?}"),
         }
-        let error = fixture.batch.resume().await.unwrap_err();
+        let error = fixture.batch.run().await.unwrap_err();
         fixture.compare(&error).await;
     }
 }

@@ -26,7 +26,7 @@ pub struct LimitStatus {
     pub scope: Scope,
     /// The budget in credits; see [`Ledger::set_budget`].
     pub budget: Option<f64>,
-    /// The cap on active tasks; see [`Ledger::set_max_active`].
+    /// The maximum number of active tasks; see [`Ledger::set_max_active`].
     pub max_active: Option<u64>,
     /// The maximum number of submissions per minute; see [`Ledger::set_rate`].
     pub rate: Option<u64>,
@@ -93,10 +93,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Sets how many active tasks a scope may have, or removes the cap.
+    /// Sets how many active tasks a scope may have, or removes this limit.
     ///
     /// Jobs are active from their submission until their pictures are saved. Submissions without a
-    /// job are active until the journal knows how they ended. The cap holds for all workers at
+    /// job are active until the journal knows how they ended. The limit holds for all workers at
     /// once, in addition to [`Batch::max_active`](crate::Batch::max_active).
     ///
     /// # Errors
@@ -126,7 +126,7 @@ impl Ledger {
     }
 
     /// Pauses the submissions of a scope. Tasks that the service has accepted continue, and their
-    /// pictures are saved. A run stays open until it is [resumed](Self::resume).
+    /// pictures are saved. A run stays open until it is [unpaused](Self::unpause).
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Ledger {
     /// # Errors
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
-    pub async fn resume(&self, scope: Scope) -> Result<(), Error> {
+    pub async fn unpause(&self, scope: Scope) -> Result<(), Error> {
         self.end_pause(&scope).await?;
         self.set_limit(scope, "paused_at", Value::Integer(None)).await
     }
@@ -382,7 +382,7 @@ mod tests {
         ledger.leave_group("anna", 3.0, 0, "used up".to_owned()).await.unwrap();
         assert_eq!(reason().await.as_deref(), Some("used up"));
         ledger.pause(anna.clone()).await.unwrap();
-        ledger.resume(anna.clone()).await.unwrap();
+        ledger.unpause(anna.clone()).await.unwrap();
         assert_eq!(reason().await.as_deref(), Some("used up"));
         ledger.set_budget(anna, Some(4.0)).await.unwrap();
         assert_eq!(reason().await, None);

@@ -1,4 +1,4 @@
-//! The limits of submissions: pauses, rates, caps on active tasks and budgets, of the whole ledger,
+//! The limits of submissions: pauses, rates, active tasks and budgets, of the whole ledger,
 //! of an operation, and of a group.
 
 use std::{collections::BTreeMap, error, fmt};

@@ -71,9 +71,9 @@ fn metrics(
     for limit in counted().filter(|limit| limit.scope != Scope::Ledger) {
         text.sample("active_tasks", labels(&limit.scope), limit.active);
     }
-    text.family("active_tasks_limit", "gauge", "The cap on active tasks.");
-    for (limit, cap) in limits.iter().filter_map(|limit| Some((limit, limit.max_active?))) {
-        text.sample("active_tasks_limit", labels(&limit.scope), cap);
+    text.family("active_tasks_limit", "gauge", "The maximum number of active tasks.");
+    for (limit, most) in limits.iter().filter_map(|limit| Some((limit, limit.max_active?))) {
+        text.sample("active_tasks_limit", labels(&limit.scope), most);
     }
     text.family("rate_limit", "gauge", "The maximum number of submissions per minute.");
     for (limit, rate) in limits.iter().filter_map(|limit| Some((limit, limit.rate?))) {

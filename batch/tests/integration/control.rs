@@ -66,7 +66,7 @@ async fn a_paused_ledger_submits_nothing_until_it_is_resumed(backend: Backend) {
         time::sleep(Duration::from_secs(60)).await;
         assert_eq!(fixture.accepted(), 0);
         assert!(manager.limits().await.unwrap()[0].is_paused);
-        manager.resume(Scope::Ledger).await.unwrap();
+        manager.unpause(Scope::Ledger).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 3);
@@ -101,7 +101,7 @@ async fn a_paused_group_does_not_delay_the_others(backend: Backend) {
         for number in 0..3 {
             assert_ne!(state(&manager, &format!("ben-{number}")).await, JobState::Queued);
         }
-        manager.resume(Scope::Group("anna".to_owned())).await.unwrap();
+        manager.unpause(Scope::Group("anna".to_owned())).await.unwrap();
     };
     let (report, ()) = tokio::join!(batch.run(), resume);
     assert_eq!(report.unwrap().count(JobState::Saved), 8);

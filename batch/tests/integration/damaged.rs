@@ -49,7 +49,7 @@ async fn the_other_jobs_continue(backend: Backend) {
 
         // The next run leaves it to a person.
         let downloads = fixture.simulator.counts().faults.values().sum::<u64>();
-        fixture.batch(&ledger).resume().await.unwrap();
+        fixture.batch(&ledger).run().await.unwrap();
         assert_eq!(fixture.simulator.counts().faults.values().sum::<u64>(), downloads);
         assert_eq!(fixture.accepted(), 8);
     }
@@ -75,7 +75,7 @@ async fn a_damaged_picture_is_downloaded_again(backend: Backend) {
 
     let status = ledger.retry("fox").await.unwrap();
     assert_eq!((status.state, status.location), (JobState::Submitted, None));
-    let report = fixture.batch(&ledger).resume().await.unwrap();
+    let report = fixture.batch(&ledger).run().await.unwrap();
 
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
     // It is another file, which a person may still want.
@@ -98,12 +98,12 @@ async fn a_damaged_picture_that_expired_can_be_paid_for_again(backend: Backend) 
     fixture.simulator.faults().add("early-expiry").unwrap();
 
     ledger.retry("fox").await.unwrap();
-    fixture.batch(&ledger).resume().await.unwrap();
+    fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Expired);
 
     fixture.simulator.faults().clear();
     ledger.retry("fox").await.unwrap();
-    let report = fixture.batch(&ledger).resume().await.unwrap();
+    let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 2));
 }
 
@@ -127,7 +127,7 @@ async fn a_damaged_file_is_accepted(backend: Backend) {
     let error = ledger.resolve("fox", Resolution::Damaged).await.unwrap_err();
     assert_eq!(error.to_string(), "job `fox` is saved, not damaged; nothing was changed");
     // Nothing is left to continue.
-    let report = fixture.batch(&ledger).resume().await.unwrap();
+    let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
@@ -143,7 +143,7 @@ async fn a_damaged_picture_is_given_up(backend: Backend) {
     assert_eq!(status.reason.as_deref(), Some("the picture was damaged, and a person gave it up"));
 
     ledger.add([job("wolf", DAMAGED)]).await.unwrap();
-    fixture.batch(&ledger).resume().await.unwrap();
+    fixture.batch(&ledger).run().await.unwrap();
     ledger.forget("wolf").await.unwrap();
     assert_eq!(ledger.job("wolf").await.unwrap(), None);
     assert!(Path::new(&kept).exists());

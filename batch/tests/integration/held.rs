@@ -45,7 +45,7 @@ async fn every_queued_job_that_a_limit_holds_back_has_its_reason(backend: Backen
     let anna = Scope::Group("anna".to_owned());
     ledger.pause(anna.clone()).await.unwrap();
     has_reason("the group `anna` is paused", 5).await;
-    ledger.resume(anna).await.unwrap();
+    ledger.unpause(anna).await.unwrap();
     ledger.set_budget(Scope::Ledger, Some(0.0)).await.unwrap();
     has_reason("the budget of the ledger is used up", 8).await;
     ledger.set_budget(Scope::Ledger, None).await.unwrap();

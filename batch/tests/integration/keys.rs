@@ -57,7 +57,7 @@ async fn a_key_is_paid_once_on_a_ledger(backend: Backend) {
     ledger.pause(Scope::Ledger).await.unwrap();
     clients[0].submit_once("back", fox()).await.unwrap_err();
     assert!(clients[0].attempts("back").await.unwrap().is_empty());
-    ledger.resume(Scope::Ledger).await.unwrap();
+    ledger.unpause(Scope::Ledger).await.unwrap();
     let _ = task(clients[0].submit_once("back", fox()).await.unwrap());
     assert_eq!(fixture.accepted(), 2);
 

@@ -62,7 +62,7 @@ async fn a_job_is_forgotten_but_not_its_cost(backend: Backend) {
         assert_eq!(ledger.job(name).await.unwrap(), None);
     }
     ledger.add([job("again", "another fox"), job("more", "more foxes")]).await.unwrap();
-    let report = batch.resume().await.unwrap();
+    let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (1, 2));
     assert_equal(fixture.charged(), 2.0 * PRICE);
     // The client does not resume what belonged to a job.

@@ -46,7 +46,7 @@ async fn a_refusal_in_one_process_pauses_the_others(backend: Backend) {
     dispatcher.finish().await.unwrap();
     assert_eq!(fixture.accepted(), 0);
 
-    other.resume(Scope::Ledger).await.unwrap();
+    other.unpause(Scope::Ledger).await.unwrap();
     let _task = client.submit(Gen2Pro::new("a fox")).await.unwrap();
     assert_eq!(ledger.outages().await.unwrap(), []);
     assert_eq!(fixture.batch(&ledger).run().await.unwrap().count(JobState::Saved), 9);

@@ -167,7 +167,7 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
             active.notify_one();
         }
     });
-    let (report, ()) = tokio::join!(batch.resume(), async {
+    let (report, ()) = tokio::join!(batch.run(), async {
         is_active.notified().await;
         callbacks.receive(&token, &event).await.unwrap();
         fixture.simulator.clock().set_speed(FAST);

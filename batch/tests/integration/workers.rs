@@ -44,7 +44,7 @@ async fn run_all(
     let mut runs = JoinSet::new();
     for _ in 0..count {
         let mut batch = configure(fixture.batch(&fixture.another(ledger).await));
-        runs.spawn(async move { batch.resume().await.unwrap() });
+        runs.spawn(async move { batch.run().await.unwrap() });
     }
     runs.join_all().await.pop().unwrap()
 }
@@ -82,7 +82,7 @@ async fn run_until(batch: Batch, wanted: JobState) -> Batch {
     tokio::select! {
         biased;
         () = reached.notified() => {}
-        ended = batch.resume() => panic!("the run was not interrupted: {ended:?}"),
+        ended = batch.run() => panic!("the run was not interrupted: {ended:?}"),
     }
     batch
 }
@@ -100,10 +100,10 @@ async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
     let _dead = run_until(first, JobState::Submitted).await;
     // The second worker waits for the lease of the first.
     let mut second = fixture.batch(&fixture.another(&ledger).await);
-    let waiting = time::timeout(Duration::from_secs(300), second.resume()).await;
+    let waiting = time::timeout(Duration::from_secs(300), second.run()).await;
     assert!(waiting.is_err(), "it did not wait");
     fixture.execute(EXPIRE).await;
-    let report = second.resume().await.unwrap();
+    let report = second.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }
 
@@ -120,11 +120,11 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
         }
     });
     fixture.simulator.clock().set_speed(0.0);
-    let stale = tokio::spawn(async move { stale.resume().await });
+    let stale = tokio::spawn(async move { stale.run().await });
     submitted.notified().await;
     fixture.execute(EXPIRE).await;
     let mut taker = fixture.batch(&other);
-    let taker = tokio::spawn(async move { taker.resume().await });
+    let taker = tokio::spawn(async move { taker.run().await });
     fixture.simulator.clock().set_speed(1.0);
     for run in [stale, taker] {
         assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 1);
@@ -142,13 +142,13 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
     let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let mut slow = fixture.batch(&first).lease(SELDOM);
-    let slow = tokio::spawn(async move { slow.resume().await });
+    let slow = tokio::spawn(async move { slow.run().await });
     while fixture.accepted() == 0 {
         tokio::task::yield_now().await;
     }
     fixture.execute(EXPIRE).await;
     let mut taker = fixture.batch(&second);
-    taker.resume().await.unwrap();
+    taker.run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
     assert!(reason(&ledger, "fox").await.contains("did not respond"));
     let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
@@ -171,12 +171,12 @@ async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) 
             saving.notify_one();
         }
     });
-    let slow = tokio::spawn(async move { slow.resume().await });
+    let slow = tokio::spawn(async move { slow.run().await });
     is_saving.notified().await;
     time::sleep(Duration::from_secs(3)).await;
     fixture.execute(EXPIRE).await;
     // Both download the picture. The first worker has it first.
-    let report = fixture.batch(&second).resume().await.unwrap();
+    let report = fixture.batch(&second).run().await.unwrap();
     slow.await.unwrap().unwrap();
     assert_eq!(report.count(JobState::Saved), 1);
     assert_eq!(fixture.files(), [1, 1, 0], "pictures, descriptions, others");
@@ -197,11 +197,11 @@ async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
             }
         })
         .stop_when(async move { submitted.notified().await });
-    let report = batch.resume().await.unwrap();
+    let report = batch.run().await.unwrap();
     let saved = report.count(JobState::Saved);
     assert!((1..=3).contains(&saved), "{report}");
     assert_eq!((saved, report.count(JobState::Queued)), (fixture.accepted(), 10 - saved));
-    assert_eq!(batch.resume().await.unwrap().count(JobState::Saved), 10);
+    assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 10);
 }
 
 async fn a_batch_waits_for_more_jobs(backend: Backend) {
@@ -212,7 +212,7 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
         let _ = stopped.await;
     });
     let (mut batch, mut changes) = with_changes(batch);
-    let run = tokio::spawn(async move { batch.resume().await });
+    let run = tokio::spawn(async move { batch.run().await });
     for number in 0..3 {
         ledger.add([job(&format!("{number}"), "a fox")]).await.unwrap();
         while changes.recv().await.unwrap().state != JobState::Saved {}
@@ -233,7 +233,7 @@ async fn a_waiting_batch_that_lost_its_lease_starts_jobs(backend: Backend) {
     while changes.recv().await.unwrap().state != JobState::Saved {}
     fixture.execute(EXPIRE).await;
     // Its worker ends the one that waits.
-    fixture.batch(&fixture.another(&ledger).await).resume().await.unwrap();
+    fixture.batch(&fixture.another(&ledger).await).run().await.unwrap();
     ledger.add([job("late", "a fox")]).await.unwrap();
     let added = time::Instant::now();
     while changes.recv().await.unwrap().state != JobState::Saved {}

@@ -210,7 +210,7 @@ impl Ledger {
     /// client, or no connection. 403, 404 and other status codes hold back the operation that was
     /// refused. Then no process of the ledger submits anything of the scope. After a pause, one
     /// submission finds out whether the outage has ended. The pauses grow from one second to ten
-    /// minutes, or last as long as the service asks for, at most a day. [`Ledger::resume`] ends
+    /// minutes, or last as long as the service asks for, at most a day. [`Ledger::unpause`] ends
     /// them. Polls and downloads continue. The task of a lost submission, which a webhook may
     /// bring, ends an outage.
     ///

@@ -97,7 +97,7 @@ async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
     ledger.pause(anna.clone()).await.unwrap();
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
     ledger.set_budget(anna.clone(), Some(1.0)).await.unwrap();
-    ledger.resume(anna.clone()).await.unwrap();
+    ledger.unpause(anna.clone()).await.unwrap();
     // The price of the first job of an operation is not known.
     ledger.add([job("wolf", "a wolf")]).await.unwrap();
     deliver(&dispatcher, ["wolf".to_owned()]).await;
@@ -306,7 +306,7 @@ async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
     // While another job finds out whether it has ended.
     fixture.execute("UPDATE imagekiln.outages SET probe = 'another'").await;
     assert_eq!(later(right.advance("0").await.unwrap()), Duration::from_secs(5));
-    ledger.resume(Scope::Ledger).await.unwrap();
+    ledger.unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(right.advance("0").await.unwrap()), JobState::Saved);
 }
 

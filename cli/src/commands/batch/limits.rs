@@ -1,5 +1,5 @@
-//! `kiln batch pause`, `resume`, `budget`, `price`, `cap`, `rate` and `limits`: what a run may
-//! submit.
+//! `kiln batch pause`, `unpause`, `budget`, `price`, `max-active`, `rate` and `limits`: what a run
+//! may submit.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ type Limit<T> = Option<T>;
 pub enum Change {
     /// Stop submitting; what is submitted continues
     #[command(
-        after_help = "A run that is open submits nothing more, and stays open until `resume`."
+        after_help = "A run that is open submits nothing more, and stays open until `unpause`."
     )]
     Pause(ScopeOptions),
     /// Submit again after `pause`
-    #[command(after_help = AT_ONCE)]
-    Resume(ScopeOptions),
+    #[command(alias = "resume", after_help = AT_ONCE)]
+    Unpause(ScopeOptions),
     /// Limit what submissions may cost
     #[command(after_help = AT_ONCE)]
     Budget {
@@ -55,8 +55,8 @@ pub enum Change {
         price: Limit<Price>,
     },
     /// Limit the number of active tasks
-    #[command(after_help = AT_ONCE)]
-    Cap {
+    #[command(alias = "cap", after_help = AT_ONCE)]
+    MaxActive {
         /// The maximum number of tasks between submission and saved picture
         #[arg(value_name = "N|none", value_parser = |text: &str| or_none(text, number))]
         tasks: Limit<u64>,
@@ -139,9 +139,9 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             ledger.pause(scope.clone()).await?;
             (scope, format!("{what} is paused"))
         }
-        Change::Resume(options) => {
+        Change::Unpause(options) => {
             let (scope, what) = options.scope();
-            ledger.resume(scope.clone()).await?;
+            ledger.unpause(scope.clone()).await?;
             for limit in ledger.limits().await?.iter().filter(|limit| limit.is_paused) {
                 context.output.note(&format!("still paused: {}", shown(&limit.scope)));
             }
@@ -158,12 +158,12 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
             };
             (scope, done)
         }
-        Change::Cap { tasks, options } => {
+        Change::MaxActive { tasks, options } => {
             let (scope, what) = options.scope();
             ledger.set_max_active(scope.clone(), tasks).await?;
             let done = match tasks {
                 Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
-                None => format!("{what} has no cap"),
+                None => format!("{what} has no limit on active tasks"),
             };
             (scope, done)
         }

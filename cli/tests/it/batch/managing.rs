@@ -47,7 +47,7 @@ fn a_paused_run_submits_nothing_until_it_is_resumed() {
     let note = run.run.until("paused: ");
     assert_eq!(
         note,
-        "paused: the ledger; `kiln batch resume --ledger pictures/.kiln-batch.db` continues\n"
+        "paused: the ledger; `kiln batch unpause --ledger pictures/.kiln-batch.db` continues\n"
     );
     thread::sleep(Duration::from_secs(2));
     assert_eq!(bench.simulator.counts().accepted, 1);
@@ -167,7 +167,7 @@ fn limits_are_listed_with_what_counts_for_them() {
     run.until("submitted");
     assert_eq!(batch(&bench, &["limits"]).ok().text(), "the ledger has no limits\n");
     batch(&bench, &["pause", "--model", "gen_2_flex"]).ok();
-    let set = batch(&bench, &["cap", "4", "--json"]).ok().json();
+    let set = batch(&bench, &["max-active", "4", "--json"]).ok().json();
     let limit = json!({
         "event": "limit",
         "scope": "ledger",
@@ -183,7 +183,7 @@ fn limits_are_listed_with_what_counts_for_them() {
     assert_eq!(set, limit);
     batch(&bench, &["budget", "12.5", "--group", "anna"]).ok();
     batch(&bench, &["budget", "20", "--each-group"]).ok();
-    let set = batch(&bench, &["cap", "2", "--each-group"]).ok();
+    let set = batch(&bench, &["max-active", "2", "--each-group"]).ok();
     assert_eq!(set.text(), "each group may have 2 active tasks\n");
     let set = batch(&bench, &["rate", "30", "--model", "gen-2-flex"]).ok();
     assert_eq!(set.text(), "the operation `gen-2-flex` may have 30 submissions a minute\n");
@@ -192,17 +192,17 @@ fn limits_are_listed_with_what_counts_for_them() {
     assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
     let limits = batch(&bench, &["limits", "--json"]).ok().json();
     assert_eq!(limits["limits"][1]["name"], "gen-2-flex");
-    let resumed = batch(&bench, &["resume", "--model", "gen-2-flex"]).ok();
+    let resumed = batch(&bench, &["unpause", "--model", "gen-2-flex"]).ok();
     assert_eq!(resumed.stderr, "still paused: the group `bob`\n");
     for words in [
         &["budget", "much"][..],
         &["budget"],
-        &["cap", "-1"],
+        &["max-active", "-1"],
         &["rate", "0"],
         &["rate", "1", "--each-group"],
         &["pause", "--model", "fox"],
         &["pause", "--model", "gen-2-pro", "--group", "anna"],
-        &["cap", "1", "--group", "anna", "--each-group"],
+        &["max-active", "1", "--group", "anna", "--each-group"],
         &["pause", "--group", ""],
     ] {
         batch(&bench, words).fails(2);

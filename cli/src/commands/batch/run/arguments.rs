@@ -127,7 +127,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub dry_run: bool,
     /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
-    /// needs no key. `kiln batch budget`, `price` and `cap` set limits
+    /// needs no key. `kiln batch budget`, `price` and `max-active` set limits
     #[arg(long, conflicts_with_all = [
         "dry_run", "max_active", "budget", "price", "archive_after", "pay_again",
         "metrics", "listen",

@@ -77,7 +77,7 @@ pub async fn drive(
     let (mut paused, mut outages) = (BTreeSet::new(), Vec::new());
     let (mut is_stopping, mut is_charged) = (false, false);
     let outcome = {
-        let mut run = pin!(batch.resume());
+        let mut run = pin!(batch.run());
         loop {
             tokio::select! {
                 biased;
@@ -203,7 +203,7 @@ fn note_pauses(resume: &Resume<'_>, before: &BTreeSet<Scope>, now: &BTreeSet<Sco
         output.note(&format!("paused: {shown}; `{command}` continues"));
     }
     for scope in before.difference(now) {
-        output.note(&format!("resumed: {}", one_line(&scope.to_string())));
+        output.note(&format!("not paused any more: {}", one_line(&scope.to_string())));
     }
 }
 
@@ -351,7 +351,7 @@ impl Resume<'_> {
             Scope::Group(name) => format!(" --group {}", quoted(name)),
             _ => String::new(),
         };
-        format!("kiln batch resume{option} --ledger {}", quoted(&self.place.to_string()))
+        format!("kiln batch unpause{option} --ledger {}", quoted(&self.place.to_string()))
     }
 
     /// The command without the jobs, which are in the ledger.
