@@ -23,7 +23,7 @@ use crate::{
 const MOST_JOBS: usize = 1_000_000;
 
 /// Prompts, seeds and models to combine: each combination is a job.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub struct Matrix {
     pub prompts: Vec<String>,
     /// A file with a prompt per line.
@@ -35,8 +35,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// The jobs. The seeds change faster than the models, and these faster than the
-    /// prompts.
+    /// The jobs. The seeds change faster than the models, and these faster than the prompts.
     pub fn jobs(&self, defaults: &Defaults) -> Result<List, Failure> {
         let name = self.prompt_file.as_ref().map(|path| path.display().to_string());
         let name = name.unwrap_or_else(|| PROMPTS.to_owned());
