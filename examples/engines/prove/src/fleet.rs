@@ -1,0 +1,133 @@
+//! The processes of an example: one that feeds the queue, and workers.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+use tokio::time::Instant;
+
+use crate::process::Process;
+
+/// The number of workers.
+const WORKERS: usize = 4;
+
+/// How long a worker may take to end after SIGTERM.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Fleet {
+    pub program: PathBuf,
+    pub directory: PathBuf,
+    pub variables: Vec<(&'static str, String)>,
+    feeder: Process,
+    workers: Vec<Process>,
+    /// The worker that is suspended, and until when.
+    suspended: Option<(usize, Instant)>,
+    pub kills: u64,
+    /// The number of workers that ended because of an error, such as a lost connection.
+    pub restarts: u64,
+}
+
+impl Fleet {
+    pub fn start(
+        program: PathBuf,
+        directory: PathBuf,
+        variables: Vec<(&'static str, String)>,
+    ) -> Result<Self> {
+        let start = |role| start(&program, &directory, &variables, role);
+        let feeder = start("feed")?;
+        let workers = (0..WORKERS).map(|_| start("work")).collect::<Result<_>>()?;
+        let (suspended, kills, restarts) = (None, 0, 0);
+        Ok(Self { program, directory, variables, feeder, workers, suspended, kills, restarts })
+    }
+
+    fn start_one(&self, role: &str) -> Result<Process> {
+        start(&self.program, &self.directory, &self.variables, role)
+    }
+
+    /// Starts the processes again that have ended, as a supervisor does, and resumes the suspended.
+    pub fn supervise(&mut self) -> Result<()> {
+        if !self.feeder.is_running()? {
+            self.feeder = self.start_one("feed")?;
+            self.restarts += 1;
+        }
+        for index in 0..WORKERS {
+            if !self.workers[index].is_running()? {
+                self.workers[index] = self.start_one("work")?;
+                self.restarts += 1;
+            }
+        }
+        if let Some((index, _)) = self.suspended.take_if(|(_, until)| *until <= Instant::now()) {
+            self.workers[index].send(Signal::CONT)?;
+        }
+        Ok(())
+    }
+
+    pub fn is_suspended(&self) -> bool {
+        self.suspended.is_some()
+    }
+
+    /// Kills the next worker that is not suspended, and every other time the feeder, too.
+    pub fn kill(&mut self) -> Result<()> {
+        let mut index = self.kills as usize % WORKERS;
+        if self.suspended.is_some_and(|(suspended, _)| suspended == index) {
+            index = (index + 1) % WORKERS;
+        }
+        if self.kills % 2 == 1 {
+            self.feeder.kill()?;
+            self.feeder = self.start_one("feed")?;
+        }
+        let was_running = self.workers[index].kill()?;
+        self.kills += u64::from(was_running);
+        self.workers[index] = self.start_one("work")?;
+        Ok(())
+    }
+
+    /// Suspends a worker for this time.
+    pub fn suspend(&mut self, time: Duration) -> Result<()> {
+        self.workers[WORKERS - 1].send(Signal::STOP)?;
+        self.suspended = Some((WORKERS - 1, Instant::now() + time));
+        Ok(())
+    }
+
+    /// Returns how often the workers printed the end of each job.
+    pub fn ends(&self) -> Result<HashMap<String, u64>> {
+        let mut ends = HashMap::new();
+        for line in fs::read_to_string(self.directory.join("printed.log"))?.lines() {
+            if let Some((name, "saved")) = line.split_once(' ') {
+                *ends.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Ends the workers with SIGTERM.
+    pub async fn finish(mut self) -> Result<()> {
+        self.feeder.kill()?;
+        for worker in &self.workers {
+            worker.send(Signal::TERM)?;
+        }
+        for worker in &mut self.workers {
+            let status = worker.exit(PATIENCE).await?;
+            ensure!(status.success(), "after SIGTERM, a worker ended with {status}");
+        }
+        Ok(())
+    }
+}
+
+fn start(
+    program: &PathBuf,
+    directory: &PathBuf,
+    variables: &[(&'static str, String)],
+    role: &str,
+) -> Result<Process> {
+    let log = |name| File::options().create(true).append(true).open(directory.join(name));
+    let mut command = Command::new(program);
+    command.arg(role).current_dir(directory).envs(variables.iter().cloned());
+    Process::start(command.stdout(log("printed.log")?).stderr(log("errors.log")?))
+}
