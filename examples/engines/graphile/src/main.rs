@@ -1,32 +1,26 @@
 //! Continues the jobs of a ledger with `graphile_worker`, a job queue in PostgreSQL.
 //!
-//! ```console
-//! $ cargo run -- feed     # one process: adds the names of open jobs to the queue
-//! $ cargo run -- work     # any number of processes: continue the jobs
-//! ```
+//! - `cargo run -- feed`, one process, adds the names of open jobs to the queue.
+//! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
-//! Both need DATABASE_URL, which has the ledger and the queue. Workers also need IMAGEKILN_API_KEY
-//! and IMAGEKILN_BASE_URL, and save below `pictures`. `Ledger::add`, or `kiln batch run --add-only`,
-//! adds jobs.
+//! DATABASE_URL has the ledger and the queue. Workers need IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL.
+//! `Ledger::add` and `kiln batch run --add-only` add jobs. After an error, a supervisor starts the
+//! program again.
 
 use std::{env, fmt, sync::Arc, time::Duration};
 
 use chrono::Utc;
 use graphile_worker::{
-    IntoTaskHandlerResult, JobSpec, TaskHandler, Worker, WorkerContext, WorkerContextExt as _,
+    IntoTaskHandlerResult, JobSpec, TaskHandler, WorkerContext, WorkerContextExt as _,
     WorkerOptions, WorkerUtils,
 };
 use imagekiln::ClientBuilder;
-use imagekiln_batch::{
-    Advanced, Batch, Dispatcher, Filter,
-    JobState::{Queued, Ready, Submitted, Submitting, Unknown},
-    Ledger,
-};
+use imagekiln_batch::{Advanced, Batch, Dispatcher, Filter, JobState, Ledger};
 use serde::{Deserialize, Serialize};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long others wait for a worker that was killed. The ledger and the queue use the same time.
+/// How long the jobs and names of a killed worker wait: both records of it use the same time.
 const LEASE: Duration = Duration::from_secs(10);
 /// When a name is delivered again after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
@@ -39,11 +33,21 @@ struct Advance {
     name: String,
 }
 
+/// What the handlers share.
+#[derive(Clone)]
+struct Shared(Arc<Dispatcher>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
 impl TaskHandler for Advance {
     const IDENTIFIER: &'static str = "advance";
 
     async fn run(self, context: WorkerContext) -> impl IntoTaskHandlerResult {
-        let Shared(dispatcher) = context.get_ext().expect("added in `work`");
+        let Shared(dispatcher) = context.get_ext().expect("`work` adds it");
         let after = match dispatcher.advance(&self.name).await {
             Ok(Advanced::Ended(job)) => {
                 println!("{} {}", job.name, job.state);
@@ -56,46 +60,32 @@ impl TaskHandler for Advance {
                 AFTER_ERROR
             }
         };
-        deliver(&context.utils(), &self.name, after).await
+        deliver(&context.utils(), self.name, after).await
     }
 }
 
-/// Adds a name to the queue. An older delivery of this name that has not started is replaced.
-async fn deliver(queue: &WorkerUtils, name: &str, after: Duration) -> Result<(), Error> {
-    let spec = JobSpec {
-        job_key: Some(name.to_owned()),
-        run_at: Some(Utc::now() + after),
-        // A failed delivery, such as one that could not be added again, is repeated.
-        max_attempts: Some(i16::MAX),
-        ..JobSpec::default()
-    };
-    queue.add_job(Advance { name: name.to_owned() }, spec).await?;
+/// Adds a name to the queue. Replaces an earlier delivery of the name that has not started.
+async fn deliver(queue: &WorkerUtils, name: String, after: Duration) -> Result<(), Error> {
+    let (job_key, run_at) = (Some(name.clone()), Some(Utc::now() + after));
+    // The queue must not give up a name that it could not deliver.
+    let max_attempts = Some(i16::MAX);
+    let spec = JobSpec { job_key, run_at, max_attempts, ..JobSpec::default() };
+    queue.add_job(Advance { name }, spec).await?;
     Ok(())
-}
-
-/// What a handler finds in its context.
-#[derive(Clone)]
-struct Shared(Arc<Dispatcher>);
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Shared")
-    }
 }
 
 /// Adds the names of all open jobs, then those of new jobs and of jobs that a person opens again.
 async fn feed(queue: &WorkerUtils, ledger: &Ledger) -> Result<(), Error> {
+    use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
     let mut watch = ledger.watch().await?;
     let open = Filter::all().states([Queued, Submitting, Submitted, Ready, Unknown]);
-    for job in ledger.list(&open, 0, usize::MAX).await? {
-        deliver(queue, &job.name, Duration::ZERO).await?;
-    }
+    let mut jobs = ledger.list(&open, 0, usize::MAX).await?;
     loop {
-        for job in watch.changed().await? {
-            if matches!(job.state, Queued | Submitted) {
-                deliver(queue, &job.name, Duration::ZERO).await?;
-            }
+        for job in jobs {
+            deliver(queue, job.name, Duration::ZERO).await?;
         }
+        jobs = watch.changed().await?;
+        jobs.retain(|job| matches!(job.state, Queued | Submitted));
     }
 }
 
@@ -104,12 +94,10 @@ async fn work(options: WorkerOptions, ledger: Ledger) -> Result<(), Error> {
     let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(LEASE);
     let dispatcher = Arc::new(batch.dispatcher().await?);
     let worker = options.add_extension(Shared(Arc::clone(&dispatcher))).init().await?;
-    // Returns after SIGTERM, when the calls have ended or were dropped.
+    // After SIGTERM, this drops the calls that do not end within five seconds.
     let ended = worker.run().await;
     drop(worker);
-    if let Some(dispatcher) = Arc::into_inner(dispatcher) {
-        dispatcher.finish().await?;
-    }
+    Arc::into_inner(dispatcher).ok_or("a call has not been dropped")?.finish().await?;
     Ok(ended?)
 }
 
@@ -117,17 +105,13 @@ async fn work(options: WorkerOptions, ledger: Ledger) -> Result<(), Error> {
 async fn main() -> Result<(), Error> {
     let url = env::var("DATABASE_URL")?;
     let ledger = Ledger::connect(&url).await?;
-    let options = WorkerOptions::default()
-        .database_url(&url)
-        .concurrency(CONCURRENCY)
-        .define_job::<Advance>()
-        // The names that a killed process had are delivered again.
-        .heartbeat_interval(LEASE / 5)
-        .sweep_interval(LEASE / 5)
-        .sweep_threshold(LEASE)
-        .recovery_delay(Duration::ZERO);
+    let options = WorkerOptions::default().database_url(&url).concurrency(CONCURRENCY);
+    let options = options.define_job::<Advance>();
+    // A worker without a heartbeat is dead. By default, nobody looks for one.
+    let options = options.heartbeat_interval(LEASE / 5).sweep_threshold(LEASE);
+    let options = options.sweep_interval(LEASE / 5).recovery_delay(Duration::ZERO);
     match env::args().nth(1).as_deref() {
-        Some("feed") => feed(&Worker::create_utils(&options.init().await?), &ledger).await,
+        Some("feed") => feed(&options.init().await?.create_utils(), &ledger).await,
         Some("work") => work(options, ledger).await,
         _ => Err("expected `feed` or `work`".into()),
     }

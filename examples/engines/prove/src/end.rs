@@ -32,7 +32,10 @@ impl Proof {
             self.supervise()?;
             sleep(Duration::from_millis(200)).await;
         }
-        let problems = self.compare(&decisions).await?;
+        let mut problems = self.compare(&decisions).await?;
+        if let Err(error) = self.fleet.finish().await {
+            problems.push(error.to_string());
+        }
         Ok(problems)
     }
 

@@ -17,15 +17,19 @@ use crate::process::Process;
 /// The number of workers.
 const WORKERS: usize = 4;
 
+/// How long the supervisor waits before it starts processes again.
+const RESTARTS: Duration = Duration::from_millis(500);
+
 /// How long a worker may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Fleet {
-    pub program: PathBuf,
-    pub directory: PathBuf,
-    pub variables: Vec<(&'static str, String)>,
+    program: PathBuf,
+    directory: PathBuf,
+    variables: Vec<(&'static str, String)>,
     feeder: Process,
     workers: Vec<Process>,
+    supervised_at: Instant,
     /// The worker that is suspended, and until when.
     suspended: Option<(usize, Instant)>,
     pub kills: u64,
@@ -42,8 +46,17 @@ impl Fleet {
         let start = |role| start(&program, &directory, &variables, role);
         let feeder = start("feed")?;
         let workers = (0..WORKERS).map(|_| start("work")).collect::<Result<_>>()?;
-        let (suspended, kills, restarts) = (None, 0, 0);
-        Ok(Self { program, directory, variables, feeder, workers, suspended, kills, restarts })
+        Ok(Self {
+            program,
+            directory,
+            variables,
+            feeder,
+            workers,
+            supervised_at: Instant::now(),
+            suspended: None,
+            kills: 0,
+            restarts: 0,
+        })
     }
 
     fn start_one(&self, role: &str) -> Result<Process> {
@@ -52,14 +65,17 @@ impl Fleet {
 
     /// Starts the processes again that have ended, as a supervisor does, and resumes the suspended.
     pub fn supervise(&mut self) -> Result<()> {
-        if !self.feeder.is_running()? {
-            self.feeder = self.start_one("feed")?;
-            self.restarts += 1;
-        }
-        for index in 0..WORKERS {
-            if !self.workers[index].is_running()? {
-                self.workers[index] = self.start_one("work")?;
+        if self.supervised_at.elapsed() > RESTARTS {
+            self.supervised_at = Instant::now();
+            if !self.feeder.is_running()? {
+                self.feeder = self.start_one("feed")?;
                 self.restarts += 1;
+            }
+            for index in 0..WORKERS {
+                if !self.workers[index].is_running()? {
+                    self.workers[index] = self.start_one("work")?;
+                    self.restarts += 1;
+                }
             }
         }
         if let Some((index, _)) = self.suspended.take_if(|(_, until)| *until <= Instant::now()) {
@@ -74,17 +90,19 @@ impl Fleet {
 
     /// Kills the next worker that is not suspended, and every other time the feeder, too.
     pub fn kill(&mut self) -> Result<()> {
-        let mut index = self.kills as usize % WORKERS;
-        if self.suspended.is_some_and(|(suspended, _)| suspended == index) {
-            index = (index + 1) % WORKERS;
-        }
         if self.kills % 2 == 1 {
             self.feeder.kill()?;
             self.feeder = self.start_one("feed")?;
         }
-        let was_running = self.workers[index].kill()?;
-        self.kills += u64::from(was_running);
-        self.workers[index] = self.start_one("work")?;
+        let start = self.kills as usize;
+        for index in (start..start + WORKERS).map(|index| index % WORKERS) {
+            let is_suspended = self.suspended.is_some_and(|(suspended, _)| suspended == index);
+            if !is_suspended && self.workers[index].kill()? {
+                self.kills += 1;
+                self.workers[index] = self.start_one("work")?;
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -107,7 +125,7 @@ impl Fleet {
     }
 
     /// Ends the workers with SIGTERM.
-    pub async fn finish(mut self) -> Result<()> {
+    pub async fn finish(&mut self) -> Result<()> {
         self.feeder.kill()?;
         for worker in &self.workers {
             worker.send(Signal::TERM)?;

@@ -142,6 +142,7 @@ impl Proof {
                 }
             }
             self.fleet.kill()?;
+            if env::var_os("TRACE").is_some() { eprintln!("kill {kill} {:?} restarts {}", self.started_at.elapsed(), self.fleet.restarts); }
         }
         self.wait_for("resumed processes", |proof| {
             !proof.fleet.is_suspended() && proof.suspended_node.is_none()
@@ -243,6 +244,7 @@ async fn main() -> Result<ExitCode> {
         Ok(()) => proof.end().await,
         Err(error) => Err(error),
     };
+    if env::var_os("TRACE").is_some() { std::fs::copy(proof.directory.path().join("errors.log"), format!("/tmp/errors-{}.log", proof.engine))?; }
     if proved.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(ExitCode::SUCCESS);
     }

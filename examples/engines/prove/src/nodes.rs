@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, bail, ensure};
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -44,7 +44,11 @@ impl Nodes {
             let process = nodes.start_one(number)?;
             nodes.processes.push(process);
         }
-        nodes.leader("meta_cluster").await?;
+        nodes.wait_for(|jsz| {
+            let replicas = jsz["meta_cluster"]["replicas"].as_array();
+            (replicas?.len() == COUNT - 1).then_some(())
+        })
+        .await?;
         Ok(nodes)
     }
 
@@ -68,29 +72,35 @@ impl Nodes {
         self.ports.map(|[port, ..]| format!("nats://127.0.0.1:{port}")).join(",")
     }
 
-    /// Returns the number of the server that leads the stream, or the group with this name.
-    async fn leader(&self, group: &str) -> Result<usize> {
+    /// Waits until the status of one of the servers has what a function finds.
+    async fn wait_for<T>(&self, find: impl Fn(&Value) -> Option<T>) -> Result<T> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             for [_, port, _] in self.ports {
-                let url = format!("http://127.0.0.1:{port}/jsz?consumers=true");
+                let url = format!("http://127.0.0.1:{port}/jsz?streams=true");
                 let request = reqwest::Client::new().get(url).timeout(Duration::from_secs(1));
                 let Ok(response) = request.send().await else { continue };
-                let Ok(jsz) = response.json::<Value>().await else { continue };
-                let stream = &jsz["account_details"][0]["stream_detail"][0]["cluster"];
-                let group = if group == "stream" { stream } else { &jsz[group] };
-                if let Some(leader) = group["leader"].as_str().filter(|name| !name.is_empty()) {
-                    return leader.parse().context("another server is the leader");
+                if let Some(found) = response.json().await.ok().and_then(|status| find(&status)) {
+                    return Ok(found);
                 }
             }
             sleep(Duration::from_millis(100)).await;
         }
-        anyhow::bail!("the servers did not elect a leader of {group}")
+        bail!("the servers have not elected a leader within {PATIENCE:?}")
+    }
+
+    /// Returns the number of the server that leads the queue.
+    async fn leader(&self) -> Result<usize> {
+        self.wait_for(|status| {
+            let stream = &status["account_details"][0]["stream_detail"][0];
+            stream["cluster"]["leader"].as_str()?.parse().ok()
+        })
+        .await
     }
 
     /// Suspends the leader of the queue, and as many others as make a majority.
     pub async fn suspend_majority(&self) -> Result<[usize; 2]> {
-        let leader = self.leader("stream").await?;
+        let leader = self.leader().await?;
         let suspended = [leader, (leader + 1) % COUNT];
         for number in suspended {
             self.processes[number].send(Signal::STOP)?;
@@ -99,7 +109,7 @@ impl Nodes {
     }
 
     pub async fn suspend_leader(&self) -> Result<usize> {
-        let leader = self.leader("stream").await?;
+        let leader = self.leader().await?;
         self.processes[leader].send(Signal::STOP)?;
         Ok(leader)
     }
@@ -109,7 +119,7 @@ impl Nodes {
     }
 
     pub async fn kill_leader(&mut self) -> Result<()> {
-        let leader = self.leader("stream").await?;
+        let leader = self.leader().await?;
         self.kill(&[leader])
     }
 
