@@ -4,24 +4,25 @@
 //! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
 //! DATABASE_URL has the ledger and the queue. Workers need IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL.
-//! `Ledger::add` and `kiln batch run --add-only` add jobs. After an error, a supervisor starts the
-//! program again.
+//! `Ledger::add` and `kiln batch run --add-only` add jobs. A supervisor restarts the processes.
 
-use std::{env, fmt, sync::Arc, time::Duration};
+use std::sync::{Arc, LazyLock};
+use std::{env, fmt, time::Duration};
 
 use chrono::Utc;
-use graphile_worker::{
-    IntoTaskHandlerResult, JobSpec, TaskHandler, WorkerContext, WorkerContextExt as _,
-    WorkerOptions, WorkerUtils,
-};
+use graphile_worker::{IntoTaskHandlerResult, JobSpec, TaskHandler, WorkerContext};
+use graphile_worker::{WorkerContextExt as _, WorkerOptions, WorkerUtils};
 use imagekiln::ClientBuilder;
 use imagekiln_batch::{Advanced, Batch, Dispatcher, Filter, JobState, Ledger};
 use serde::{Deserialize, Serialize};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long the jobs and names of a killed worker wait: both records of it use the same time.
-const LEASE: Duration = Duration::from_secs(10);
+/// How long the jobs and names of a killed worker wait, in the ledger and in the queue.
+static LEASE: LazyLock<Duration> = LazyLock::new(|| {
+    let seconds = env::var("LEASE_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(30))
+});
 /// When a name is delivered again after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// The number of jobs that a process continues at the same time.
@@ -91,7 +92,7 @@ async fn feed(queue: &WorkerUtils, ledger: &Ledger) -> Result<(), Error> {
 
 async fn work(options: WorkerOptions, ledger: Ledger) -> Result<(), Error> {
     let ledger = ledger.with_acceptance_log("acceptances").await?;
-    let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(LEASE);
+    let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(*LEASE);
     let dispatcher = Arc::new(batch.dispatcher().await?);
     let worker = options.add_extension(Shared(Arc::clone(&dispatcher))).init().await?;
     // After SIGTERM, this drops the calls that do not end within five seconds.
@@ -108,8 +109,8 @@ async fn main() -> Result<(), Error> {
     let options = WorkerOptions::default().database_url(&url).concurrency(CONCURRENCY);
     let options = options.define_job::<Advance>();
     // A worker without a heartbeat is dead. By default, nobody looks for one.
-    let options = options.heartbeat_interval(LEASE / 5).sweep_threshold(LEASE);
-    let options = options.sweep_interval(LEASE / 5).recovery_delay(Duration::ZERO);
+    let options = options.heartbeat_interval(*LEASE / 5).sweep_threshold(*LEASE);
+    let options = options.sweep_interval(*LEASE / 5).recovery_delay(Duration::ZERO);
     match env::args().nth(1).as_deref() {
         Some("feed") => feed(&options.init().await?.create_utils(), &ledger).await,
         Some("work") => work(options, ledger).await,

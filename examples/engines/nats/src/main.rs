@@ -3,17 +3,15 @@
 //! - `cargo run -- feed`, one process, adds the names of open jobs to the queue.
 //! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
-//! DATABASE_URL has the ledger, and NATS_URL the servers, separated by commas. Workers need
+//! DATABASE_URL has the ledger, NATS_URL the servers, separated by commas. Workers need
 //! IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL. `Ledger::add` and `kiln batch run --add-only` add jobs.
-//! After an error, a supervisor starts the program again.
+//! A supervisor restarts the processes.
 
-use std::{env, time::Duration};
+use std::{env, sync::LazyLock, time::Duration};
 
-use async_nats::jetstream::{
-    self, AckKind, Context, Message,
-    consumer::{PullConsumer, pull},
-    stream::{self, RetentionPolicy},
-};
+use async_nats::jetstream::consumer::{PullConsumer, pull};
+use async_nats::jetstream::stream::{self, RetentionPolicy};
+use async_nats::jetstream::{self, AckKind, Context, Message};
 use futures_util::{StreamExt as _, future::join_all};
 use imagekiln::ClientBuilder;
 use imagekiln_batch::{Advanced, Batch, Dispatcher, Filter, JobState, Ledger};
@@ -21,8 +19,11 @@ use tokio::{signal::unix, time};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long the jobs and names of a killed worker wait: both records of it use the same time.
-const LEASE: Duration = Duration::from_secs(10);
+/// How long the jobs and names of a killed worker wait, in the ledger and in the queue.
+static LEASE: LazyLock<Duration> = LazyLock::new(|| {
+    let seconds = env::var("LEASE_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(30))
+});
 /// When a name is delivered again after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// The number of jobs that a process continues at the same time.
@@ -59,11 +60,9 @@ async fn work(consumer: &PullConsumer, dispatcher: &Dispatcher) {
 /// Waits for a message for a few seconds.
 async fn deliver(consumer: &PullConsumer, dispatcher: &Dispatcher) -> Result<(), Error> {
     let mut messages = consumer.fetch().max_messages(1).expires(AFTER_ERROR).messages().await?;
-    while let Some(message) = messages.next().await {
-        let message = message?;
-        let acknowledgement = advance(&message, dispatcher).await?;
+    while let Some(message) = messages.next().await.transpose()? {
         // If this is lost, the message is delivered again after `LEASE`.
-        message.ack_with(acknowledgement).await?;
+        message.ack_with(advance(&message, dispatcher).await?).await?;
     }
     Ok(())
 }
@@ -71,7 +70,7 @@ async fn deliver(consumer: &PullConsumer, dispatcher: &Dispatcher) -> Result<(),
 async fn advance(message: &Message, dispatcher: &Dispatcher) -> Result<AckKind, Error> {
     let name = str::from_utf8(&message.payload)?;
     let mut advance = Box::pin(dispatcher.advance(name));
-    let mut progress = time::interval(LEASE / 5);
+    let mut progress = time::interval(*LEASE / 5);
     let advanced = loop {
         tokio::select! {
             advanced = &mut advance => break advanced,
@@ -101,15 +100,15 @@ async fn main() -> Result<(), Error> {
     let (name, retention, num_replicas) = (QUEUE.to_owned(), RetentionPolicy::WorkQueue, 3);
     let stream = stream::Config { name, retention, num_replicas, ..Default::default() };
     let stream = queue.get_or_create_stream(stream).await?;
-    if env::args().nth(1).as_deref() == Some("feed") {
+    if env::args().nth(1).is_some_and(|role| role == "feed") {
         return feed(&queue, &ledger).await;
     }
     // Messages that wait after `Later` count as pending, too.
-    let (ack_wait, max_ack_pending, durable_name) = (LEASE, -1, Some(QUEUE.to_owned()));
+    let (ack_wait, max_ack_pending, durable_name) = (*LEASE, -1, Some(QUEUE.to_owned()));
     let settings = pull::Config { ack_wait, max_ack_pending, durable_name, ..Default::default() };
     let consumer = stream.get_or_create_consumer(QUEUE, settings).await?;
     let ledger = ledger.with_acceptance_log("acceptances").await?;
-    let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(LEASE);
+    let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(*LEASE);
     let dispatcher = batch.dispatcher().await?;
     let mut terminate = unix::signal(unix::SignalKind::terminate())?;
     tokio::select! {

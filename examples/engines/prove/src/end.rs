@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use imagekiln_batch::{JobState, Resolution};
 use imagekiln_simulator::TaskView;
 use tokio::time::{Instant, sleep};
@@ -47,10 +47,13 @@ impl Proof {
         }
         // The person waits until no request can be on its way: 15 minutes. All workers that had
         // one are dead.
-        let pass = "UPDATE imagekiln.submissions SET hold_until = NULL";
+        let pass = "UPDATE imagekiln.submissions SET hold_until = NULL WHERE hold_until > 0";
         let psql =
-            Command::new("psql").arg("--quiet").arg(&self.url).args(["-c", pass]).status()?;
-        ensure!(psql.success(), "psql failed");
+            Command::new("psql").arg("--quiet").arg(&self.url).args(["-c", pass]).output()?;
+        if !psql.status.success() {
+            // A deadlock with the workers, for example. The next call tries again.
+            return Ok(());
+        }
         let billed = self.billed();
         for job in unknown {
             if let Some([task, ..]) = billed.get(&job.name).map(Vec::as_slice) {
@@ -90,13 +93,17 @@ impl Proof {
                 && !(is_saved && job.task_id.as_ref().is_some_and(|id| ids.contains(&id)))
             {
                 lost += 1;
-                problems.push(format!("paid for and lost: {job:?}"));
+                problems.push(format!("paid for and lost: {}, {}", job.name, job.state));
             }
         }
         let twice: Vec<_> = billed.iter().filter(|(_, tasks)| tasks.len() > 1).collect();
         problems.extend(twice.iter().map(|(name, _)| format!("paid for twice: {name}")));
         if saved != JOBS {
             problems.push(format!("{saved} of {JOBS} jobs are saved: {states:?}"));
+        }
+        let refused = self.simulator.counts().refused_with(429);
+        if refused > 0 {
+            problems.push(format!("{refused} submissions above the cap"));
         }
         if self.fleet.kills != KILLS {
             problems.push(format!("{} instead of {KILLS} kills", self.fleet.kills));

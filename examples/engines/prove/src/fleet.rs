@@ -17,6 +17,10 @@ use crate::process::Process;
 /// The number of workers.
 const WORKERS: usize = 4;
 
+/// The kills of workers with which the feeder is killed. The next one adds the names of all open
+/// jobs, which would hide later that names are lost.
+const FEEDER_KILLS: [u64; 2] = [1, 3];
+
 /// How long the supervisor waits before it starts processes again.
 const RESTARTS: Duration = Duration::from_millis(500);
 
@@ -38,25 +42,29 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// Starts the feeder, which creates the queue.
     pub fn start(
         program: PathBuf,
         directory: PathBuf,
         variables: Vec<(&'static str, String)>,
     ) -> Result<Self> {
-        let start = |role| start(&program, &directory, &variables, role);
-        let feeder = start("feed")?;
-        let workers = (0..WORKERS).map(|_| start("work")).collect::<Result<_>>()?;
+        let feeder = start(&program, &directory, &variables, "feed")?;
         Ok(Self {
             program,
             directory,
             variables,
             feeder,
-            workers,
+            workers: Vec::new(),
             supervised_at: Instant::now(),
             suspended: None,
             kills: 0,
             restarts: 0,
         })
+    }
+
+    pub fn start_workers(&mut self) -> Result<()> {
+        self.workers = (0..WORKERS).map(|_| self.start_one("work")).collect::<Result<_>>()?;
+        Ok(())
     }
 
     fn start_one(&self, role: &str) -> Result<Process> {
@@ -88,9 +96,9 @@ impl Fleet {
         self.suspended.is_some()
     }
 
-    /// Kills the next worker that is not suspended, and every other time the feeder, too.
+    /// Kills the next worker that is not suspended, and at first the feeder, too.
     pub fn kill(&mut self) -> Result<()> {
-        if self.kills % 2 == 1 {
+        if FEEDER_KILLS.contains(&self.kills) {
             self.feeder.kill()?;
             self.feeder = self.start_one("feed")?;
         }

@@ -15,13 +15,13 @@ use std::{
     collections::{HashMap, HashSet},
     env,
     path::PathBuf,
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Stdio},
     time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 use imagekiln::{Client, types::Gen2Pro};
-use imagekiln_batch::{Batch, Filter, Job, JobState, JobStatus, Ledger};
+use imagekiln_batch::{Batch, Filter, Job, JobState, JobStatus, Ledger, Scope};
 use imagekiln_simulator::{Config, Simulator};
 use imagekiln_testbed::postgres::Cluster;
 use tempfile::TempDir;
@@ -30,19 +30,25 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use self::{fleet::Fleet, nodes::Nodes};
+use self::{fleet::Fleet, nodes::Nodes, process::Process};
 
 const JOBS: u64 = 500;
 
 /// The number of workers that are killed.
 const KILLS: u64 = 12;
 
+/// The cap of the ledger on active tasks, which is the limit of the service, too. Far more names are
+/// delivered at the same time, so most of them have to be delivered again.
+const ACTIVE: usize = 24;
+
 /// The longest time until the service has accepted, or the ledger shows, what the proof waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a process or a server is suspended: longer than the leases of the examples, which are
-/// ten seconds.
-const SUSPENSION: Duration = Duration::from_secs(12);
+/// The leases of the workers, and of the names that the queue has delivered to them, in seconds.
+const LEASE: u64 = 4;
+
+/// How long a process or a server is suspended: others take over what it had.
+const SUSPENSION: Duration = Duration::from_secs(LEASE + 3);
 
 /// The number of jobs that are saved while the queue cannot record it.
 const UNRECORDED: usize = 3;
@@ -82,7 +88,7 @@ struct Proof {
     suspended_node: Option<(usize, Instant)>,
     fleet: Fleet,
     /// Jobs that were saved while the queue could not record it, with the number of times that
-    /// workers had printed their end when the queue was killed.
+    /// workers had printed their end when the queue was killed, or were about to.
     unrecorded: HashMap<String, u64>,
     started_at: Instant,
 }
@@ -94,16 +100,19 @@ impl Proof {
         let url = cluster.create_database();
         let config = Config {
             ready_after: Duration::from_millis(300),
+            max_active_tasks: ACTIVE,
             faults: vec!["slow-headers@submission=0.2:0.5".into()],
             ..Config::default()
         };
         let simulator = Simulator::start(config).await?;
         let ledger = Ledger::connect(&url).await?;
         ledger.add((0..JOBS).map(job)).await?;
+        ledger.set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
         let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
         let batch = Batch::open(client, ledger)?;
         let mut variables = vec![
             ("DATABASE_URL", url.clone()),
+            ("LEASE_SECONDS", LEASE.to_string()),
             ("IMAGEKILN_API_KEY", simulator.api_key().to_owned()),
             ("IMAGEKILN_BASE_URL", simulator.base_url().to_owned()),
         ];
@@ -113,7 +122,11 @@ impl Proof {
                 .push(("NATS_URL", nodes.insert(Nodes::start(directory.path()).await?).urls()));
         }
         let started_at = Instant::now();
-        let fleet = Fleet::start(program, directory.path().to_owned(), variables)?;
+        let mut fleet = Fleet::start(program, directory.path().to_owned(), variables)?;
+        if let Some(nodes) = &nodes {
+            nodes.leader().await?;
+        }
+        fleet.start_workers()?;
         let (unrecorded, suspended_node) = (HashMap::new(), None);
         Ok(Self {
             engine,
@@ -142,7 +155,13 @@ impl Proof {
                 }
             }
             self.fleet.kill()?;
-            if env::var_os("TRACE").is_some() { eprintln!("kill {kill} {:?} restarts {}", self.started_at.elapsed(), self.fleet.restarts); }
+            if env::var_os("TRACE").is_some() {
+                eprintln!(
+                    "kill {kill} {:?} restarts {}",
+                    self.started_at.elapsed(),
+                    self.fleet.restarts
+                );
+            }
         }
         self.wait_for("resumed processes", |proof| {
             !proof.fleet.is_suspended() && proof.suspended_node.is_none()
@@ -166,18 +185,23 @@ impl Proof {
             }
             Fault::WorkerSuspended => self.fleet.suspend(SUSPENSION),
             Fault::DatabaseKilled => {
-                let lock = "BEGIN; LOCK TABLE graphile_worker._private_jobs IN SHARE MODE; \
-                            SELECT pg_sleep(60)";
-                let mut psql = Command::new("psql");
-                psql.arg("--quiet").arg(&self.url).args(["--command", lock]);
-                psql.stderr(std::process::Stdio::null());
-                let _lock = process::Process::start(&mut psql)?;
-                sleep(Duration::from_millis(200)).await;
+                let _lock = self.lock_queue()?;
                 self.note_unrecorded().await?;
                 block_in_place(|| self.cluster.crash());
                 Ok(())
             }
         }
+    }
+
+    /// Makes the queue wait, and returns the process that holds the lock.
+    fn lock_queue(&self) -> Result<Process> {
+        let lock = "LOCK TABLE graphile_worker._private_jobs IN SHARE MODE";
+        let mut psql = Command::new("psql");
+        psql.args(["--quiet", &self.url, "-c", "BEGIN", "-c", lock, "-c", "\\echo locked"]);
+        psql.args(["-c", "SELECT pg_sleep(600)"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = Process::start(&mut psql)?;
+        block_in_place(|| process.wait_for_line())?;
+        Ok(process)
     }
 
     /// Waits until some jobs are saved, although the queue cannot record it.
@@ -192,7 +216,7 @@ impl Proof {
             if after.len() >= before.len() + UNRECORDED {
                 let ends = self.fleet.ends()?;
                 let with_ends =
-                    |name: &String| (name.clone(), ends.get(name).copied().unwrap_or_default());
+                    |name: &String| (name.clone(), ends.get(name).copied().unwrap_or(1));
                 self.unrecorded.extend(after.difference(&before).map(with_ends));
                 return Ok(());
             }
@@ -244,7 +268,12 @@ async fn main() -> Result<ExitCode> {
         Ok(()) => proof.end().await,
         Err(error) => Err(error),
     };
-    if env::var_os("TRACE").is_some() { std::fs::copy(proof.directory.path().join("errors.log"), format!("/tmp/errors-{}.log", proof.engine))?; }
+    if env::var_os("TRACE").is_some() {
+        std::fs::copy(
+            proof.directory.path().join("errors.log"),
+            format!("/tmp/errors-{}.log", proof.engine),
+        )?;
+    }
     if proved.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(ExitCode::SUCCESS);
     }

@@ -44,11 +44,12 @@ impl Nodes {
             let process = nodes.start_one(number)?;
             nodes.processes.push(process);
         }
-        nodes.wait_for(|jsz| {
-            let replicas = jsz["meta_cluster"]["replicas"].as_array();
-            (replicas?.len() == COUNT - 1).then_some(())
-        })
-        .await?;
+        nodes
+            .wait_for(|jsz| {
+                let replicas = jsz["meta_cluster"]["replicas"].as_array();
+                (replicas?.len() == COUNT - 1).then_some(())
+            })
+            .await?;
         Ok(nodes)
     }
 
@@ -90,7 +91,7 @@ impl Nodes {
     }
 
     /// Returns the number of the server that leads the queue.
-    async fn leader(&self) -> Result<usize> {
+    pub async fn leader(&self) -> Result<usize> {
         self.wait_for(|status| {
             let stream = &status["account_details"][0]["stream_detail"][0];
             stream["cluster"]["leader"].as_str()?.parse().ok()

@@ -1,11 +1,12 @@
 //! A process that is killed and suspended.
 
 use std::{
+    io::{BufRead as _, BufReader},
     process::{Child, Command, ExitStatus},
     time::Duration,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{sleep, timeout};
 
@@ -15,6 +16,14 @@ impl Process {
     pub fn start(command: &mut Command) -> Result<Self> {
         let started = command.spawn().with_context(|| format!("could not start {command:?}"))?;
         Ok(Self(started))
+    }
+
+    /// Waits until the process prints a line.
+    pub fn wait_for_line(&mut self) -> Result<()> {
+        let output = self.0.stdout.as_mut().context("its output is not piped")?;
+        let length = BufReader::new(output).read_line(&mut String::new())?;
+        ensure!(length > 0, "a process has printed nothing");
+        Ok(())
     }
 
     pub fn is_running(&mut self) -> Result<bool> {
