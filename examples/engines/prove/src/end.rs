@@ -1,5 +1,5 @@
-//! The end of a proof: a person decides about the unknown jobs, and the ledger is compared with what
-//! the simulator charged.
+//! The end of a proof: a person decides about the unknown jobs, and the ledger is compared with
+//! what the simulator charged.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,6 +1,6 @@
-//! Proves that an engine that delivers jobs to `Dispatcher::advance` loses no paid picture, and that
-//! none is paid for twice: kills and suspends the processes of an example and of its engine, and
-//! compares the ledger with what the simulator charged.
+//! Kills and suspends the processes of a program whose engine delivers jobs to
+//! `Dispatcher::advance`, and those of the engine. Then compares the ledger with what the simulator
+//! charged: every paid picture is saved, and none is paid for twice.
 //!
 //!     cargo run --package imagekiln-engines -- graphile|nats PROGRAM
 //!
@@ -37,8 +37,8 @@ const JOBS: u64 = 500;
 /// The number of workers that are killed.
 const KILLS: u64 = 12;
 
-/// The cap of the ledger on active tasks, which is the limit of the service, too. Far more names are
-/// delivered at the same time, so most of them have to be delivered again.
+/// The cap of the ledger on active tasks, which is the limit of the service, too. The workers
+/// continue up to 64 jobs at the same time, so many names have to be delivered again.
 const ACTIVE: usize = 24;
 
 /// The longest time until the service has accepted, or the ledger shows, what the proof waits for.
@@ -155,13 +155,6 @@ impl Proof {
                 }
             }
             self.fleet.kill()?;
-            if env::var_os("TRACE").is_some() {
-                eprintln!(
-                    "kill {kill} {:?} restarts {}",
-                    self.started_at.elapsed(),
-                    self.fleet.restarts
-                );
-            }
         }
         self.wait_for("resumed processes", |proof| {
             !proof.fleet.is_suspended() && proof.suspended_node.is_none()
@@ -268,12 +261,6 @@ async fn main() -> Result<ExitCode> {
         Ok(()) => proof.end().await,
         Err(error) => Err(error),
     };
-    if env::var_os("TRACE").is_some() {
-        std::fs::copy(
-            proof.directory.path().join("errors.log"),
-            format!("/tmp/errors-{}.log", proof.engine),
-        )?;
-    }
     if proved.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(ExitCode::SUCCESS);
     }
