@@ -89,9 +89,8 @@ impl Proof {
             let is_picture = fs::read(location).is_ok_and(|bytes| bytes.starts_with(b"\xff\xd8"));
             let is_saved = job.state == JobState::Saved && is_picture;
             saved += u64::from(is_saved);
-            if !ids.is_empty()
-                && !(is_saved && job.task_id.as_ref().is_some_and(|id| ids.contains(&id)))
-            {
+            let has_task = job.task_id.as_ref().is_some_and(|id| ids.contains(&id));
+            if !ids.is_empty() && (!is_saved || !has_task) {
                 lost += 1;
                 problems.push(format!("paid for and lost: {}, {}", job.name, job.state));
             }
