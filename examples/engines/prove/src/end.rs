@@ -119,7 +119,7 @@ impl Proof {
              steps delivered again after an effect that the queue had not recorded; {} ends of \
              jobs returned; {:.0} s",
             self.engine,
-            self.fleet.kills,
+            self.fleet.kills + self.fleet.kills_at_once,
             self.nodes.as_ref().map_or(0, |nodes| nodes.kills),
             self.fleet.restarts,
             twice.len(),

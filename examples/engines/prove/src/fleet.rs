@@ -37,6 +37,8 @@ pub struct Fleet {
     /// The worker that is suspended, and until when.
     suspended: Option<(usize, Instant)>,
     pub kills: u64,
+    /// The number of workers that were killed together with the database.
+    pub kills_at_once: u64,
     /// The number of workers that ended because of an error, such as a lost connection.
     pub restarts: u64,
 }
@@ -58,6 +60,7 @@ impl Fleet {
             supervised_at: Instant::now(),
             suspended: None,
             kills: 0,
+            kills_at_once: 0,
             restarts: 0,
         })
     }
@@ -96,21 +99,35 @@ impl Fleet {
         self.suspended.is_some()
     }
 
-    /// Kills the next worker that is not suspended, and at first the feeder, too.
-    pub fn kill(&mut self) -> Result<()> {
-        if FEEDER_KILLS.contains(&self.kills) {
-            self.feeder.kill()?;
-            self.feeder = self.start_one("feed")?;
-        }
+    /// Kills the next worker that runs, and at first the feeder, too. Returns `false` if none runs.
+    pub fn kill(&mut self) -> Result<bool> {
         let start = self.kills as usize;
         for index in (start..start + WORKERS).map(|index| index % WORKERS) {
-            let is_suspended = self.suspended.is_some_and(|(suspended, _)| suspended == index);
-            if !is_suspended && self.workers[index].kill()? {
+            if !self.is_worker_suspended(index) && self.workers[index].kill()? {
+                if FEEDER_KILLS.contains(&self.kills) {
+                    self.feeder.kill()?;
+                    self.feeder = self.start_one("feed")?;
+                }
                 self.kills += 1;
                 self.workers[index] = self.start_one("work")?;
-                break;
+                return Ok(true);
             }
         }
+        Ok(false)
+    }
+
+    fn is_worker_suspended(&self, index: usize) -> bool {
+        self.suspended.is_some_and(|(suspended, _)| suspended == index)
+    }
+
+    /// Kills all workers that are not suspended.
+    pub fn kill_all(&mut self) -> Result<()> {
+        for index in 0..WORKERS {
+            if !self.is_worker_suspended(index) && self.workers[index].kill()? {
+                self.kills_at_once += 1;
+            }
+        }
+        ensure!(self.kills_at_once > 0, "no worker was running");
         Ok(())
     }
 

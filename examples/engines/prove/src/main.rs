@@ -70,8 +70,8 @@ enum Fault {
     MajorityKilled,
     /// The leader does not respond for a while.
     LeaderSuspended,
-    /// The server with ledger and queue is killed, after the queue was locked until some jobs were
-    /// saved.
+    /// The server with ledger and queue is killed, and most workers, after the queue was locked
+    /// until some jobs were saved.
     DatabaseKilled,
     /// A worker does not respond until others have its jobs.
     WorkerSuspended,
@@ -154,7 +154,10 @@ impl Proof {
                     self.cause(*fault).await.with_context(|| format!("{fault:?}"))?;
                 }
             }
-            self.fleet.kill()?;
+            while !self.fleet.kill()? {
+                self.supervise()?;
+                sleep(Duration::from_millis(10)).await;
+            }
         }
         self.wait_for("resumed processes", |proof| {
             !proof.fleet.is_suspended() && proof.suspended_node.is_none()
@@ -180,6 +183,8 @@ impl Proof {
             Fault::DatabaseKilled => {
                 let _lock = self.lock_queue()?;
                 self.note_unrecorded().await?;
+                // A worker that survives may record the ends later.
+                self.fleet.kill_all()?;
                 block_in_place(|| self.cluster.crash());
                 Ok(())
             }

@@ -78,7 +78,7 @@ impl Nodes {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             for [_, port, _] in self.ports {
-                let url = format!("http://127.0.0.1:{port}/jsz?streams=true");
+                let url = format!("http://127.0.0.1:{port}/jsz?consumers=true");
                 let request = reqwest::Client::new().get(url).timeout(Duration::from_secs(1));
                 let Ok(response) = request.send().await else { continue };
                 if let Some(found) = response.json().await.ok().and_then(|status| find(&status)) {
@@ -99,10 +99,20 @@ impl Nodes {
         .await
     }
 
-    /// Suspends the leader of the queue, and as many others as make a majority.
+    /// Returns the number of the server that knows which messages were acknowledged.
+    async fn consumer_leader(&self) -> Result<usize> {
+        self.wait_for(|status| {
+            let stream = &status["account_details"][0]["stream_detail"][0];
+            stream["consumer_detail"][0]["cluster"]["leader"].as_str()?.parse().ok()
+        })
+        .await
+    }
+
+    /// Suspends a majority with the leaders, so that no acknowledgement is recorded.
     pub async fn suspend_majority(&self) -> Result<[usize; 2]> {
-        let leader = self.leader().await?;
-        let suspended = [leader, (leader + 1) % COUNT];
+        let (leader, other) = (self.leader().await?, self.consumer_leader().await?);
+        let other = if other == leader { (leader + 1) % COUNT } else { other };
+        let suspended = [leader, other];
         for number in suspended {
             self.processes[number].send(Signal::STOP)?;
         }
