@@ -4,8 +4,8 @@
 //! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
 //! DATABASE_URL has the ledger and the queue. Workers need IMAGEKILN_API_KEY and
-//! IMAGEKILN_BASE_URL. `Ledger::add` and `kiln batch run --add-only` add jobs. A supervisor restarts
-//! the processes.
+//! IMAGEKILN_BASE_URL. `Ledger::add` and `kiln batch run --add-only` add jobs. A supervisor
+//! restarts the processes.
 
 use std::sync::{Arc, LazyLock};
 use std::{env, fmt, time::Duration};
