@@ -4,7 +4,7 @@ set -eu
 columns=90 rows=20
 . "$(dirname "$0")/terminal.sh"
 
-simulate --ready-after 1.5
+simulate --ready-after 2 --ready-after-spread 0.8
 open_terminal
 run "export IMAGEKILN_BASE_URL=$base_url IMAGEKILN_API_KEY=$key"
 run 'for n in $(seq 60); do echo "a red fox,$n,64,64"; done > rows.csv'

@@ -1,6 +1,6 @@
 //! Continues single jobs, for programs with a queue of their own.
 
-use std::{collections::HashSet, panic, sync::Arc, time::Duration};
+use std::{collections::HashSet, fmt, panic, sync::Arc, time::Duration};
 
 use imagekiln::Slot;
 use tokio::{sync::watch, time};
@@ -110,8 +110,7 @@ impl Batch {
     ///   ledger failed.
     pub async fn dispatcher(mut self) -> Result<Dispatcher, Error> {
         self.check_for_dispatcher()?;
-        self.check_service().await?;
-        self.ledger.add(self.jobs.iter().cloned()).await?;
+        self.add_jobs().await?;
         let output = self.open_output().await?;
         self.ledger.check_output(&output).await?;
         // Each call has a signal of its own.
@@ -204,6 +203,16 @@ impl Dispatcher {
         let _ = running.subscribe().wait_for(HashSet::is_empty).await;
         let retired = fleet.retire(client, ledger, unrecorded).await;
         unrecorded.add_to(retired)
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Worker { ledger, settings, .. } = &*self.0.engine.worker;
+        f.debug_struct("Dispatcher")
+            .field("ledger", ledger)
+            .field("settings", settings)
+            .finish_non_exhaustive()
     }
 }
 

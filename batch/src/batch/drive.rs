@@ -28,7 +28,7 @@ impl Batch {
     }
 
     /// Retires the worker of this run, or that of an earlier one that was dropped.
-    async fn retire(&mut self) -> Result<(), Error> {
+    pub(super) async fn retire(&mut self) -> Result<(), Error> {
         self.unretired.retire(&self.client, &self.ledger, &self.unrecorded).await
     }
 

@@ -305,9 +305,12 @@ impl Batch {
     /// - [`File`](ErrorKind::File), [`Ledger`](ErrorKind::Ledger), [`State`](ErrorKind::State): the
     ///   output directory or the ledger failed.
     pub async fn run(&mut self) -> Result<Report, Error> {
-        if !self.jobs.is_empty() {
-            self.check_service().await?;
-            self.ledger.add(self.jobs.iter().cloned()).await?;
+        if !self.jobs.is_empty()
+            && let Err(error) = self.add_jobs().await
+        {
+            // The tasks of an earlier run that the ledger has not recorded.
+            let retired = self.retire().await;
+            return self.unrecorded.add_to(first(Err(error), retired));
         }
         let own = match self.check_service().await {
             Err(error) if error.kind() == ErrorKind::Elsewhere => return Err(error),
@@ -346,6 +349,11 @@ impl Batch {
         // Without the signal of the batch, which threads cannot share.
         let Self { ledger, client, settings: Settings { is_simulated, .. }, .. } = self;
         ledger.belong_to(client, *is_simulated)
+    }
+
+    async fn add_jobs(&mut self) -> Result<(), Error> {
+        self.check_service().await?;
+        self.ledger.add(self.jobs.iter().cloned()).await
     }
 
     /// Opens the output. If a person decided so, the ledger may pay for its pictures.

@@ -8,7 +8,7 @@
 //! restarts the processes.
 
 use std::sync::{Arc, LazyLock};
-use std::{env, fmt, time::Duration};
+use std::{env, time::Duration};
 
 use chrono::Utc;
 use graphile_worker::{IntoTaskHandlerResult, JobSpec, TaskHandler, WorkerContext};
@@ -35,21 +35,11 @@ struct Advance {
     name: String,
 }
 
-/// What the handlers share.
-#[derive(Clone)]
-struct Shared(Arc<Dispatcher>);
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Shared")
-    }
-}
-
 impl TaskHandler for Advance {
     const IDENTIFIER: &'static str = "advance";
 
     async fn run(self, context: WorkerContext) -> impl IntoTaskHandlerResult {
-        let Shared(dispatcher) = context.get_ext().expect("`work` adds it");
+        let dispatcher: &Arc<Dispatcher> = context.get_ext().expect("`work` adds it");
         let after = match dispatcher.advance(&self.name).await {
             Ok(Advanced::Ended(job)) => {
                 println!("{} {}", job.name, job.state);
@@ -95,7 +85,7 @@ async fn work(options: WorkerOptions, ledger: Ledger) -> Result<(), Error> {
     let ledger = ledger.with_acceptance_log("acceptances").await?;
     let batch = Batch::open(ClientBuilder::from_env()?, ledger)?.save_to("pictures").lease(*LEASE);
     let dispatcher = Arc::new(batch.dispatcher().await?);
-    let worker = options.add_extension(Shared(Arc::clone(&dispatcher))).init().await?;
+    let worker = options.add_extension(Arc::clone(&dispatcher)).init().await?;
     // After SIGTERM, this drops the calls that do not end within five seconds.
     let ended = worker.run().await;
     drop(worker);
