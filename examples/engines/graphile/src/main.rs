@@ -56,12 +56,12 @@ impl TaskHandler for Advance {
     }
 }
 
-/// Adds a name to the queue. Replaces an earlier delivery of the name that has not started.
+/// Adds a name to the queue. It has no `job_key`: if the queue takes the worker of a step for dead,
+/// another delivery with the key of this step would be removed when the step ends.
 async fn deliver(queue: &WorkerUtils, name: String, after: Duration) -> Result<(), Error> {
-    let (job_key, run_at) = (Some(name.clone()), Some(Utc::now() + after));
     // The queue must not give up a name that it could not deliver.
-    let max_attempts = Some(i16::MAX);
-    let spec = JobSpec { job_key, run_at, max_attempts, ..JobSpec::default() };
+    let (run_at, max_attempts) = (Some(Utc::now() + after), Some(i16::MAX));
+    let spec = JobSpec { run_at, max_attempts, ..JobSpec::default() };
     queue.add_job(Advance { name }, spec).await?;
     Ok(())
 }
