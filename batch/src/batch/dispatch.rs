@@ -1,9 +1,9 @@
 //! Continues single jobs, for programs with a queue of their own.
 
-use std::{collections::HashSet, fmt, panic, sync::Arc, time::Duration};
+use std::{collections::HashSet, convert::Infallible, fmt, panic, sync::Arc, time::Duration};
 
 use imagekiln::Slot;
-use tokio::{sync::watch, time};
+use tokio::{sync::watch, task::JoinSet, time};
 
 use super::{
     Batch, Settings,
@@ -44,7 +44,8 @@ const DECISION: Duration = Duration::from_secs(60);
 ///    which the queue hides the name while `advance` runs.
 /// 2. **Remove a name only after [`Ended`](Advanced::Ended).** After [`Later`](Advanced::Later),
 ///    deliver the name again when that time has passed, however often that happens. After an error,
-///    deliver it again, too, like any step that failed.
+///    deliver it again, too, like any step that failed. If that is a new entry of the queue, it
+///    must not share a key with the entry of this delivery, whose end may remove both.
 /// 3. **Drop a call whenever you want to**, for example after a timeout. The call gives the job
 ///    back as soon as the step in flight is done, and the next call continues the job, in this
 ///    process or in another one. Call [`finish`](Self::finish) before the process ends. If it is
@@ -115,10 +116,12 @@ impl Batch {
         self.ledger.check_output(&output).await?;
         // Each call has a signal of its own.
         let (_, stopped) = watch::channel(false);
-        let fleet = Fleet::default();
-        let engine = Engine::start(self.worker(&output, &stopped), fleet.clone()).await?;
+        let engine = Engine::start(self.worker(&output, &stopped), Fleet::default()).await?;
+        let engine = Arc::new(engine);
+        let renewed = Arc::clone(&engine);
+        let _renewals = JoinSet::from_iter([async move { renewed.renew().await }]);
         let running = watch::Sender::default();
-        Ok(Dispatcher(Arc::new(Shared { engine, fleet, running })))
+        Ok(Dispatcher(Arc::new(Shared { engine, _renewals, running })))
     }
 
     /// Refuses the settings that only a run uses.
@@ -197,12 +200,11 @@ impl Dispatcher {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn finish(self) -> Result<(), Error> {
-        let Shared { engine, fleet, running } = &*self.0;
-        let Worker { client, ledger, unrecorded, .. } = &*engine.worker;
+        let Shared { engine, running, .. } = &*self.0;
         // Fails only if the sender was dropped.
         let _ = running.subscribe().wait_for(HashSet::is_empty).await;
-        let retired = fleet.retire(client, ledger, unrecorded).await;
-        unrecorded.add_to(retired)
+        let _renewed = engine.renewed().await;
+        engine.worker.unrecorded.add_to(engine.retire().await)
     }
 }
 
@@ -218,8 +220,9 @@ impl fmt::Debug for Dispatcher {
 
 /// What the calls of a dispatcher share. The steps in flight keep it.
 struct Shared {
-    engine: Engine,
-    fleet: Fleet,
+    engine: Arc<Engine>,
+    /// Ends when this is dropped.
+    _renewals: JoinSet<Infallible>,
     /// The names of the jobs that calls continue, or have not given back yet.
     running: watch::Sender<HashSet<String>>,
 }
@@ -290,7 +293,7 @@ impl Turn {
         let (number, claim) = shared.engine.next_claim().await?;
         let claimed = match worker.ledger.claim_named(number, claim, name).await {
             Err(error) if error.kind() == ErrorKind::Lease => {
-                shared.engine.lost(number).await;
+                shared.engine.lost(number);
                 return Ok(Advanced::Later(SOON));
             }
             claimed => claimed?,
@@ -314,10 +317,8 @@ impl Turn {
             End::Limit(reached) => (Ok(()), after(&reached.limit)),
             End::Left => (Ok(()), LATER),
             End::Refused(error) => (Ok(()), error.retry_after().unwrap_or(LATER)),
-            End::Stop(error) if error.kind() == ErrorKind::Lease => {
-                shared.engine.lost(number).await;
-                (Ok(()), SOON)
-            }
+            // The next claim fails, too.
+            End::Stop(error) if error.kind() == ErrorKind::Lease => (Ok(()), SOON),
             End::Stop(error) => (Err(error), LATER),
         };
         first(result, worker.ledger.release(&job).await)?;

@@ -15,7 +15,18 @@ impl Batch {
         let (stop, stopped) = watch::channel(false);
         loop {
             let engine = Engine::start(self.worker(output, &stopped), self.unretired.clone());
-            let run = async { Run::new(engine.await?).await?.finish().await };
+            let run = async {
+                let engine = Arc::new(engine.await?);
+                let run = async {
+                    let ended = Run::new(Arc::clone(&engine)).finish().await;
+                    drop(engine.renewed().await);
+                    ended
+                };
+                tokio::select! {
+                    ended = run => ended,
+                    never = engine.renew() => match never {},
+                }
+            };
             let ended = self.wait_for_run(run, &stop).await;
             // Also records the responses that were still in flight.
             let retired = self.retire().await;

@@ -2,14 +2,13 @@
 //! and that is registered again if it loses the lease.
 
 use std::{
+    convert::Infallible,
     sync::{self, Arc, PoisonError},
-    time::Duration,
 };
 
 use imagekiln::Client;
 use tokio::{
     sync::{Mutex, MutexGuard, watch},
-    task::JoinHandle,
     time,
 };
 
@@ -25,110 +24,99 @@ const RENEWALS: u32 = 3;
 pub(super) struct Engine {
     pub(super) worker: Arc<Worker>,
     fleet: Fleet,
-    registration: Mutex<Registration>,
+    lease: watch::Sender<Lease>,
+    /// The number of claims. Held while the worker is registered again.
+    claims: Mutex<i64>,
+    /// Held during a renewal.
+    renewing: Mutex<()>,
+}
+
+/// The lease of a worker.
+#[derive(Clone, Copy)]
+pub(super) struct Lease {
+    /// The number of the worker.
+    pub(super) worker: i64,
+    pub(super) is_lost: bool,
 }
 
 impl Engine {
     /// Registers the worker. The fleet retires it.
     pub(super) async fn start(worker: Worker, fleet: Fleet) -> Result<Self, Error> {
-        let registration = Mutex::new(Registration::new(&worker, &fleet).await?);
-        Ok(Self { worker: Arc::new(worker), fleet, registration })
+        let lease = watch::Sender::new(register(&worker, &fleet).await?);
+        let (claims, renewing) = (Mutex::default(), Mutex::default());
+        Ok(Self { worker: Arc::new(worker), fleet, lease, claims, renewing })
     }
 
-    /// Returns the number of the worker, and that of its next claim.
+    /// Returns the number of the worker, and that of its next claim. If its lease is lost, it
+    /// continues as a new worker.
     pub(super) async fn next_claim(&self) -> Result<(i64, i64), Error> {
-        let mut registration = self.registration().await?;
-        registration.claims += 1;
-        Ok((registration.number, registration.claims))
-    }
-
-    /// Returns the number of the worker. The receiver gets each renewal of its lease, and fails
-    /// when the lease is lost.
-    pub(super) async fn lease(&self) -> Result<(i64, watch::Receiver<()>), Error> {
-        let registration = self.registration().await?;
-        Ok((registration.number, registration.lease.renewed.clone()))
-    }
-
-    /// Notes that the ledger no longer knows the worker with this number.
-    pub(super) async fn lost(&self, number: i64) {
-        let mut registration = self.registration.lock().await;
-        if registration.number == number {
-            registration.lease = Lease::lost();
-        }
-    }
-
-    /// Returns the registration, which is a new one if the lease of the last one is lost.
-    async fn registration(&self) -> Result<MutexGuard<'_, Registration>, Error> {
-        let mut registration = self.registration.lock().await;
-        if registration.lease.is_lost() {
+        let mut claims = self.claims.lock().await;
+        let mut lease = *self.lease.borrow();
+        if lease.is_lost {
             tracing::warn!("the lease expired; continuing as a new worker");
-            *registration = Registration::new(&self.worker, &self.fleet).await?;
+            lease = register(&self.worker, &self.fleet).await?;
+            self.lease.send_replace(lease);
         }
-        Ok(registration)
-    }
-}
-
-/// A worker as the ledger knows it.
-struct Registration {
-    number: i64,
-    /// How many claims it has made.
-    claims: i64,
-    lease: Lease,
-}
-
-impl Registration {
-    async fn new(worker: &Worker, fleet: &Fleet) -> Result<Self, Error> {
-        let number = worker.register().await?;
-        fleet.add(number);
-        let lease = Lease::start(worker.ledger.clone(), number, worker.settings.lease);
-        Ok(Self { number, claims: 0, lease })
-    }
-}
-
-/// The task that renews a lease, and takes over the jobs of workers whose leases expired.
-struct Lease {
-    task: Option<JoinHandle<()>>,
-    /// Its sender is dropped when the lease is lost.
-    renewed: watch::Receiver<()>,
-}
-
-impl Lease {
-    fn start(ledger: Ledger, number: i64, lease: Duration) -> Self {
-        let (sender, renewed) = watch::channel(());
-        Self { task: Some(tokio::spawn(renew(ledger, number, lease, sender))), renewed }
+        *claims += 1;
+        Ok((lease.worker, *claims))
     }
 
-    fn lost() -> Self {
-        Self { task: None, renewed: watch::channel(()).1 }
+    /// Returns a receiver that is notified when the lease is renewed or lost.
+    pub(super) fn lease(&self) -> watch::Receiver<Lease> {
+        self.lease.subscribe()
     }
 
-    fn is_lost(&self) -> bool {
-        self.renewed.has_changed().is_err()
+    /// Notes that others may have the jobs of the worker with this number.
+    pub(super) fn lost(&self, worker: i64) {
+        self.lease.send_if_modified(|lease| {
+            let is_new = lease.worker == worker && !lease.is_lost;
+            lease.is_lost |= is_new;
+            is_new
+        });
     }
-}
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
+    /// Renews the lease, and takes over the jobs of workers whose leases expired. Never returns. A
+    /// run does it in its own task, so that nothing has the ledger open when the run is dropped.
+    pub(super) async fn renew(&self) -> Infallible {
+        let Worker { ledger, settings, .. } = &*self.worker;
+        loop {
+            time::sleep(settings.lease / RENEWALS).await;
+            let _renewing = self.renewing.lock().await;
+            let Lease { worker, is_lost } = *self.lease.borrow();
+            if is_lost {
+                continue;
+            }
+            let renewal = async {
+                ledger.renew(worker, settings.lease).await?;
+                ledger.take_over().await
+            };
+            match renewal.await {
+                Ok(()) => self.lease.send_modify(|_| {}),
+                Err(error) if error.kind() == ErrorKind::Lease => self.lost(worker),
+                Err(error) => {
+                    tracing::warn!(error = error.chain(), "could not renew the lease");
+                }
+            }
         }
     }
+
+    /// Waits for a renewal that has begun. None begins while the caller has the guard. One that is
+    /// interrupted would keep the ledger open for a moment.
+    pub(super) async fn renewed(&self) -> MutexGuard<'_, ()> {
+        self.renewing.lock().await
+    }
+
+    /// Ends the workers that this one was.
+    pub(super) async fn retire(&self) -> Result<(), Error> {
+        let Worker { client, ledger, unrecorded, .. } = &*self.worker;
+        self.fleet.retire(client, ledger, unrecorded).await
+    }
 }
 
-/// Returns when the lease is lost.
-async fn renew(ledger: Ledger, number: i64, lease: Duration, renewed: watch::Sender<()>) {
-    loop {
-        time::sleep(lease / RENEWALS).await;
-        let renewal = async {
-            ledger.renew(number, lease).await?;
-            ledger.take_over().await
-        };
-        match renewal.await {
-            Ok(()) => renewed.send_replace(()),
-            Err(error) if error.kind() == ErrorKind::Lease => return,
-            Err(error) => tracing::warn!(error = error.chain(), "could not renew the lease"),
-        }
-    }
+async fn register(worker: &Worker, fleet: &Fleet) -> Result<Lease, Error> {
+    let number = worker.register().await?;
+    fleet.add(number);
+    Ok(Lease { worker: number, is_lost: false })
 }
 
 /// Workers that were registered and not retired.

@@ -18,7 +18,7 @@ use tokio::{
 
 use self::held::scopes;
 use super::{
-    engine::Engine,
+    engine::{Engine, Lease},
     room::{Room, Turn},
     worker::{End, Worker},
 };
@@ -39,12 +39,11 @@ const MOST_DAMAGED: u32 = 5;
 const LOOKS: Duration = Duration::from_secs(1);
 
 pub(super) struct Run {
-    engine: Engine,
+    engine: Arc<Engine>,
     worker: Arc<Worker>,
     /// The number of the worker.
     number: i64,
-    /// Gets each renewal of the lease, and fails when the lease is lost.
-    lease: watch::Receiver<()>,
+    lease: watch::Receiver<Lease>,
     has_lost_a_lease: bool,
     /// Claimed jobs.
     queue: VecDeque<Claim>,
@@ -87,10 +86,10 @@ struct Ended {
 }
 
 impl Run {
-    pub(super) async fn new(engine: Engine) -> Result<Self, Error> {
-        let worker = Arc::clone(&engine.worker);
-        let (number, lease) = engine.lease().await?;
-        Ok(Self {
+    pub(super) fn new(engine: Arc<Engine>) -> Self {
+        let (worker, lease) = (Arc::clone(&engine.worker), engine.lease());
+        let number = lease.borrow().worker;
+        Self {
             engine,
             changes: worker.ledger.changes(),
             room: Room::new(worker.settings.limits.max_active),
@@ -114,7 +113,7 @@ impl Run {
             turn: Turn::default(),
             slot: None,
             stopped_by: None,
-        })
+        }
     }
 
     /// Returns when no job can continue. After an error, the active jobs continue to their end.
@@ -126,9 +125,7 @@ impl Run {
             match self.step(&mut looks).await {
                 Ok(true) => break,
                 Ok(false) => {}
-                Err(error) if error.kind() == ErrorKind::Lease => {
-                    self.engine.lost(self.number).await
-                }
+                Err(error) if error.kind() == ErrorKind::Lease => self.engine.lost(self.number),
                 Err(error) => self.stop_by(error),
             }
         }
@@ -168,11 +165,7 @@ impl Run {
             () = self.room.grown() => {}
             _ = looks.tick() => self.look(),
             Ok(()) = self.changes.changed() => self.look(),
-            renewed = self.lease.changed() => match renewed {
-                // Jobs of other workers may have ended.
-                Ok(()) => self.unblock(),
-                Err(_) => self.start_again().await?,
-            },
+            Ok(()) = self.lease.changed() => self.lease_changed().await?,
             () = stopped, if !is_stopping => {}
         }
         Ok(false)
@@ -204,12 +197,22 @@ impl Run {
         self.worker.settings.submits && !self.is_ending()
     }
 
+    async fn lease_changed(&mut self) -> Result<(), Error> {
+        let Lease { worker, is_lost } = *self.lease.borrow_and_update();
+        if is_lost || worker != self.number {
+            return self.start_again().await;
+        }
+        // Jobs of other workers may have ended.
+        self.unblock();
+        Ok(())
+    }
+
     /// Continues as a new worker, because others may have the jobs of this one.
     async fn start_again(&mut self) -> Result<(), Error> {
         self.active = JoinSet::new();
         self.queue.clear();
         self.has_lost_a_lease = true;
-        (self.number, self.lease) = self.engine.lease().await?;
+        self.number = self.engine.next_claim().await?.0;
         self.look();
         Ok(())
     }

@@ -10,8 +10,7 @@ use imagekiln::{
 use super::{
     Ledger,
     advance::JobChange,
-    claims::lease_lost,
-    claims::{Claim, SMALL},
+    claims::{Claim, SMALL, lease_lost},
     clocks::time_of,
     database::{Database, Value, no_row},
     jobs::{find_jobs, read_request, state_named},

@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         both(the_jobs_of_a_dead_worker_are_taken_over),
         both(a_worker_that_lost_its_lease_writes_nothing),
         both(a_lost_response_that_arrives_after_all_is_recorded),
+        both(a_run_continues_with_a_response_that_arrives_after_its_lease),
         both(a_worker_that_lost_its_lease_saves_no_second_picture),
         both(a_stopped_run_ends_its_active_jobs),
         both(a_batch_waits_for_more_jobs),
@@ -154,6 +155,25 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Hold);
     assert!(error.to_string().contains("try again in 900 s"), "{error}");
+    let report = slow.await.unwrap().unwrap();
+    assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
+}
+
+/// The run has nothing left to do before the response arrives.
+async fn a_run_continues_with_a_response_that_arrives_after_its_lease(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    ledger.add([job("fox", "a fox")]).await.unwrap();
+    fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
+    let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
+    let mut slow = fixture.batch(&first).lease(Duration::from_secs(9));
+    let slow = tokio::spawn(async move { slow.run().await });
+    while fixture.accepted() == 0 {
+        tokio::task::yield_now().await;
+    }
+    fixture.execute(EXPIRE).await;
+    fixture.batch(&second).run().await.unwrap();
+    assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
     let report = slow.await.unwrap().unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 1));
 }

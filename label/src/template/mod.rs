@@ -93,10 +93,9 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// A field is not known, a brace has no partner, or the
-    /// target is not a path below the output. Targets also cannot end with `.json`, because a file
-    /// with this extension describes each picture. The error names the position, and lists the
-    /// fields.
+    /// A field is not known, a brace has no partner, or the target is not a path below the output.
+    /// Targets also cannot end with `.json`, because a file with this extension describes each
+    /// picture. The error names the position, and lists the fields.
     pub fn parse(text: &str) -> Result<Self, Error> {
         parse::parse(text).map(|parts| Self { parts })
     }
