@@ -81,6 +81,8 @@ pub(super) struct Run {
 struct Ended {
     job: Claim,
     end: End,
+    /// Whether it was not submitted before.
+    was_queued: bool,
     /// The value of [`Run::ended`] when the job started.
     started_after: u64,
 }
@@ -245,7 +247,7 @@ impl Run {
         self.active.spawn(async move {
             let _place = place;
             let end = worker.advance(&mut job, slot).await;
-            Ended { job, end, started_after }
+            Ended { job, end, was_queued: is_queued, started_after }
         });
     }
 
@@ -317,14 +319,15 @@ impl Run {
     }
 
     async fn take(&mut self, joined: Result<Ended, JoinError>) -> Result<(), Error> {
-        let Ended { job, end, started_after } = match joined {
+        let Ended { job, end, was_queued, started_after } = match joined {
             Ok(ended) => ended,
             Err(error) => panic::resume_unwind(error.into_panic()),
         };
         if job.status.state == JobState::Saved {
             self.damaged = 0;
         }
-        if job.status.task_id.is_some() {
+        // The task of an earlier run says nothing about the key of this one.
+        if was_queued && job.status.task_id.is_some() {
             self.accepted.insert(job.status.operation.clone());
             self.room.ended();
         }

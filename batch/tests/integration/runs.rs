@@ -9,7 +9,7 @@ use std::{
 use imagekiln_batch::{Batch, ErrorKind, Job, JobState, JobStatus, Resolution};
 use imagekiln_simulator::Config;
 use imagekiln_testbed::Trial;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
 use crate::support::{
     Backend, Fixture, PRICE, assert_equal, both, chain, is_picture, job, reason, state,
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         both(a_file_is_never_overwritten),
         both(a_file_of_another_program_is_not_taken_for_the_picture),
         both(a_refused_key_stops_the_batch_and_bills_nothing),
+        both(a_refused_key_stops_a_batch_that_records_the_picture_of_an_earlier_run),
         both(refusals_pause_the_submissions),
         both(without_a_cap_as_many_jobs_are_active_as_the_service_allows),
         both(a_picture_that_cannot_be_saved_stops_the_submissions),
@@ -166,19 +167,23 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend
         JobState::Ready => is_ready.notify_one(),
         _ => {}
     };
-    let mut batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]).on_change(on_change);
-    tokio::select! {
-        biased;
-        () = ready.notified() => {}
-        report = batch.run() => panic!("the run was not interrupted: {report:?}"),
-    }
-    drop(batch);
+    let batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]).on_change(on_change);
+    interrupt(batch, &ready).await;
     let ledger = fixture.reopen(ledger).await;
     assert_eq!(state(&ledger, "fox").await, JobState::Ready);
     fixture.batch(&ledger).run().await.unwrap();
     let status = ledger.job("fox").await.unwrap().unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"mine");
     assert!(is_picture(status.location.unwrap()));
+}
+
+/// Runs a batch, and drops the run when it is notified.
+async fn interrupt(mut batch: Batch, when: &Notify) {
+    tokio::select! {
+        biased;
+        () = when.notified() => {}
+        report = batch.run() => panic!("the run was not interrupted: {report:?}"),
+    }
 }
 
 async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
@@ -199,6 +204,34 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (9, 9));
+}
+
+/// A picture that an earlier run paid for says nothing about the key of this one.
+async fn a_refused_key_stops_a_batch_that_records_the_picture_of_an_earlier_run(backend: Backend) {
+    let fixture = Fixture::new(backend).await;
+    let ledger = fixture.ledger().await;
+    fixture.batch(&ledger).jobs([job("hen", "a hen")]).run().await.unwrap();
+    let ledger = fixture.reopen(ledger).await;
+    let is_ready = Arc::new(Notify::new());
+    let ready = Arc::clone(&is_ready);
+    let on_change = move |job: &JobStatus| {
+        if job.state == JobState::Ready {
+            ready.notify_one();
+        }
+    };
+    let batch = fixture.batch(&ledger).jobs([job("fox", "a fox")]).on_change(on_change);
+    interrupt(batch, &is_ready).await;
+    // The process was killed after it saved the picture.
+    let picture = |name| fixture.output().join(name).with_extension("jpg");
+    fs::copy(picture("hen"), picture("fox")).unwrap();
+
+    let ledger = fixture.reopen(ledger).await;
+    let batch = Batch::open(fixture.client().api_key("wrong"), ledger.clone()).unwrap();
+    let mut batch = batch.save_to(fixture.output()).jobs([job("owl", "an owl")]);
+    let ended = timeout(Duration::from_secs(60), batch.run()).await;
+    assert_eq!(ended.expect("the run waits").unwrap_err().kind(), ErrorKind::Outage);
+    assert_eq!(state(&ledger, "fox").await, JobState::Saved);
+    assert_eq!(state(&ledger, "owl").await, JobState::Queued);
 }
 
 async fn refusals_pause_the_submissions(backend: Backend) {
@@ -254,7 +287,7 @@ async fn a_dropped_run_is_resumed(backend: Backend) {
     let mut batch = fixture.batch(&ledger).jobs(jobs).max_active(3);
     fixture.simulator.faults().add("slow-headers@submission=5:3x").unwrap();
     for seconds in [1, 7, 8] {
-        let _ = tokio::time::timeout(Duration::from_secs(seconds), batch.run()).await;
+        let _ = timeout(Duration::from_secs(seconds), batch.run()).await;
     }
     assert_eq!(batch.run().await.unwrap().count(JobState::Saved), 9);
     assert_eq!(fixture.accepted(), 9);
