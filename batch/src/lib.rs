@@ -28,6 +28,8 @@ mod scope;
 mod state;
 mod time;
 
+pub use imagekiln_label::Price;
+
 #[cfg(feature = "webhook")]
 pub use self::callbacks::Callbacks;
 pub use self::{
@@ -36,7 +38,7 @@ pub use self::{
     filter::Filter,
     job::{Job, JobStatus},
     ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch},
-    price::{Price, Prices},
+    price::Prices,
     report::{Report, ReportRow, SpendingRow},
     scope::Scope,
     state::JobState,

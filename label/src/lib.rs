@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod description;
+mod price;
 mod template;
 
 use std::{error, fmt};
@@ -11,10 +12,12 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::{
     description::{DescribedPicture, DescribedTimes, Description, describe_request, named},
+    price::{Price, checked_credits, megapixels, pixels, pixels_of_intent},
     template::{MAX_COMPONENT, Template, TemplateFields, check_component, shortened},
 };
 
-/// Why a text is not a [`Template`]. `Display` names the position, and lists the fields.
+/// Why a text is not a [`Template`] or a [`Price`]. `Display` names the position, and lists the
+/// fields, or says which prices there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 

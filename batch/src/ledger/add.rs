@@ -7,13 +7,14 @@ use std::{
 };
 
 use imagekiln::Request;
+use imagekiln_label::pixels;
 
 use super::{
     Ledger,
     database::{Database, Value},
     steps::is_taken,
 };
-use crate::{Error, ErrorKind, Job, price::pixels, random};
+use crate::{Error, ErrorKind, Job, random};
 
 /// The number of jobs that are written at once. Workers write in between.
 const CHUNK: usize = 500;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use imagekiln::Request;
+use imagekiln_label::pixels;
 
 use super::{
     Ledger,
@@ -14,7 +15,7 @@ use super::{
     spending::{SPENDING, Spending},
     ticket::Ticket,
 };
-use crate::{Error, JobState, JobStatus, Scope, price::pixels, report::sum};
+use crate::{Error, JobState, JobStatus, Scope, report::sum};
 
 /// Sums of prices such as 0.1 are inexact.
 const TOLERANCE: f64 = 1e-6;

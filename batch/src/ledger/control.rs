@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use imagekiln_label::checked_credits;
 use serde::Serialize;
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     jobs::matching,
     limits::Limits,
 };
-use crate::{Error, ErrorKind, Filter, Price, Scope, job::is_group, price::checked_credits};
+use crate::{Error, ErrorKind, Filter, Price, Scope, job::is_group, price::refused};
 #[cfg(doc)]
 use crate::{JobState, Prices};
 
@@ -57,7 +58,8 @@ impl Ledger {
     ///   of a group is not 1 to 200 bytes long.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn set_budget(&self, scope: Scope, credits: Option<f64>) -> Result<(), Error> {
-        let credits = credits.map(|credits| checked_credits("budget", credits)).transpose()?;
+        let checked = credits.map(|credits| checked_credits("budget", credits)).transpose();
+        let credits = checked.map_err(refused)?;
         self.set_limit(scope, "budget", credits.into()).await
     }
 
@@ -74,7 +76,7 @@ impl Ledger {
     /// - [`State`](ErrorKind::State): the price is negative, infinite or not a number.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn set_price(&self, operation: &str, price: Option<Price>) -> Result<(), Error> {
-        let price = price.map(Price::checked).transpose()?;
+        let price = price.map(Price::checked).transpose().map_err(refused)?;
         let operation = operation.to_owned();
         self.exclusive(async move |database| {
             let name = [(&operation).into()];

@@ -4,6 +4,7 @@ use imagekiln::{
     TaskRef,
     journal::{Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step, Unreadable},
 };
+use imagekiln_label::pixels_of_intent;
 
 use super::{
     Ledger,
@@ -18,7 +19,7 @@ use super::{
     ticket::Ticket,
     workers::LocalWorker,
 };
-use crate::{Error, ErrorKind, JobState, job::is_group, price::pixels_of_intent};
+use crate::{Error, ErrorKind, JobState, job::is_group};
 
 impl Journal for Ledger {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {

@@ -4,15 +4,13 @@
 use std::{collections::BTreeMap, error, fmt};
 
 use imagekiln::text::Credits;
+use imagekiln_label::{checked_credits, megapixels};
 
 use super::{
     database::{Database, FromRow, Row, Value},
     outage::Outage,
 };
-use crate::{
-    Error, ErrorKind, JobStatus, Price, Scope,
-    price::{checked_credits, megapixels},
-};
+use crate::{Error, ErrorKind, JobStatus, Price, Scope, price::refused};
 
 /// The limits of a batch.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,9 +26,8 @@ pub(crate) struct RunLimits {
 impl RunLimits {
     /// Refuses amounts that are negative, infinite or not numbers.
     pub(crate) fn check(self) -> Result<(), Error> {
-        self.budget.map(|credits| checked_credits("budget", credits)).transpose()?;
-        self.price.map(Price::checked).transpose()?;
-        Ok(())
+        let budget = self.budget.map(|credits| checked_credits("budget", credits)).transpose();
+        budget.and(self.price.map(Price::checked).transpose()).map(drop).map_err(refused)
     }
 }
 

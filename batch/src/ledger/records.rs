@@ -1,13 +1,14 @@
 //! The submissions of a ledger, and their records.
 
 use imagekiln::journal::{Intent, Key, Record};
+use imagekiln_label::pixels_of_intent;
 use serde_json::Value;
 
 use super::{
     database::{self, Database},
     ticket::Ticket,
 };
-use crate::{Error, ErrorKind, price::pixels_of_intent};
+use crate::{Error, ErrorKind};
 
 /// A row of the submissions. The columns that are not here follow from the record.
 pub(super) struct SubmissionRow {

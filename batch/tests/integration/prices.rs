@@ -129,7 +129,10 @@ async fn a_lost_submission_is_reserved_by_its_size_until_it_is_resolved(backend:
     let line = r#"imagekiln_batch_estimated_credits{operation="gen-2-pro"} 5"#;
     assert!(metrics.lines().any(|found| found == line), "{metrics}");
     let lost = ledger.job("a").await.unwrap().unwrap();
-    assert_equal(ledger.prices().await.unwrap().of("gen-2-pro").unwrap().of_job(&lost), 5.0);
+    assert_equal(
+        ledger.prices().await.unwrap().of("gen-2-pro").unwrap().of_all(1, lost.pixels),
+        5.0,
+    );
 
     let refusal = ledger.refusal(&of_size(50), None).await.unwrap().unwrap();
     assert!(refusal.to_string().contains("8.00 of 8.00 credits"), "{refusal}");

@@ -35,8 +35,7 @@ use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
     Request, WEBHOOK_SECRET_VARIABLE, text::hint,
 };
-#[cfg(feature = "batch")]
-use imagekiln_batch::Price;
+use imagekiln_label::Price;
 
 const CONFIG_FILE: &str = "config.toml";
 
@@ -247,7 +246,6 @@ impl Settings {
     }
 
     /// The prices of operations.
-    #[cfg(feature = "batch")]
     pub fn prices(&self) -> std::collections::BTreeMap<String, Price> {
         let prices = self.list(&names::PRICES);
         let prices = prices.iter().filter_map(|text| names::price(text).ok());
@@ -255,14 +253,8 @@ impl Settings {
     }
 
     /// What a request costs in credits, if its operation has a price.
-    #[cfg(feature = "batch")]
     pub fn price_of(&self, request: &Request) -> Option<f64> {
         Some(self.prices().get(request.operation().name)?.of(request))
-    }
-
-    #[cfg(not(feature = "batch"))]
-    pub fn price_of(&self, _: &Request) -> Option<f64> {
-        None
     }
 
     /// Whether pictures are described even without `--describe`.

@@ -6,8 +6,7 @@ use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
 };
-#[cfg(feature = "batch")]
-use imagekiln_batch::Price;
+use imagekiln_label::Price;
 
 /// A setting. `kiln config` and its help list what is here.
 #[derive(Debug)]
@@ -211,19 +210,11 @@ fn check_count(text: &str) -> Result<(), String> {
     count.map(drop).ok_or_else(|| "give a number from 1 to 65535".to_owned())
 }
 
-#[cfg(feature = "batch")]
 fn check_price(text: &str) -> Result<(), String> {
     price(text).map(drop)
 }
 
-/// Without batches, nothing reads prices.
-#[cfg(not(feature = "batch"))]
-fn check_price(_: &str) -> Result<(), String> {
-    Ok(())
-}
-
 /// The operation and the price of `MODEL=PRICE`.
-#[cfg(feature = "batch")]
 pub fn price(text: &str) -> Result<(&'static str, Price), String> {
     let (model, price) = text.split_once('=').ok_or("give MODEL=PRICE")?;
     let known = models::find(model.trim());

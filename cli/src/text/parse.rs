@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-#[cfg(feature = "batch")]
-use imagekiln_batch::Price;
+use imagekiln_label::Price;
 use time::{Date, Month, Time, UtcDateTime, format_description::well_known::Rfc3339};
 
 pub const MOST_SEEDS: usize = 1_000_000;
@@ -56,9 +55,8 @@ pub fn credits(text: &str) -> Result<f64, String> {
 }
 
 /// A price, such as `4`, `0.5/MP` or `1+0.5/MP`.
-#[cfg(feature = "batch")]
 pub fn price(text: &str) -> Result<Price, String> {
-    text.parse().map_err(|error: imagekiln_batch::Error| error.to_string())
+    text.parse().map_err(|error: imagekiln_label::Error| error.to_string())
 }
 
 pub fn size(text: &str) -> Result<[u32; 2], String> {

@@ -152,7 +152,7 @@ async fn list(
             // The job is listed even if its request cannot be read.
             let request = ledger.request(&job.name).await.ok().flatten();
             prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
-            expected = prices.of(&job.operation).map(|price| price.of_job(&job));
+            expected = prices.of(&job.operation).map(|price| price.of_all(1, job.pixels));
         }
         jobs.push(ListedJob { job, prompt, expected });
     }

@@ -153,7 +153,8 @@ impl Decision {
     }
 
     fn print(&self, context: &Context, decided: &Resolved, prices: &Prices) -> Result<(), Failure> {
-        let price = |job: &JobStatus| prices.of(&job.operation).map(|price| price.of_job(job));
+        let price =
+            |job: &JobStatus| prices.of(&job.operation).map(|price| price.of_all(1, job.pixels));
         let cost = |job: &JobStatus| job.credits.or_else(|| price(job));
         let expected = Expected::sum(decided.resolved.iter().map(cost));
         let (name, past) = match self.resolution {

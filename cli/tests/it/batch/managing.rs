@@ -183,7 +183,8 @@ fn limits_are_listed_with_what_counts_for_them() {
     assert_eq!(set, limit);
     batch(&bench, &["budget", "12.5", "--group", "anna"]).ok();
     batch(&bench, &["budget", "20", "--each-group"]).ok();
-    let set = batch(&bench, &["max-active", "2", "--each-group"]).ok();
+    // The words that other programs use.
+    let set = batch(&bench, &["cap", "2", "--each-group"]).ok();
     assert_eq!(set.text(), "each group may have 2 active tasks\n");
     let set = batch(&bench, &["rate", "30", "--model", "gen-2-flex"]).ok();
     assert_eq!(set.text(), "the operation `gen-2-flex` may have 30 submissions a minute\n");
@@ -192,7 +193,7 @@ fn limits_are_listed_with_what_counts_for_them() {
     assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
     let limits = batch(&bench, &["limits", "--json"]).ok().json();
     assert_eq!(limits["limits"][1]["name"], "gen-2-flex");
-    let resumed = batch(&bench, &["unpause", "--model", "gen-2-flex"]).ok();
+    let resumed = batch(&bench, &["resume", "--model", "gen-2-flex"]).ok();
     assert_eq!(resumed.stderr, "still paused: the group `bob`\n");
     for words in [
         &["budget", "much"][..],

@@ -131,7 +131,7 @@ async fn submissions(
                 model: job.operation.clone(),
                 sent_at: job.sent_at?,
                 prompt: request.text(PROMPT).map(str::to_owned),
-                expected: prices.of(&job.operation).map(|price| price.of_job(&job)),
+                expected: prices.of(&job.operation).map(|price| price.of_all(1, job.pixels)),
                 task: job.task_id.clone(),
             };
             Some((job, submission))
