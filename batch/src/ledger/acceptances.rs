@@ -108,8 +108,7 @@ impl Ledger {
         for record in self.compare_log(u64::MAX).await?.lost.into_iter().rev() {
             let is_last = changed.iter().all(|job| Some(&*job.name) != record.intent().label());
             let for_job = is_last && (continues || record.task().is_none());
-            let restore =
-                async move |database: &mut Database| restore(database, &record, for_job).await;
+            let restore = move |database: &mut Database| restore(database, &record, for_job);
             changed.extend(self.exclusive(restore).await?);
         }
         self.0.changes.send_replace(());
@@ -118,7 +117,7 @@ impl Ledger {
 
     async fn compare_log(&self, newest: u64) -> Result<Differences, Error> {
         let records = self.log_records(newest).await?;
-        let compare = async move |database: &mut Database| compare(database, &records).await;
+        let compare = move |database: &mut Database| compare(database, &records);
         let mut found = self.exclusive(compare).await?;
         for (submission, step) in found.decided.drain(..) {
             self.log_step(&submission, &step).await;
@@ -157,14 +156,14 @@ async fn shorten(log: &Directory) {
 }
 
 /// Records in the database what only the log knows, and returns the differences that are left.
-async fn compare(database: &mut Database, records: &[Record]) -> Result<Differences, Error> {
+fn compare(database: &mut Database, records: &[Record]) -> Result<Differences, Error> {
     let mut found = Differences::default();
     for record in records {
         let submission = record.intent().id();
-        let known = SubmissionRow::find_one(database, "s.intent_id = $1", submission).await?;
+        let known = SubmissionRow::find_one(database, "s.intent_id = $1", submission)?;
         let steps = match known {
-            Some(mut known) => take(database, &mut known, record).await?,
-            None => missing(database, record, &mut found).await?,
+            Some(mut known) => take(database, &mut known, record)?,
+            None => missing(database, record, &mut found)?,
         };
         if !record.state().is_closed() {
             let of_record = |step| (submission.to_owned(), step);
@@ -175,7 +174,7 @@ async fn compare(database: &mut Database, records: &[Record]) -> Result<Differen
 }
 
 /// Records what the log knows about a submission of the database. Returns the steps for the log.
-async fn take(
+fn take(
     database: &mut Database,
     known: &mut SubmissionRow,
     record: &Record,
@@ -194,7 +193,7 @@ async fn take(
             });
         }
     };
-    let Err(error) = known.decide(database, &step).await else { return Ok(vec![Step::Settled]) };
+    let Err(error) = known.decide(database, &step) else { return Ok(vec![Step::Settled]) };
     if error.kind() != ErrorKind::State {
         return Err(error);
     }
@@ -207,7 +206,7 @@ async fn take(
 
 /// Adds a submission that the database does not contain to the differences. Returns the steps for
 /// the log.
-async fn missing(
+fn missing(
     database: &mut Database,
     record: &Record,
     found: &mut Differences,
@@ -215,7 +214,7 @@ async fn missing(
     match (record.state(), record.task()) {
         (State::NotBilled, _) => {}
         (_, Some(task)) => {
-            if has_task(database, task.id(), record.intent().operation()).await? {
+            if has_task(database, task.id(), record.intent().operation())? {
                 return Ok(vec![Step::Settled]);
             }
             found.lost.push(record.clone());
@@ -229,7 +228,7 @@ async fn missing(
 
 /// Writes a submission that the database has lost. If it is for a job, returns the status of the
 /// job if that changes.
-async fn restore(
+fn restore(
     database: &mut Database,
     record: &Record,
     for_job: bool,
@@ -238,51 +237,51 @@ async fn restore(
     let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
     let find = "SELECT id, request_sha256, submission FROM jobs
         WHERE name = $1 AND state IN ('queued', 'unknown')";
-    let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()]).await?;
+    let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()])?;
     let job = job.filter(|(_, found, _)| for_job && digest == Some(found));
     // The transaction may run twice.
-    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id()).await?.is_none() {
+    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())?.is_none() {
         let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
         // The job was only submitted again because a person resolved this submission as not billed.
-        if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier).await? {
-            earlier.advance(database, &Step::NotBilled).await?;
+        if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier)? {
+            earlier.advance(database, &Step::NotBilled)?;
         }
-        let mut submission = SubmissionRow::insert(database, intent, job, None).await?;
+        let mut submission = SubmissionRow::insert(database, intent, job, None)?;
         let step = record.task().map_or(Step::Lost, |task| Step::Accepted(task.clone()));
-        submission.advance(database, &step).await?;
+        submission.advance(database, &step)?;
         match job {
-            Some(_) if record.task().is_none() => wait_for_task(database, &submission).await?,
+            Some(_) if record.task().is_none() => wait_for_task(database, &submission)?,
             Some(_) => {}
-            None => submission.advance(database, &Step::Settled).await?,
+            None => submission.advance(database, &Step::Settled)?,
         }
         if record.task().is_none() && Ticket::of(intent).is_some() {
-            keep_name(database, &submission, name).await?;
+            keep_name(database, &submission, name)?;
         }
     }
-    let restored = find_jobs(database, "s.intent_id = $1", [intent.id().into()]).await?.pop();
+    let restored = find_jobs(database, "s.intent_id = $1", [intent.id().into()])?.pop();
     Ok(restored.map(|job| job.status))
 }
 
 /// Makes the name of a job that the ledger does not have the key of its lost submission. Otherwise,
 /// the job would be submitted again if it is added later.
-async fn keep_name(database: &mut Database, lost: &SubmissionRow, name: &str) -> Result<(), Error> {
+fn keep_name(database: &mut Database, lost: &SubmissionRow, name: &str) -> Result<(), Error> {
     let keep = "UPDATE submissions SET key_name = $1 WHERE id = $2 AND job IS NULL
         AND key_name IS NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE name = $1)";
-    database.execute(keep, [name.into(), lost.id.into()]).await?;
+    database.execute(keep, [name.into(), lost.id.into()])?;
     Ok(())
 }
 
 /// Makes the job of a lost submission wait for a webhook or a person.
-async fn wait_for_task(database: &mut Database, lost: &SubmissionRow) -> Result<(), Error> {
+fn wait_for_task(database: &mut Database, lost: &SubmissionRow) -> Result<(), Error> {
     let ticket = Ticket::of(lost.record.intent());
     let token = ticket.and_then(|ticket| ticket.token);
     let set = "UPDATE submissions SET token = $1 WHERE id = $2";
-    database.execute(set, [token.into(), lost.id.into()]).await?;
+    database.execute(set, [token.into(), lost.id.into()])?;
     let reason = "the ledger was restored, and nobody knows whether the service accepted the job";
     let wait = "UPDATE jobs SET state = 'unknown', submission = $1, reason = $2, worker = NULL,
         left_after = NULL, changed_at = $3 WHERE id = $4";
     let values = [lost.id.into(), reason.into(), database.now().into(), lost.job.into()];
-    database.execute(wait, values).await?;
+    database.execute(wait, values)?;
     Ok(())
 }
 

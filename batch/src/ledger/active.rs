@@ -30,12 +30,12 @@ const ABOUT_TO_BE_ACTIVE: &str = "
         GROUP BY operation, group_name";
 
 /// Returns the number of active tasks by scope.
-pub(super) async fn count_active(
+pub(super) fn count_active(
     database: &mut Database,
     counted: &str,
 ) -> Result<HashMap<Scope, i64>, Error> {
     let mut active = HashMap::new();
-    let rows = database.rows::<(String, Option<String>, i64)>(counted, []).await?;
+    let rows = database.rows::<(String, Option<String>, i64)>(counted, [])?;
     for (operation, group, count) in &rows {
         for scope in (Subject { operation, group: group.as_deref() }).scopes() {
             *active.entry(scope).or_default() += count;
@@ -60,15 +60,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) async fn read(
-        database: &mut Database,
-        blocked: &[(Scope, u64)],
-    ) -> Result<Self, Error> {
+    pub(super) fn read(database: &mut Database, blocked: &[(Scope, u64)]) -> Result<Self, Error> {
         let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
-        let limits = Limits::read(database, condition, []).await?;
+        let limits = Limits::read(database, condition, [])?;
         let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
         let active = if has_caps {
-            count_active(database, &format!("{COUNTED}{ABOUT_TO_BE_ACTIVE}")).await?
+            count_active(database, &format!("{COUNTED}{ABOUT_TO_BE_ACTIVE}"))?
         } else {
             HashMap::new()
         };
@@ -76,7 +73,7 @@ impl Gate {
         let turns_of =
             |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
         let turns = limits.0.iter().filter_map(turns_of).collect();
-        let held = outage::held_scopes(database).await?;
+        let held = outage::held_scopes(database)?;
         let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
         let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
         let (closed, probed) = (scopes(held).collect(), scopes(probed).collect());

@@ -48,9 +48,8 @@ impl Ledger {
         let added = self.add_in_chunks(addition, jobs).await;
         if added.is_err() {
             let remove = "DELETE FROM staged_jobs WHERE addition = $1";
-            let removed = self.transaction(async move |database| {
-                database.execute(remove, [addition.into()]).await
-            });
+            let removed =
+                self.transaction(move |database| database.execute(remove, [addition.into()]));
             if let Err(error) = removed.await {
                 tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
             }
@@ -68,10 +67,10 @@ impl Ledger {
             let (chunk, is_last) = (Arc::new(mem::replace(&mut jobs, rest)), jobs.is_empty());
             for attempt in 1.. {
                 let chunk = Arc::clone(&chunk);
-                let write = async move |database: &mut Database| {
-                    stage(database, addition, first, &chunk).await?;
+                let write = move |database: &mut Database| {
+                    stage(database, addition, first, &chunk)?;
                     if is_last {
-                        publish(database, addition, is_large).await?;
+                        publish(database, addition, is_large)?;
                     }
                     Ok(())
                 };
@@ -145,7 +144,7 @@ impl StoredJob {
     }
 }
 
-async fn stage(
+fn stage(
     database: &mut Database,
     addition: i64,
     first: i64,
@@ -180,7 +179,7 @@ async fn stage(
             now.into(),
         ]
     });
-    database.execute(&insert, values).await?;
+    database.execute(&insert, values)?;
     Ok(())
 }
 
@@ -189,14 +188,14 @@ const NEW: &str = "s.addition = $1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.
     AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)";
 
 /// Makes the staged jobs visible. If this runs again after its commit, it changes nothing.
-async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(), Error> {
+fn publish(database: &mut Database, addition: i64, is_large: bool) -> Result<(), Error> {
     const REMOVE: &str = "DELETE FROM staged_jobs WHERE addition = $1 OR staged_at < $2";
     // Large additions take seconds. Small ones do not wait for them.
     if is_large {
-        database.lock_additions().await?;
+        database.lock_additions()?;
     }
-    check(database, addition).await?;
-    let (now, number) = (database.later().await?, database.next_number());
+    check(database, addition)?;
+    let (now, number) = (database.later()?, database.next_number());
     // Another process may add the same jobs at the same time: then this waits for its commit.
     let publish = format!(
         "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
@@ -206,14 +205,14 @@ async fn publish(database: &mut Database, addition: i64, is_large: bool) -> Resu
          FROM (SELECT * FROM staged_jobs s WHERE {NEW} ORDER BY position) s
          WHERE TRUE ORDER BY position ON CONFLICT (name) DO NOTHING"
     );
-    database.execute(&publish, [addition.into(), now.into()]).await?;
-    check(database, addition).await?;
-    database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()]).await?;
+    database.execute(&publish, [addition.into(), now.into()])?;
+    check(database, addition)?;
+    database.execute(REMOVE, [addition.into(), (now - ABANDONED).into()])?;
     Ok(())
 }
 
 /// Fails if a staged job conflicts with a job of the ledger.
-async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
+fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
     const SAME_NAMES: &str = "SELECT s.name, s.target, s.request, j.target, j.request,
             CAST(CASE WHEN COALESCE(j.group_name, '') = COALESCE(s.group_name, '') THEN 1 ELSE 0 END
                 AS BIGINT)
@@ -230,7 +229,7 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
         WHERE s.addition = $1 AND (SELECT j.name FROM jobs j
             WHERE j.target = s.target AND j.target NOT LIKE '%{%') <> s.name
         ORDER BY s.position LIMIT 1";
-    let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()]).await?;
+    let taken = database.row::<(String, String)>(SAME_TARGETS, [addition.into()])?;
     if let Some((name, target)) = taken {
         return Err(has_taken_target(&name, &target));
     }
@@ -239,21 +238,21 @@ async fn check(database: &mut Database, addition: i64) -> Result<(), Error> {
         WHERE s.addition = $1 AND k.job IS NULL AND k.state <> 'withdrawn'
             AND NOT EXISTS (SELECT 1 FROM archived_jobs a WHERE a.name = s.name)
         ORDER BY s.position LIMIT 1";
-    if let Some((name,)) = database.row::<(String,)>(KEYS, [addition.into()]).await? {
+    if let Some((name,)) = database.row::<(String,)>(KEYS, [addition.into()])? {
         let message =
             format!("`{name}` is the key of a submission without a job; give the job another name");
         return Err(Error::new(ErrorKind::Job, message));
     }
     type Pair = (String, String, String, String, String, i64);
     for (name, target, request, known_target, known_request, is_same_group) in
-        database.rows::<Pair>(SAME_NAMES, [addition.into()]).await?
+        database.rows::<Pair>(SAME_NAMES, [addition.into()])?
     {
         let is_same = is_same_group > 0 && is_same(&request, &known_request);
         if target != known_target || !is_same {
             return Err(is_different(&name));
         }
     }
-    match database.row::<(String,)>(ARCHIVED, [addition.into()]).await? {
+    match database.row::<(String,)>(ARCHIVED, [addition.into()])? {
         Some((name,)) => Err(is_different(&name)),
         None => Ok(()),
     }

@@ -38,9 +38,9 @@ impl Ledger {
         limits: Option<RunLimits>,
     ) -> Result<Admission, Error> {
         let job = job.clone();
-        self.transaction(async move |database| {
-            let facts = Facts::read(database, Subject::of(&job), "", None).await?;
-            admission(database, Subject::of(&job), job.pixels, &facts, limits).await
+        self.transaction(move |database| {
+            let facts = Facts::read(database, Subject::of(&job), "", None)?;
+            admission(database, Subject::of(&job), job.pixels, &facts, limits)
         })
         .await
     }
@@ -61,8 +61,8 @@ impl Ledger {
         let (operation, pixels) = (request.operation().name, pixels(request));
         let group = group.map(str::to_owned);
         let refused = self
-            .transaction(async move |database| {
-                refusal(database, Subject { operation, group: group.as_deref() }, pixels).await
+            .transaction(move |database| {
+                refusal(database, Subject { operation, group: group.as_deref() }, pixels)
             })
             .await?;
         Ok(refused.map(Into::into))
@@ -71,12 +71,12 @@ impl Ledger {
 
 /// Adds to queued jobs without a reason which limit of the ledger holds them back now, whether a
 /// worker has looked at them or not.
-pub(super) async fn explain(
+pub(super) fn explain<'j>(
     database: &mut Database,
-    jobs: impl Iterator<Item = &mut JobStatus>,
+    jobs: impl Iterator<Item = &'j mut JobStatus>,
 ) -> Result<(), Error> {
     let limits = "SELECT 1 FROM limits UNION ALL SELECT 1 FROM outages LIMIT 1";
-    if !database.finds(limits, []).await? {
+    if !database.finds(limits, [])? {
         return Ok(());
     }
     let mut reasons: HashMap<_, Option<String>> = HashMap::new();
@@ -86,7 +86,7 @@ pub(super) async fn explain(
         }
         let kind = (status.operation.clone(), status.group.clone(), status.pixels);
         if !reasons.contains_key(&kind) {
-            let refused = refusal(database, Subject::of(status), status.pixels).await?;
+            let refused = refusal(database, Subject::of(status), status.pixels)?;
             reasons.insert(kind.clone(), refused.map(|limit| limit.to_string()));
         }
         status.reason = reasons.get(&kind).cloned().flatten();
@@ -95,17 +95,17 @@ pub(super) async fn explain(
 }
 
 /// Returns the limit of the ledger that does not allow a submission now.
-pub(super) async fn refusal(
+pub(super) fn refusal(
     database: &mut Database,
     subject: Subject<'_>,
     pixels: u64,
 ) -> Result<Option<LimitReached>, Error> {
-    let mut outages = outage::find(database, OF_OPERATION, [subject.operation.into()]).await?;
+    let mut outages = outage::find(database, OF_OPERATION, [subject.operation.into()])?;
     if let Some(outage) = outages.pop() {
         return Ok(Some(Box::new(outage).into()));
     }
-    let facts = Facts::read(database, subject, "", None).await?;
-    Ok(match admission(database, subject, pixels, &facts, None).await? {
+    let facts = Facts::read(database, subject, "", None)?;
+    Ok(match admission(database, subject, pixels, &facts, None)? {
         Admission::Refused(limit) => Some(limit),
         Admission::Allowed | Admission::Alone => None,
     })
@@ -145,7 +145,7 @@ impl FromRow for FactRow {
 
 impl Facts {
     /// Reads everything in one statement, because all workers wait for this transaction.
-    pub(super) async fn read(
+    pub(super) fn read(
         database: &mut Database,
         subject: Subject<'_>,
         intent: &str,
@@ -166,7 +166,7 @@ impl Facts {
         let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
         let stored = Limits::default();
         let mut facts = Self { known: None, job_state: None, active: 0, stored };
-        for row in database.rows::<FactRow>(&find, values).await? {
+        for row in database.rows::<FactRow>(&find, values)? {
             (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
             facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
         }
@@ -176,7 +176,7 @@ impl Facts {
 
 /// Returns what the limits allow for a picture with so many pixels: the limits of the ledger, and,
 /// for a job, those of its run.
-pub(super) async fn admission(
+pub(super) fn admission(
     database: &mut Database,
     subject: Subject<'_>,
     pixels: u64,
@@ -202,7 +202,7 @@ pub(super) async fn admission(
         return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
     }
     if limits.iter().any(|(limit, _)| limit.max_active.is_some()) {
-        let active = count_active(database, COUNTED).await?;
+        let active = count_active(database, COUNTED)?;
         for (limit, scope) in &limits {
             let active = active.get(scope).copied().unwrap_or_default();
             if let Some(most) = limit.max_active.filter(|most| active >= *most) {
@@ -221,15 +221,14 @@ pub(super) async fn admission(
     if limits.is_empty() {
         return Ok(Admission::Allowed);
     }
-    let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
-    let prices = prices(database).await?;
+    let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
+    let prices = prices(database)?;
     let price_of = |operation: &str| prices.of_or(operation, run.price);
     let price = price_of(subject.operation);
     let cost = price.map(|price| price.of_all(1, pixels));
     let mut admitted = Admission::Allowed;
     for (limit, scope) in &limits {
-        let (Some(credits), counted) = (limit.budget, counted(database, scope, &spending).await?)
-        else {
+        let (Some(credits), counted) = (limit.budget, counted(database, scope, &spending)?) else {
             continue;
         };
         let known = sum(counted.iter().map(|of| of.credits));
@@ -254,13 +253,13 @@ pub(super) async fn admission(
 }
 
 /// Returns the spending that counts for a scope.
-async fn counted(
+fn counted(
     database: &mut Database,
     scope: &Scope,
     spending: &[Spending],
 ) -> Result<Vec<Spending>, Error> {
     match scope {
-        Scope::Group(name) => database.rows(SPENDING, [name.into()]).await,
+        Scope::Group(name) => database.rows(SPENDING, [name.into()]),
         Scope::Operation(name) => {
             Ok(spending.iter().filter(|of| of.operation == *name).cloned().collect())
         }

@@ -68,15 +68,12 @@ impl Ledger {
         let found = found.filter(|found| found.sha256 == description.picture.sha256);
         let Some(picture) = found else { return Ok(None) };
         let operation = request.operation().name;
-        self.exclusive(async move |database| {
-            adopt(database, &description, operation, &picture).await
-        })
-        .await
+        self.exclusive(move |database| adopt(database, &description, operation, &picture)).await
     }
 }
 
 /// Makes the job saved, unless the ledger has the task or the place already.
-async fn adopt(
+fn adopt(
     database: &mut Database,
     description: &Description,
     operation: &str,
@@ -89,13 +86,13 @@ async fn adopt(
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE LOWER(location) = LOWER($2))";
     let values = [name.into(), (&picture.location).into()];
     type Found = (i64, Option<i64>, Option<String>);
-    let Some((job, submission, group)) = database.row::<Found>(find, values).await? else {
+    let Some((job, submission, group)) = database.row::<Found>(find, values)? else {
         return Ok(None);
     };
-    if has_task(database, task_id, operation).await? {
+    if has_task(database, task_id, operation)? {
         return Ok(None);
     }
-    let known = SubmissionRow::find_one(database, "s.id = $1", submission).await?;
+    let known = SubmissionRow::find_one(database, "s.id = $1", submission)?;
     let mut submission = match known {
         Some(known) => known,
         None => {
@@ -103,16 +100,16 @@ async fn adopt(
             let intent: Intent = built(json!({
                 "id": id, "operation": operation, "at": at, "label": name, "group": group
             }))?;
-            SubmissionRow::insert(database, &intent, Some(job), None).await?
+            SubmissionRow::insert(database, &intent, Some(job), None)?
         }
     };
     // Its polling URL is not known.
     let task: TaskRef =
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
-    submission.advance(database, &Step::Accepted(task)).await?;
+    submission.advance(database, &Step::Accepted(task))?;
     let change = Change::Saved(picture.clone(), None);
-    change.write(database, job, None, JobState::Submitted).await?;
-    Ok(find_jobs(database, "j.id = $1", [job.into()]).await?.pop().map(|job| job.status))
+    change.write(database, job, None, JobState::Submitted)?;
+    Ok(find_jobs(database, "j.id = $1", [job.into()])?.pop().map(|job| job.status))
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {

@@ -30,12 +30,9 @@ pub(super) struct JobChange {
 
 impl JobChange {
     /// Returns `None` if no job was changed.
-    pub(super) async fn write<T: FromRow>(
-        self,
-        database: &mut Database,
-    ) -> Result<Option<T>, Error> {
+    pub(super) fn write<T: FromRow>(self, database: &mut Database) -> Result<Option<T>, Error> {
         let Self { update, values, returning } = self;
-        database.row(&format!("{update} RETURNING {returning}"), values).await
+        database.row(&format!("{update} RETURNING {returning}"), values)
     }
 }
 
@@ -44,17 +41,13 @@ impl SubmissionRow {
     ///
     /// Fails with kind [`State`](ErrorKind::State) before it writes anything if the step is a task
     /// that cannot be recorded: the record has another one, or the job was submitted again.
-    pub(super) async fn advance(
-        &mut self,
-        database: &mut Database,
-        step: &Step,
-    ) -> Result<(), Error> {
-        if self.try_advance(database, step).await? { Ok(()) } else { Err(no_place()) }
+    pub(super) fn advance(&mut self, database: &mut Database, step: &Step) -> Result<(), Error> {
+        if self.try_advance(database, step)? { Ok(()) } else { Err(no_place()) }
     }
 
     /// Like [`advance`](Self::advance), but this row need not be what the ledger contains. Returns
     /// `false` if it is not, or if the step cannot be recorded. Then nothing was written.
-    pub(super) async fn try_advance(
+    pub(super) fn try_advance(
         &mut self,
         database: &mut Database,
         step: &Step,
@@ -72,31 +65,31 @@ impl SubmissionRow {
         }
         let has_new_state = *self.record.state() != before;
         let change = if has_new_state { self.job_change(database.now()) } else { None };
-        let is_written = self.write::<()>(database, change).await?.is_some();
+        let is_written = self.write::<()>(database, change)?.is_some();
         if is_written && was_lost && matches!(step, Step::Accepted(_)) {
-            outage::found(database).await?;
+            outage::found(database)?;
         }
         Ok(is_written)
     }
 
     /// Like [`try_advance`](Self::try_advance), with a change of the job by its worker. Returns
     /// what the change returns, or `None` if nothing was written.
-    pub(super) async fn advance_with<T: FromRow>(
+    pub(super) fn advance_with<T: FromRow>(
         &mut self,
         database: &mut Database,
         step: &Step,
         change: JobChange,
     ) -> Result<Option<T>, Error> {
         if self.record.advance(step) {
-            self.write(database, Some(change)).await
+            self.write(database, Some(change))
         } else {
-            change.write(database).await
+            change.write(database)
         }
     }
 
     /// Writes the record, and a change of the job. Returns what the change returns, or `None` if
     /// one of the rows is not as expected. Then nothing was written.
-    async fn write<T: FromRow>(
+    fn write<T: FromRow>(
         &mut self,
         database: &mut Database,
         change: Option<JobChange>,
@@ -120,19 +113,17 @@ impl SubmissionRow {
              cost = {cost}, accepted_at = COALESCE(submissions.accepted_at, {now})"
         );
         let written = match (change, &database) {
-            (None, _) => {
-                database.row(&format!("{update} WHERE {expected} RETURNING id"), own).await?
-            }
+            (None, _) => database.row(&format!("{update} WHERE {expected} RETURNING id"), own)?,
             #[cfg(feature = "sqlite")]
             (Some(change), Database::Sqlite(..)) => {
                 let values: Vec<_> = change.values.iter().cloned().chain(own).collect();
                 let find = format!("SELECT 1 FROM submissions WHERE {expected}");
-                if !database.finds(&find, values.clone()).await? {
+                if !database.finds(&find, values.clone())? {
                     return Ok(None);
                 }
-                let changed = change.write(database).await?;
+                let changed = change.write(database)?;
                 if changed.is_some() {
-                    database.execute(&format!("{update} WHERE {expected}"), values).await?;
+                    database.execute(&format!("{update} WHERE {expected}"), values)?;
                 }
                 changed
             }
@@ -145,7 +136,7 @@ impl SubmissionRow {
                         {change} AND EXISTS (SELECT 1 FROM expected) RETURNING {returning})
                      {update} FROM changed WHERE submissions.id = {id} RETURNING changed.*"
                 );
-                database.row(&both, values.into_iter().chain(own)).await?
+                database.row(&both, values.into_iter().chain(own))?
             }
         };
         if written.is_some() {
@@ -246,48 +237,48 @@ mod tests {
     }
 
     /// Two parts of a program read the same submission. The second one to write it does nothing.
-    async fn check_that_stale_rows_are_not_written(database: &mut Database) {
+    fn check_that_stale_rows_are_not_written(database: &mut Database) {
         let add =
             "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
                 state, added_at, changed_at)
             VALUES ('fox-1', 1, 'fox-1', 'gen-2-pro', '', '', 0, 'queued', 0, 0) RETURNING id";
-        let job: i64 = database.value(add, []).await.unwrap();
+        let job: i64 = database.value(add, []).unwrap();
         let add =
             "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0) RETURNING id";
-        let worker: i64 = database.value(add, []).await.unwrap();
+        let worker: i64 = database.value(add, []).unwrap();
         let (intent, find) = (intent(), "j.name = $1");
-        let mut one = SubmissionRow::insert(database, &intent, Some(job), None).await.unwrap();
+        let mut one = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
         let submit = "UPDATE jobs SET state = 'submitting', submission = $1, worker = $2";
-        database.execute(submit, [one.id.into(), worker.into()]).await.unwrap();
-        assert!(one.try_advance(database, &accepted()).await.unwrap());
-        let mut other = SubmissionRow::find_one(database, find, "fox-1").await.unwrap().unwrap();
-        assert!(other.try_advance(database, &polled(TaskStatus::Ready)).await.unwrap());
-        assert!(!one.try_advance(database, &polled(TaskStatus::Error)).await.unwrap());
-        assert_eq!(states(database).await, ("submitted".to_owned(), "accepted".to_owned()));
+        database.execute(submit, [one.id.into(), worker.into()]).unwrap();
+        assert!(one.try_advance(database, &accepted()).unwrap());
+        let mut other = SubmissionRow::find_one(database, find, "fox-1").unwrap().unwrap();
+        assert!(other.try_advance(database, &polled(TaskStatus::Ready)).unwrap());
+        assert!(!one.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("submitted".to_owned(), "accepted".to_owned()));
 
         // The job does not match, so the submission stays as it is, too.
         let save = "UPDATE jobs SET state = 'saved', location = ''";
-        database.execute(save, []).await.unwrap();
-        assert!(!other.try_advance(database, &polled(TaskStatus::Error)).await.unwrap());
-        assert_eq!(states(database).await, ("saved".to_owned(), "accepted".to_owned()));
+        database.execute(save, []).unwrap();
+        assert!(!other.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("saved".to_owned(), "accepted".to_owned()));
 
-        database.execute("UPDATE jobs SET state = 'submitted'", []).await.unwrap();
-        let mut other = SubmissionRow::find_one(database, find, "fox-1").await.unwrap().unwrap();
-        assert!(other.try_advance(database, &polled(TaskStatus::Error)).await.unwrap());
-        assert_eq!(states(database).await, ("failed".to_owned(), "settled".to_owned()));
+        database.execute("UPDATE jobs SET state = 'submitted'", []).unwrap();
+        let mut other = SubmissionRow::find_one(database, find, "fox-1").unwrap().unwrap();
+        assert!(other.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("failed".to_owned(), "settled".to_owned()));
     }
 
-    async fn states(database: &mut Database) -> (String, String) {
+    fn states(database: &mut Database) -> (String, String) {
         let states = "SELECT j.state, s.state FROM jobs j JOIN submissions s ON s.job = j.id";
-        database.row(states, []).await.unwrap().unwrap()
+        database.row(states, []).unwrap().unwrap()
     }
 
     #[tokio::test]
     async fn a_stale_row_is_not_written_to_a_file() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let check = async |database: &mut Database| {
-            check_that_stale_rows_are_not_written(database).await;
+        let check = |database: &mut Database| {
+            check_that_stale_rows_are_not_written(database);
             Ok(())
         };
         ledger.transaction(check).await.unwrap();
@@ -301,8 +292,8 @@ mod tests {
             return;
         }
         let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
-        let check = async |database: &mut Database| {
-            check_that_stale_rows_are_not_written(database).await;
+        let check = |database: &mut Database| {
+            check_that_stale_rows_are_not_written(database);
             Ok(())
         };
         ledger.transaction(check).await.unwrap();

@@ -35,7 +35,7 @@ impl Ledger {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 2);
         let mut archived = 0;
         loop {
-            let left = self.transaction(async move |database| archive(database, age).await).await?;
+            let left = self.transaction(move |database| archive(database, age)).await?;
             archived += left;
             if left == 0 {
                 return Ok(archived);
@@ -57,7 +57,7 @@ impl Ledger {
 }
 
 /// Returns the number of jobs that left. If this runs again after its commit, others leave.
-async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
+fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
     let now = database.now();
     // A person decides about damaged pictures.
     let states = [&[JobState::Saved], Ledger::RETRIABLE].concat();
@@ -67,7 +67,7 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
         state_in(&states),
         database.for_update("jobs SKIP LOCKED")
     );
-    let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()]).await?;
+    let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()])?;
     if ended.is_empty() {
         return Ok(0);
     }
@@ -79,9 +79,9 @@ async fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
          SELECT name, number, target, request_sha256, state, location, $2
          FROM jobs WHERE id IN ({listed})"
     );
-    database.execute(&keep, [ids.as_str().into(), now.into()]).await?;
+    database.execute(&keep, [ids.as_str().into(), now.into()])?;
     let detach = format!("UPDATE submissions SET job = NULL WHERE job IN ({listed})");
-    database.execute(&detach, [ids.as_str().into()]).await?;
+    database.execute(&detach, [ids.as_str().into()])?;
     let remove = format!("DELETE FROM jobs WHERE id IN ({listed})");
-    database.execute(&remove, [ids.as_str().into()]).await
+    database.execute(&remove, [ids.as_str().into()])
 }

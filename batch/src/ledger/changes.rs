@@ -47,7 +47,7 @@ impl Ledger {
     }
 
     async fn now(&self) -> Result<i64, Error> {
-        self.transaction(async |database| Ok(database.now())).await
+        self.transaction(|database| Ok(database.now())).await
     }
 }
 
@@ -83,9 +83,9 @@ impl Watch {
     /// Returns the news of the next page, and whether there may be another page.
     async fn page(&mut self) -> Result<(Vec<JobStatus>, bool), Error> {
         let (at, id) = self.last;
-        let find = async move |database: &mut Database| {
+        let find = move |database: &mut Database| {
             let page = "(j.changed_at, j.id) > ($1, $2) ORDER BY j.changed_at, j.id LIMIT $3";
-            find_jobs(database, page, [at.into(), id.into(), (PAGE as i64).into()]).await
+            find_jobs(database, page, [at.into(), id.into(), (PAGE as i64).into()])
         };
         let found = self.ledger.transaction(find).await?;
         let has_more = found.len() == PAGE;

@@ -80,14 +80,14 @@ pub(crate) struct Claimed {
 impl Ledger {
     /// Claims jobs that no worker has: first those that are paid.
     pub(crate) async fn claim(&self, demand: Demand) -> Result<Claimed, Error> {
-        self.exclusive(async move |database| {
-            let jobs = claimed(database, &demand).await?;
+        self.exclusive(move |database| {
+            let jobs = claimed(database, &demand)?;
             if !jobs.is_empty() {
                 return Ok(Claimed { jobs, is_limited: true });
             }
-            claim_paid(database, &demand).await?;
-            let is_limited = claim_queued(database, &demand).await?;
-            Ok(Claimed { jobs: claimed(database, &demand).await?, is_limited })
+            claim_paid(database, &demand)?;
+            let is_limited = claim_queued(database, &demand)?;
+            Ok(Claimed { jobs: claimed(database, &demand)?, is_limited })
         })
         .await
     }
@@ -104,15 +104,15 @@ impl Ledger {
     ) -> Result<Named, Error> {
         let (given, name) = (name.to_owned(), name.to_owned());
         let claimed = self
-            .exclusive(async move |database| {
+            .exclusive(move |database| {
                 let demand = Demand { worker, number, paid: 1, queued: 1, blocked: Vec::new() };
-                if let Some(job) = claimed(database, &demand).await?.pop() {
+                if let Some(job) = claimed(database, &demand)?.pop() {
                     return Ok(Some(Named::Claimed(Box::new(job))));
                 }
                 let find = find_jobs(database, "j.name = $1", [(&name).into()]);
-                let Some(job) = find.await?.pop() else { return Ok(None) };
+                let Some(job) = find?.pop() else { return Ok(None) };
                 let free = "SELECT 1 FROM jobs WHERE id = $1 AND (worker IS NULL OR worker = $2)";
-                let is_free = database.finds(free, [job.id.into(), worker.into()]).await?;
+                let is_free = database.finds(free, [job.id.into(), worker.into()])?;
                 use JobState::{Queued, Ready, Submitted, Submitting};
                 match job.status.state {
                     Queued | Submitted | Ready if is_free => {}
@@ -122,13 +122,13 @@ impl Ledger {
                 }
                 let subject = Subject::of(&job.status);
                 if job.status.state == JobState::Queued
-                    && !Gate::read(database, &[]).await?.admits(subject)
+                    && !Gate::read(database, &[])?.admits(subject)
                 {
-                    let limit = refusal(database, subject, job.status.pixels).await?;
+                    let limit = refusal(database, subject, job.status.pixels)?;
                     return Ok(Some(limit.map_or(Named::Held, Named::Limited)));
                 }
-                take(database, &demand, &[job.id]).await?;
-                let claimed = claimed(database, &demand).await?.pop();
+                take(database, &demand, &[job.id])?;
+                let claimed = claimed(database, &demand)?.pop();
                 Ok(Some(claimed.map_or(Named::Held, |job| Named::Claimed(Box::new(job)))))
             })
             .await?;
@@ -147,14 +147,14 @@ impl Ledger {
 
     async fn give_back(&self, job: &Claim, is_left: bool) -> Result<(), Error> {
         let (id, worker) = (job.id, job.worker);
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
             // Does nothing if it is repeated, or if the job was taken over.
             let give_back = format!(
                 "UPDATE jobs SET worker = NULL, left_after = {left_after}
                  WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
             );
-            database.execute(&give_back, [id.into(), worker.into()]).await?;
+            database.execute(&give_back, [id.into(), worker.into()])?;
             Ok(())
         })
         .await
@@ -165,7 +165,7 @@ impl Ledger {
 const CLAIMABLE: &str = "worker IS NULL AND (left_after IS NULL OR left_after < $1)";
 
 /// Claims paid jobs. The pictures that are ready come first: their URLs expire.
-async fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
+fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Error> {
     if demand.paid == 0 {
         return Ok(());
     }
@@ -174,30 +174,30 @@ async fn claim_paid(database: &mut Database, demand: &Demand) -> Result<(), Erro
          ORDER BY state, priority DESC, id LIMIT $2"
     );
     let limit = i64::try_from(demand.paid).unwrap_or(i64::MAX);
-    let found = database.rows::<(i64,)>(&find, [demand.worker.into(), limit.into()]).await?;
+    let found = database.rows::<(i64,)>(&find, [demand.worker.into(), limit.into()])?;
     let ids: Vec<_> = found.into_iter().map(|(id,)| id).collect();
-    take(database, demand, &ids).await
+    take(database, demand, &ids)
 }
 
 /// Claims queued jobs that no limit holds back. Returns whether there may be others.
-async fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, Error> {
+fn claim_queued(database: &mut Database, demand: &Demand) -> Result<bool, Error> {
     if demand.queued == 0 {
         return Ok(false);
     }
-    let mut gate = Gate::read(database, &demand.blocked).await?;
+    let mut gate = Gate::read(database, &demand.blocked)?;
     let mut wanted = demand.queued;
     while wanted > 0 && !gate.is_closed() {
         let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
         let mut values: Vec<Value> = vec![demand.worker.into(), limit.into()];
         let find = find_queued(&gate.condition(&mut values));
-        let found = database.rows::<(i64, String, Option<String>)>(&find, values).await?;
+        let found = database.rows::<(i64, String, Option<String>)>(&find, values)?;
         let mut admitted = Vec::new();
         for (id, operation, group) in &found {
             if gate.admits(Subject { operation, group: group.as_deref() }) {
                 admitted.push(*id);
             }
         }
-        take(database, demand, &admitted).await?;
+        take(database, demand, &admitted)?;
         // The gate has closed for those that it did not admit.
         wanted = if found.len() < wanted { 0 } else { wanted - admitted.len() };
     }
@@ -214,7 +214,7 @@ fn find_queued(condition: &str) -> String {
 
 /// Makes these jobs those of the worker. Fails with kind [`Lease`](crate::ErrorKind::Lease) if
 /// another one has taken over its jobs.
-async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Error> {
+fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(), Error> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -228,7 +228,7 @@ async fn take(database: &mut Database, demand: &Demand, ids: &[i64]) -> Result<(
         places.join(", ")
     );
     // The jobs were found in this transaction, so that only the worker can be missing.
-    if database.execute(&sql, values).await? == 0 { Err(lease_lost()) } else { Ok(()) }
+    if database.execute(&sql, values)? == 0 { Err(lease_lost()) } else { Ok(()) }
 }
 
 /// The worker has lost its jobs.
@@ -238,10 +238,10 @@ pub(super) fn lease_lost() -> Error {
     Error::new(ErrorKind::Lease, message)
 }
 
-async fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
+fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
     let values = [worker.into(), number.into()];
-    let rows = database.rows::<ClaimedJob>(&find_claimed(), values).await?;
+    let rows = database.rows::<ClaimedJob>(&find_claimed(), values)?;
     let claim = |ClaimedJob { job, request }: ClaimedJob| {
         let FoundJob { id, status, .. } = job;
         Claim { id, worker, status, request }
@@ -276,20 +276,20 @@ mod tests {
     use super::*;
 
     /// Returns how the database runs a query.
-    async fn plan(database: &mut Database, query: &str) -> String {
+    fn plan(database: &mut Database, query: &str) -> String {
         let values = [1.into(), 8.into()];
         let steps: Vec<String> = match database {
             #[cfg(feature = "sqlite")]
             Database::Sqlite(..) => {
                 let explain = format!("EXPLAIN QUERY PLAN {query}");
-                let rows = database.rows::<(i64, i64, i64, String)>(&explain, values).await;
+                let rows = database.rows::<(i64, i64, i64, String)>(&explain, values);
                 rows.unwrap().into_iter().map(|(.., step)| step).collect()
             }
             #[cfg(feature = "postgres")]
             Database::Postgres(..) => {
                 // As in a table with many jobs.
-                database.execute("SET LOCAL enable_seqscan TO off", []).await.unwrap();
-                let rows = database.rows::<(String,)>(&format!("EXPLAIN {query}"), values).await;
+                database.execute("SET LOCAL enable_seqscan TO off", []).unwrap();
+                let rows = database.rows::<(String,)>(&format!("EXPLAIN {query}"), values);
                 rows.unwrap().into_iter().map(|(step,)| step).collect()
             }
         };
@@ -298,11 +298,11 @@ mod tests {
 
     /// A claim reads no more than it takes, however many jobs there are.
     async fn check_plans(ledger: Ledger) {
-        let check = async |database: &mut Database| {
-            let queued = plan(database, &find_queued("")).await;
+        let check = |database: &mut Database| {
+            let queued = plan(database, &find_queued(""));
             assert!(queued.contains("jobs_to_claim"), "{queued}");
             assert!(!queued.contains("Sort") && !queued.contains("TEMP B-TREE"), "{queued}");
-            let claimed = plan(database, &find_claimed()).await;
+            let claimed = plan(database, &find_claimed());
             assert!(claimed.contains("jobs_of_workers"), "{claimed}");
             Ok(())
         };

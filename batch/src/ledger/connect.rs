@@ -44,18 +44,18 @@ pub(super) enum Source {
 
 impl Source {
     #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "for SQLite"))]
-    pub(super) async fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
+    pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::File(LockedFile { path, .. }) | Self::FileOfOther(path) => {
-                sqlite::open_file(path, clocks.clone()).await
+                sqlite::open_file(path, clocks.clone())
             }
             #[cfg(feature = "sqlite")]
-            Self::FileToRead(path) => sqlite::read_file(path, clocks.clone()).await,
+            Self::FileToRead(path) => sqlite::read_file(path, clocks.clone()),
             #[cfg(feature = "postgres")]
-            Self::Server(options) => postgres::open_server(options).await,
+            Self::Server(options) => postgres::open_server(options),
             #[cfg(feature = "postgres")]
-            Self::ServerToRead(options) => postgres::read_server(options).await,
+            Self::ServerToRead(options) => postgres::read_server(options),
         }
     }
 

@@ -78,17 +78,17 @@ impl Ledger {
     pub async fn set_price(&self, operation: &str, price: Option<Price>) -> Result<(), Error> {
         let price = price.map(Price::checked).transpose().map_err(refused)?;
         let operation = operation.to_owned();
-        self.exclusive(async move |database| {
+        self.exclusive(move |database| {
             let name = [(&operation).into()];
-            database.execute("DELETE FROM prices WHERE operation = $1", name.clone()).await?;
+            database.execute("DELETE FROM prices WHERE operation = $1", name.clone())?;
             if let Some(Price { credits, per_megapixel }) = price {
                 let set = "INSERT INTO prices (operation, credits, per_megapixel)
                     VALUES ($1, $2, $3)";
                 let [credits, per_megapixel] = [credits, per_megapixel].map(Some);
                 let values = [(&operation).into(), credits.into(), per_megapixel.into()];
-                database.execute(set, values).await?;
+                database.execute(set, values)?;
             }
-            free_left(database, "AND operation = $1", name).await
+            free_left(database, "AND operation = $1", name)
         })
         .await?;
         self.0.changes.send_replace(());
@@ -134,7 +134,7 @@ impl Ledger {
     ///
     /// The same errors as [`set_budget`](Self::set_budget).
     pub async fn pause(&self, scope: Scope) -> Result<(), Error> {
-        let now = self.transaction(async |database| Ok(database.now())).await?;
+        let now = self.transaction(|database| Ok(database.now())).await?;
         self.set_limit(scope, "paused_at", now.into()).await
     }
 
@@ -160,7 +160,7 @@ impl Ledger {
             let message = "the name of a group has 1 to 200 bytes; nothing was changed";
             return Err(Error::new(ErrorKind::State, message));
         }
-        self.exclusive(async move |database| {
+        self.exclusive(move |database| {
             let (kind, name) = scope.columns();
             // The turns of another rate do not count.
             let turns = if column == "rate" { ", next_at = NULL" } else { "" };
@@ -168,11 +168,11 @@ impl Ledger {
                 "INSERT INTO limits (scope, name, {column}) VALUES ($1, $2, $3)
                  ON CONFLICT (scope, name) DO UPDATE SET {column} = excluded.{column}{turns}"
             );
-            database.execute(&set, [kind.into(), name.into(), value.clone()]).await?;
+            database.execute(&set, [kind.into(), name.into(), value.clone()])?;
             let remove = "DELETE FROM limits
                 WHERE budget IS NULL AND max_active IS NULL AND paused_at IS NULL
                     AND rate IS NULL";
-            database.execute(remove, []).await?;
+            database.execute(remove, [])?;
             // Only a budget leaves jobs to later workers.
             if column != "budget" {
                 return Ok(());
@@ -183,7 +183,7 @@ impl Ledger {
                 Scope::Group(name) => ("AND group_name = $1", vec![name.into()]),
                 Scope::EachGroup => ("AND group_name IS NOT NULL", vec![]),
             };
-            free_left(database, condition, values).await
+            free_left(database, condition, values)
         })
         .await?;
         self.0.changes.send_replace(());
@@ -196,10 +196,10 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn limits(&self) -> Result<Vec<LimitStatus>, Error> {
-        self.transaction(async |database| {
-            let limits = Limits::read(database, "TRUE", []).await?;
-            let active = count_active(database, COUNTED).await?;
-            let spent = spent(database).await?;
+        self.transaction(|database| {
+            let limits = Limits::read(database, "TRUE", [])?;
+            let active = count_active(database, COUNTED)?;
+            let spent = spent(database)?;
             let statuses = limits.0.into_iter().map(|(scope, limit)| {
                 let (credits, without_cost) = spent.get(&scope).copied().unwrap_or_default();
                 LimitStatus {
@@ -253,7 +253,7 @@ impl Ledger {
         value: Option<i64>,
     ) -> Result<u64, Error> {
         let filter = filter.clone();
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let first = match value {
                 Some(value) => value,
                 None => database.now(),
@@ -261,7 +261,7 @@ impl Ledger {
             let mut values = vec![first.into()];
             let condition = matching(database, &filter, "jobs", &mut values);
             let change = format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");
-            database.execute(&change, values).await
+            database.execute(&change, values)
         })
         .await
     }
@@ -276,7 +276,7 @@ impl Ledger {
         reason: String,
     ) -> Result<(), Error> {
         let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let explain = format!(
                 "UPDATE jobs SET reason = $1 WHERE state = 'queued'
                     AND (worker IS NULL OR worker = $4)
@@ -284,7 +284,7 @@ impl Ledger {
             );
             let pixels = pixels.cast_signed().into();
             let values = [(&reason).into(), scope.columns().1.into(), pixels, worker.into()];
-            database.execute(&explain, values).await?;
+            database.execute(&explain, values)?;
             Ok(())
         })
         .await
@@ -301,10 +301,10 @@ impl Ledger {
         reason: String,
     ) -> Result<(), Error> {
         let scope = Scope::Group(group.to_owned());
-        self.exclusive(async move |database| {
+        self.exclusive(move |database| {
             let (now, name) = (database.now(), scope.columns().1);
             let of_group = "scope = 'group' AND name IN ($1, '')";
-            let limits = Limits::read(database, of_group, [name.into()]).await?;
+            let limits = Limits::read(database, of_group, [name.into()])?;
             if limits.of(&scope).budget != Some(credits) {
                 return Ok(());
             }
@@ -312,7 +312,7 @@ impl Ledger {
                     changed_at = $3
                 WHERE group_name = $2 AND state = 'queued' AND worker IS NULL AND pixels >= $4";
             let pixels = pixels.cast_signed().into();
-            database.execute(leave, [(&reason).into(), name.into(), now.into(), pixels]).await?;
+            database.execute(leave, [(&reason).into(), name.into(), now.into(), pixels])?;
             Ok(())
         })
         .await
@@ -320,7 +320,7 @@ impl Ledger {
 }
 
 /// Lets the present workers look at queued jobs again that a budget left to later ones.
-async fn free_left(
+fn free_left(
     database: &mut Database,
     condition: &str,
     values: impl IntoIterator<Item = Value>,
@@ -329,20 +329,20 @@ async fn free_left(
         "UPDATE jobs SET left_after = NULL, reason = NULL
          WHERE state = 'queued' AND worker IS NULL AND left_after IS NOT NULL {condition}"
     );
-    database.execute(&free, values).await?;
+    database.execute(&free, values)?;
     Ok(())
 }
 
 /// Returns the known costs in credits, and the number of submissions without one, of the ledger,
 /// the operations, and the groups that have limits.
-async fn spent(database: &mut Database) -> Result<HashMap<Scope, (f64, i64)>, Error> {
+fn spent(database: &mut Database) -> Result<HashMap<Scope, (f64, i64)>, Error> {
     let find = "SELECT group_name, operation, SUM(credits), CAST(SUM(without_cost) AS BIGINT)
         FROM spending
         WHERE group_name = '' OR group_name IN (SELECT name FROM limits WHERE scope = 'group')
         GROUP BY group_name, operation";
     let mut spent = HashMap::<_, (f64, i64)>::new();
     for (group, operation, credits, without_cost) in
-        database.rows::<(String, String, f64, i64)>(find, []).await?
+        database.rows::<(String, String, f64, i64)>(find, [])?
     {
         let scopes = if group.is_empty() {
             vec![Scope::Ledger, Scope::Operation(operation)]
@@ -371,7 +371,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
         let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)";
-        let insert = async |database: &mut Database| Ok(database.execute(worker, []).await?);
+        let insert = |database: &mut Database| database.execute(worker, []);
         ledger.transaction(insert).await.unwrap();
         ledger.add([Job::new("a", "a.jpg", Gen2Pro::new("a fox")).group("anna")]).await.unwrap();
         let reason = async || ledger.job("a").await.unwrap().unwrap().reason;
@@ -396,11 +396,11 @@ mod tests {
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
         let fox = imagekiln::types::Gen2Pro::new("a red fox");
         ledger.add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
-        let claim = async |database: &mut Database| {
+        let claim = |database: &mut Database| {
             let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
                 RETURNING id";
-            let worker: i64 = database.value(worker, []).await?;
-            database.execute("UPDATE jobs SET worker = $1", [worker.into()]).await?;
+            let worker: i64 = database.value(worker, [])?;
+            database.execute("UPDATE jobs SET worker = $1", [worker.into()])?;
             Ok(worker)
         };
         let worker = ledger.transaction(claim).await.unwrap();

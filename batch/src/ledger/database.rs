@@ -7,10 +7,12 @@ use sqlx_core::{
     types::Type,
 };
 #[cfg(feature = "postgres")]
-use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
+use sqlx_postgres::{PgArguments, PgRow, Postgres};
 
 #[cfg(feature = "sqlite")]
 use super::clocks::Clocks;
+#[cfg(feature = "postgres")]
+use super::postgres::Server;
 use crate::{Error, ErrorKind};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -27,7 +29,7 @@ pub(super) enum Database {
     Sqlite(rusqlite::Connection, Clocks),
     /// The time is that of the transaction, in milliseconds.
     #[cfg(feature = "postgres")]
-    Postgres(PgConnection, i64),
+    Postgres(Server, i64),
 }
 
 /// A value for a parameter of a statement: `$1` is the first one.
@@ -122,7 +124,7 @@ impl FromRow for () {
 
 impl Database {
     /// Runs a statement, and returns the number of rows that it changed.
-    pub(super) async fn execute(
+    pub(super) fn execute(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -135,14 +137,15 @@ impl Database {
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
-                let done = query_with(sql, arguments(values)?).execute(connection).await?;
+                let query = query_with(sql, arguments(values)?);
+                let done = connection.run(|connection| query.execute(connection))?;
                 Ok(done.rows_affected())
             }
         }
     }
 
     /// Runs a statement, and returns its rows.
-    pub(super) async fn rows<T: FromRow>(
+    pub(super) fn rows<T: FromRow>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -159,23 +162,24 @@ impl Database {
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
-                let rows = query_with(sql, arguments(values)?).fetch_all(connection).await?;
+                let query = query_with(sql, arguments(values)?);
+                let rows = connection.run(|connection| query.fetch_all(connection))?;
                 rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()
             }
         }
     }
 
     /// Runs a statement, and returns its first row, if there is one.
-    pub(super) async fn row<T: FromRow>(
+    pub(super) fn row<T: FromRow>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Option<T>, Error> {
-        Ok(self.rows(sql, values).await?.into_iter().next())
+        Ok(self.rows(sql, values)?.into_iter().next())
     }
 
     /// Runs a statement, and returns its only value.
-    pub(super) async fn value<T>(
+    pub(super) fn value<T>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -183,26 +187,26 @@ impl Database {
     where
         (T,): FromRow,
     {
-        self.row::<(T,)>(sql, values).await?.map(|row| row.0).ok_or_else(no_row)
+        self.row::<(T,)>(sql, values)?.map(|row| row.0).ok_or_else(no_row)
     }
 
     /// Runs a statement, and returns whether it has rows.
-    pub(super) async fn finds(
+    pub(super) fn finds(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<bool, Error> {
-        Ok(self.row::<()>(sql, values).await?.is_some())
+        Ok(self.row::<()>(sql, values)?.is_some())
     }
 
     /// Runs the statements of a script.
-    pub(super) async fn run_script(&mut self, script: &str) -> Result<(), Error> {
+    pub(super) fn run_script(&mut self, script: &str) -> Result<(), Error> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection, _) => Ok(connection.execute_batch(script)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
-                raw_sql(script).execute(connection).await?;
+                connection.run(|connection| raw_sql(script).execute(connection))?;
                 Ok(())
             }
         }
@@ -210,19 +214,19 @@ impl Database {
 
     /// Begins a transaction. If it is exclusive, it waits until no other one is.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
-    pub(super) async fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
         match self {
             // A transaction that reads first could not become a writer later. A connection that
             // only reads starts a reader.
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).await.map(drop),
+            Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
                 let lock = format!("SELECT pg_advisory_xact_lock({LOCK});");
                 let lock = if is_exclusive { &*lock } else { "" };
                 // In one round trip. The time is that after the lock, which may take long.
                 let begin = format!("BEGIN; {lock} {CLOCK}");
-                let rows = raw_sql(&begin).fetch_all(connection).await?;
+                let rows = connection.run(|connection| raw_sql(&begin).fetch_all(connection))?;
                 *now = rows.last().ok_or_else(no_row)?.try_get("now")?;
                 Ok(())
             }
@@ -230,20 +234,21 @@ impl Database {
     }
 
     /// Returns the time now, which becomes that of a transaction that took long so far.
-    pub(super) async fn later(&mut self) -> Result<i64, Error> {
+    pub(super) fn later(&mut self) -> Result<i64, Error> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(..) => {}
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
-                *now = raw_sql(CLOCK).fetch_one(connection).await?.try_get("now")?;
+                let row = connection.run(|connection| raw_sql(CLOCK).fetch_one(connection))?;
+                *now = row.try_get("now")?;
             }
         }
         Ok(self.now())
     }
 
     /// Excludes other transactions that add many jobs, until the end of this one.
-    pub(super) async fn lock_additions(&mut self) -> Result<(), Error> {
+    pub(super) fn lock_additions(&mut self) -> Result<(), Error> {
         match self {
             // A file has one writer at a time.
             #[cfg(feature = "sqlite")]
@@ -251,7 +256,7 @@ impl Database {
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, _) => {
                 let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
-                raw_sql(&lock).execute(connection).await?;
+                connection.run(|connection| raw_sql(&lock).execute(connection))?;
                 Ok(())
             }
         }

@@ -152,14 +152,14 @@ impl Ledger {
         after: u64,
     ) -> Result<(Vec<Unresolved>, i64), Error> {
         let filter = filter.clone();
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let (listed, values) = page(database, &filter, after, PAGE);
             let find = format!(
                 "SELECT {COLUMNS}, j.submission, s.hold_until FROM {TABLES}
                  WHERE j.state = '{}' AND s.id IS NOT NULL AND {listed}",
                 JobState::Unknown
             );
-            Ok((database.rows(&find, values).await?, database.now()))
+            Ok((database.rows(&find, values)?, database.now()))
         })
         .await
     }
@@ -168,10 +168,10 @@ impl Ledger {
         let submissions: Vec<_> = jobs.iter().map(|job| job.submission).collect();
         let step = step.clone();
         let outcomes = self
-            .exclusive(async move |database| {
+            .exclusive(move |database| {
                 let mut outcomes = Vec::with_capacity(submissions.len());
                 for &submission in &submissions {
-                    outcomes.push(decide(database, submission, &step).await?);
+                    outcomes.push(decide(database, submission, &step)?);
                 }
                 Ok(outcomes)
             })
@@ -183,8 +183,8 @@ impl Ledger {
 
 /// Decides about a submission that was unknown. If the connection broke after the commit, it has
 /// been decided already.
-async fn decide(database: &mut Database, submission: i64, step: &Step) -> Result<Outcome, Error> {
-    let found = SubmissionRow::find_one(database, "s.id = $1", submission).await?;
+fn decide(database: &mut Database, submission: i64, step: &Step) -> Result<Outcome, Error> {
+    let found = SubmissionRow::find_one(database, "s.id = $1", submission)?;
     let mut found = found.ok_or_else(no_row)?;
     if found.record.task().is_some() {
         return Ok(Outcome::Changed);
@@ -192,7 +192,7 @@ async fn decide(database: &mut Database, submission: i64, step: &Step) -> Result
     if *step == Step::NotBilled && found.hold_until > Some(database.now()) {
         return Ok(Outcome::Held);
     }
-    let is_written = found.try_advance(database, step).await?;
+    let is_written = found.try_advance(database, step)?;
     // Another person may have decided otherwise.
     let is_decided = match found.record.state() {
         State::NotBilled => *step == Step::NotBilled,
@@ -223,9 +223,9 @@ mod tests {
     /// Opens a ledger with this number of unknown jobs: 0, 1, and so on.
     async fn with_unknown(directory: &tempfile::TempDir, count: usize) -> Ledger {
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let add = async move |database: &mut Database| {
+        let add = move |database: &mut Database| {
             for number in 0..count {
-                add_unknown(database, &number.to_string()).await;
+                add_unknown(database, &number.to_string());
             }
             Ok(())
         };
@@ -233,17 +233,17 @@ mod tests {
         ledger
     }
 
-    async fn add_unknown(database: &mut Database, name: &str) {
+    fn add_unknown(database: &mut Database, name: &str) {
         let add = "INSERT INTO jobs (name, number, target, operation, request, request_sha256,
                 pixels, state, added_at, changed_at)
             SELECT $1, COUNT(*) + 1, $1, 'gen-2-pro', '', '', 0, 'queued', 0, 0
             FROM jobs RETURNING id";
-        let job: i64 = database.value(add, [name.into()]).await.unwrap();
+        let job: i64 = database.value(add, [name.into()]).unwrap();
         let intent = json!({"id": name, "operation": "gen-2-pro", "at": 1_795_673_076});
         let intent: Intent = serde_json::from_value(intent).unwrap();
-        let submission = SubmissionRow::insert(database, &intent, Some(job), None).await.unwrap();
+        let submission = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
         let submit = "UPDATE jobs SET submission = $1, state = 'unknown' WHERE id = $2";
-        database.execute(submit, [submission.id.into(), job.into()]).await.unwrap();
+        database.execute(submit, [submission.id.into(), job.into()]).unwrap();
     }
 
     async fn state(ledger: &Ledger, name: &str) -> JobState {

@@ -83,7 +83,7 @@ impl Ledger {
     /// each transaction changes up to 1,000.
     pub async fn retry_all(&self, filter: &Filter, submissions: u64) -> Result<u64, Error> {
         let most = i64::try_from(submissions).unwrap_or(i64::MAX);
-        let retry = async move |database: &mut Database, ended: &Ended| {
+        let retry = move |database: &mut Database, ended: &Ended| {
             let retry = format!(
                 "UPDATE jobs SET
                  state = CASE WHEN state = 'damaged' THEN 'submitted' ELSE 'queued' END,
@@ -96,7 +96,7 @@ impl Ledger {
             );
             let [ids, submissions] = ended.values();
             let values = [ids, submissions, database.now().into(), most.into()];
-            database.execute(&retry, values).await.map(drop)
+            database.execute(&retry, values).map(drop)
         };
         let retried = self.change_ended(filter, Self::RETRIABLE, retry).await?;
         self.0.changes.send_replace(());
@@ -129,18 +129,18 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be removed:
     /// each transaction removes up to 1,000.
     pub async fn forget_all(&self, filter: &Filter) -> Result<u64, Error> {
-        let forget = async |database: &mut Database, ended: &Ended| {
+        let forget = |database: &mut Database, ended: &Ended| {
             let done = format!("(SELECT id FROM jobs WHERE {})", ended.condition(database));
             // Nobody continues the task of a damaged delivery.
             let damaged = format!("j.state = 'damaged' AND j.submission = s.id AND j.id IN {done}");
-            for mut submission in SubmissionRow::find(database, &damaged, ended.values()).await? {
-                submission.advance(database, &Step::Settled).await?;
+            for mut submission in SubmissionRow::find(database, &damaged, ended.values())? {
+                submission.advance(database, &Step::Settled)?;
             }
             let detach =
                 format!("UPDATE submissions SET job = NULL, key_name = NULL WHERE job IN {done}");
-            database.execute(&detach, ended.values()).await?;
+            database.execute(&detach, ended.values())?;
             let delete = format!("DELETE FROM jobs WHERE id IN {done}");
-            database.execute(&delete, ended.values()).await.map(drop)
+            database.execute(&delete, ended.values()).map(drop)
         };
         self.change_ended(filter, Self::FORGETTABLE, forget).await
     }
@@ -154,26 +154,26 @@ impl Ledger {
         change: W,
     ) -> Result<u64, Error>
     where
-        W: AsyncFn(&mut Database, &Ended) -> Result<(), Error> + Clone + Send + 'static,
+        W: Fn(&mut Database, &Ended) -> Result<(), Error> + Clone + Send + 'static,
     {
         let (mut changed, mut last) = (0, 0);
         loop {
             let filter = filter.clone();
-            let chunk = self.transaction(async move |database| {
+            let chunk = self.transaction(move |database| {
                 let (listed, values) = page(database, &filter, last, CHUNK);
                 let find = format!(
                     "SELECT j.id, COALESCE(j.submission, 0), j.number FROM jobs j
                      WHERE {} AND {listed}",
                     state_in(states)
                 );
-                Ok(Ended { jobs: database.rows(&find, values).await?, states })
+                Ok(Ended { jobs: database.rows(&find, values)?, states })
             });
             let ended = chunk.await?;
             let Some((.., number)) = ended.jobs.last() else { return Ok(changed) };
             last = number.unsigned_abs();
             let change = change.clone();
-            let chunk = self.transaction(async move |database| {
-                change(database, &ended).await?;
+            let chunk = self.transaction(move |database| {
+                change(database, &ended)?;
                 // The same number if this runs again after its commit.
                 let left = format!(
                     "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
@@ -181,7 +181,7 @@ impl Ledger {
                     state_in(states)
                 );
                 let [ids, _] = ended.values();
-                let left: i64 = database.value(&left, [ids]).await?;
+                let left: i64 = database.value(&left, [ids])?;
                 Ok(ended.jobs.len() as u64 - left.unsigned_abs())
             });
             changed += chunk.await?;
@@ -227,12 +227,12 @@ mod tests {
         let fox = imagekiln::types::Gen2Pro::new("a red fox");
         ledger.add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
         ledger.cancel(&Filter::all()).await.unwrap();
-        let retry = async |database: &mut Database, ended: &Ended| {
+        let retry = |database: &mut Database, ended: &Ended| {
             // As another person does between the list and the change.
-            database.execute("UPDATE jobs SET state = 'queued', reason = 'other'", []).await?;
+            database.execute("UPDATE jobs SET state = 'queued', reason = 'other'", [])?;
             let retry =
                 format!("UPDATE jobs SET reason = NULL WHERE {}", ended.condition(database));
-            database.execute(&retry, ended.values()).await.map(drop)
+            database.execute(&retry, ended.values()).map(drop)
         };
         ledger.change_ended(&Filter::all(), Ledger::RETRIABLE, retry).await.unwrap();
         let reason = ledger.job("fox").await.unwrap().unwrap().reason;

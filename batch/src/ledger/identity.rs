@@ -136,10 +136,10 @@ impl Ledger {
     }
 
     async fn identity(&self) -> Result<Identity, Error> {
-        self.transaction(async |database| {
+        self.transaction(|database| {
             let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
                 FROM identity";
-            database.row(find, []).await?.ok_or_else(no_row)
+            database.row(find, [])?.ok_or_else(no_row)
         })
         .await
     }
@@ -149,7 +149,7 @@ impl Ledger {
     pub(crate) async fn durations(&self) -> Result<Durations, Error> {
         let find = "SELECT durations FROM identity";
         let kept: Option<(Option<String>,)> =
-            self.transaction(async |database| database.row(find, []).await).await?;
+            self.transaction(|database| database.row(find, [])).await?;
         let text = kept.and_then(|(text,)| text);
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
@@ -161,9 +161,9 @@ impl Ledger {
         let own = if is_simulated { SIMULATOR } else { client.base_url() };
         let text = own.to_owned();
         let known: String = self
-            .transaction(async move |database: &mut Database| {
+            .transaction(move |database: &mut Database| {
                 let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
-                database.value(set, [(&text).into()]).await
+                database.value(set, [(&text).into()])
             })
             .await?;
         let is_own =
@@ -191,8 +191,8 @@ impl Ledger {
             return Ok(());
         }
         let Ok(text) = serde_json::to_string(durations) else { return Ok(()) };
-        self.transaction(async move |database: &mut Database| {
-            database.execute("UPDATE identity SET durations = $1", [(&text).into()]).await?;
+        self.transaction(move |database: &mut Database| {
+            database.execute("UPDATE identity SET durations = $1", [(&text).into()])?;
             Ok(())
         })
         .await
@@ -200,9 +200,9 @@ impl Ledger {
 
     async fn set_file(&self, condition: &'static str) -> Result<(), Error> {
         let Some(file) = self.file() else { return Ok(()) };
-        self.transaction(async move |database: &mut Database| {
+        self.transaction(move |database: &mut Database| {
             let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
-            database.execute(&set, [(&file).into()]).await?;
+            database.execute(&set, [(&file).into()])?;
             Ok(())
         })
         .await

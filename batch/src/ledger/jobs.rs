@@ -44,9 +44,9 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn job(&self, name: &str) -> Result<Option<JobStatus>, Error> {
         let name = name.to_owned();
-        self.transaction(async move |database| {
-            let mut found = find_jobs(database, "j.name = $1", [(&name).into()]).await?;
-            explain(database, found.iter_mut().map(|job| &mut job.status)).await?;
+        self.transaction(move |database| {
+            let mut found = find_jobs(database, "j.name = $1", [(&name).into()])?;
+            explain(database, found.iter_mut().map(|job| &mut job.status))?;
             Ok(found.pop().map(|job| job.status))
         })
         .await
@@ -92,10 +92,10 @@ impl Ledger {
         limit: usize,
     ) -> Result<Vec<JobStatus>, Error> {
         let filter = filter.clone();
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let (listed, values) = page(database, &filter, after, limit);
-            let mut found = find_jobs(database, &listed, values).await?;
-            explain(database, found.iter_mut().map(|job| &mut job.status)).await?;
+            let mut found = find_jobs(database, &listed, values)?;
+            explain(database, found.iter_mut().map(|job| &mut job.status))?;
             Ok(found.into_iter().map(|job| job.status).collect())
         })
         .await
@@ -115,12 +115,12 @@ impl Ledger {
     ) -> Result<Vec<(JobStatus, Request)>, Error> {
         let filter = filter.clone();
         let found = self
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 let (listed, values) = page(database, &filter, after, limit);
                 // In one query: a job may change or leave the ledger between two.
                 let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
-                let mut found = database.rows::<FoundRequest>(&find, values).await?;
-                explain(database, found.iter_mut().map(|found| &mut found.0.status)).await?;
+                let mut found = database.rows::<FoundRequest>(&find, values)?;
+                explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
                 Ok(found)
             })
             .await?;
@@ -142,8 +142,8 @@ impl Ledger {
         const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
             UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
         type Row = (String, i64, String, String, Option<String>);
-        self.transaction(async |database| {
-            let jobs = database.rows::<Row>(JOBS, []).await?;
+        self.transaction(|database| {
+            let jobs = database.rows::<Row>(JOBS, [])?;
             let known = jobs.into_iter().map(|(name, number, state, request_sha256, location)| {
                 let (number, state) = (number.unsigned_abs(), state_named(state)?);
                 Ok((name, KnownJob { number, state, request_sha256, location }))
@@ -164,10 +164,10 @@ impl Ledger {
         let mut known = HashSet::new();
         for ids in ids.chunks(MOST_TEXTS) {
             let ids = serde_json::Value::from(ids).to_string();
-            let find = async move |database: &mut Database| {
+            let find = move |database: &mut Database| {
                 let texts = database.elements(1);
                 let find = format!("SELECT task_id FROM submissions WHERE task_id IN ({texts})");
-                database.rows::<(String,)>(&find, [ids.as_str().into()]).await
+                database.rows::<(String,)>(&find, [ids.as_str().into()])
             };
             known.extend(self.transaction(find).await?.into_iter().map(|(id,)| id));
         }
@@ -188,9 +188,9 @@ impl Ledger {
             FROM jobs j LEFT JOIN submissions s ON s.id = j.submission
             GROUP BY j.state, j.operation";
         let mut rows: Vec<ReportRow> = self
-            .transaction(async |database| {
-                let prices = prices(database).await?;
-                let rows = database.rows::<Columns>(ROWS, []).await?.into_iter();
+            .transaction(|database| {
+                let prices = prices(database)?;
+                let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
                 let rows = rows.map(|(state, operation, jobs, credits, unpriced, pixels)| {
                     let (jobs, without_cost) = (jobs.unsigned_abs(), unpriced.unsigned_abs());
                     let state = state_named(state)?;
@@ -220,9 +220,9 @@ impl Ledger {
                 CAST(SUM(CASE WHEN cost IS NULL THEN pixels ELSE 0 END) AS BIGINT)
             FROM submissions WHERE state <> 'withdrawn'
             GROUP BY 1, 2, 3 ORDER BY 1, COALESCE(group_name, ''), 3";
-        self.transaction(async |database| {
-            let prices = prices(database).await?;
-            let rows = database.rows::<Columns>(ROWS, []).await?.into_iter();
+        self.transaction(|database| {
+            let prices = prices(database)?;
+            let rows = database.rows::<Columns>(ROWS, [])?.into_iter();
             let rows =
                 rows.map(|(day, group, operation, submissions, credits, unpriced, pixels)| {
                     let without_cost = unpriced.unsigned_abs();
@@ -333,12 +333,12 @@ pub(super) struct FoundJob {
 }
 
 /// Returns the jobs `j` that meet a condition.
-pub(super) async fn find_jobs(
+pub(super) fn find_jobs(
     database: &mut Database,
     condition: &str,
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<FoundJob>, Error> {
-    database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values).await
+    database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values)
 }
 
 /// What a [`FoundJob`] is read from.

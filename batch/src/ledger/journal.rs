@@ -95,9 +95,9 @@ impl Journal for Ledger {
                 self.log_step(submission, step).await;
             }
             let (written, due) = (submission.to_owned(), step.clone());
-            self.transaction(async move |database| {
-                match SubmissionRow::find_one(database, "s.intent_id = $1", &written).await? {
-                    Some(mut row) => row.advance(database, &due).await,
+            self.transaction(move |database| {
+                match SubmissionRow::find_one(database, "s.intent_id = $1", &written)? {
+                    Some(mut row) => row.advance(database, &due),
                     None if matches!(due, Step::Accepted(_)) => Err(missing()),
                     None => Ok(()),
                 }
@@ -114,10 +114,10 @@ impl Journal for Ledger {
         Box::pin(async move {
             let (id, task_id) = (submission.id().to_owned(), task.id().to_owned());
             let taken = self
-                .transaction(async move |database| {
-                    match SubmissionRow::find_one(database, "s.intent_id = $1", &id).await? {
+                .transaction(move |database| {
+                    match SubmissionRow::find_one(database, "s.intent_id = $1", &id)? {
                         Some(row) if row.record.task().is_none() => {
-                            has_task(database, &task_id, row.record.intent().operation()).await
+                            has_task(database, &task_id, row.record.intent().operation())
                         }
                         _ => Ok(false),
                     }
@@ -134,8 +134,7 @@ impl Journal for Ledger {
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
-            let find =
-                async |database: &mut Database| SubmissionRow::find(database, open, []).await;
+            let find = |database: &mut Database| SubmissionRow::find(database, open, []);
             let open = self.transaction(find).await?;
             Ok(open.into_iter().map(|submission| Ok(submission.record)).collect())
         })
@@ -151,7 +150,7 @@ impl Ledger {
     ) -> Result<(), JournalError> {
         let limits = worker.as_ref().map(|worker| worker.limits);
         let written = intent.clone();
-        let intend = async move |database: &mut Database| intend(database, &written, limits).await;
+        let intend = move |database: &mut Database| intend(database, &written, limits);
         let (id, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
             Some(_) => JournalError::Refused(limit.into()),
             None => JournalError::Refused(Error::from(limit).into()),
@@ -174,52 +173,51 @@ type Intended = Result<(i64, bool), LimitReached>;
 
 /// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
 /// its state in the same transaction.
-async fn intend(
+fn intend(
     database: &mut Database,
     intent: &Intent,
     limits: Option<RunLimits>,
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
-    let facts = Facts::read(database, subject, intent.id(), ticket.as_ref()).await?;
+    let facts = Facts::read(database, subject, intent.id(), ticket.as_ref())?;
     if facts.known.is_some()
-        && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known).await?
+        && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known)?
     {
         return Ok(Ok((row.id, false)));
     }
     let pixels = pixels_of_intent(intent);
-    if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits).await? {
+    if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits)? {
         return Ok(Err(limit));
     }
-    let is_probe = match outage::enter(database, intent).await? {
+    let is_probe = match outage::enter(database, intent)? {
         Entry::Refused(outage) => return Ok(Err(outage.into())),
         entry => matches!(entry, Entry::Probe),
     };
-    facts.stored.count_for_rates(database).await?;
-    keys::check(database, intent, ticket.as_ref()).await?;
+    facts.stored.count_for_rates(database)?;
+    keys::check(database, intent, ticket.as_ref())?;
     let Some(ticket) = ticket else {
-        return Ok(Ok((SubmissionRow::insert(database, intent, None, None).await?.id, is_probe)));
+        return Ok(Ok((SubmissionRow::insert(database, intent, None, None)?.id, is_probe)));
     };
     // It may have been removed.
     if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
-        return Err(why_not(database, ticket.worker).await?);
+        return Err(why_not(database, ticket.worker)?);
     }
-    let submission =
-        SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket)).await?;
+    let submission = SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket))?;
     let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
         changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";
     let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
     let values = [submission.id.into(), now.into(), job.into(), worker.into()];
-    match database.execute(submit, values).await? {
+    match database.execute(submit, values)? {
         1 => Ok(Ok((submission.id, is_probe))),
-        _ => Err(why_not(database, worker).await?),
+        _ => Err(why_not(database, worker)?),
     }
 }
 
 /// Returns the error for a job that its worker can no longer submit.
-async fn why_not(database: &mut Database, worker: i64) -> Result<Error, Error> {
+fn why_not(database: &mut Database, worker: i64) -> Result<Error, Error> {
     let alive = "SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL";
-    if database.finds(alive, [worker.into()]).await? {
+    if database.finds(alive, [worker.into()])? {
         return Ok(not_queued());
     }
     Ok(lease_lost())

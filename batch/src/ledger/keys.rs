@@ -25,7 +25,7 @@ impl Ledger {
     pub(super) async fn keyed(&self, key: &Key) -> Result<Option<Keyed>, Error> {
         let name = key.name().to_owned();
         let rows = self
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 let find = "SELECT s.record, CAST(CASE WHEN j.state = 'submitting'
                         OR s.job IS NULL AND s.sent_at > $2 THEN 1 ELSE 0 END AS BIGINT),
                         COALESCE(j.request_sha256, a.request_sha256),
@@ -34,7 +34,7 @@ impl Ledger {
                     LEFT JOIN archived_jobs a ON a.name = s.key_name
                     WHERE s.key_name = $1 ORDER BY s.id";
                 let since = database.now() - LONGEST;
-                database.rows::<Row>(find, [(&name).into(), since.into()]).await
+                database.rows::<Row>(find, [(&name).into(), since.into()])
             })
             .await?;
         let known: Vec<Keyed> = rows.into_iter().map(keyed).collect::<Result<_, _>>()?;
@@ -74,7 +74,7 @@ fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
 }
 
 /// Fails if the ledger has the key of a submission that is about to be written.
-pub(super) async fn check(
+pub(super) fn check(
     database: &mut Database,
     intent: &Intent,
     ticket: Option<&Ticket>,
@@ -82,7 +82,7 @@ pub(super) async fn check(
     let Some(name) = key_name(intent, ticket.is_some()) else { return Ok(()) };
     let job = ticket.map(|ticket| ticket.job);
     let service = intent.account().map(Account::service);
-    let known = SubmissionRow::find(database, "s.key_name = $1", [name.into()]).await?;
+    let known = SubmissionRow::find(database, "s.key_name = $1", [name.into()])?;
     let others = known.iter().filter(|row| {
         let is_other = job.is_none() || row.job != job;
         is_other && *row.record.state() != State::NotBilled && is_of(&row.record, service)
@@ -92,7 +92,7 @@ pub(super) async fn check(
         return Err(Error::new(ErrorKind::Job, message));
     }
     let has_job = "SELECT 1 FROM jobs WHERE name = $1";
-    if job.is_none() && database.finds(has_job, [name.into()]).await? {
+    if job.is_none() && database.finds(has_job, [name.into()])? {
         let message = format!("the ledger has a job `{name}`, which a batch submits");
         return Err(Error::new(ErrorKind::Job, message));
     }

@@ -226,24 +226,24 @@ impl FromRow for LimitRow {
 pub(super) struct Limits(pub(super) BTreeMap<Scope, StoredLimit>);
 
 impl Limits {
-    pub(super) async fn read(
+    pub(super) fn read(
         database: &mut Database,
         condition: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Self, Error> {
         let find = format!("SELECT * FROM limits WHERE {condition}");
-        let rows = database.rows::<LimitRow>(&find, values).await?;
+        let rows = database.rows::<LimitRow>(&find, values)?;
         Ok(Self(rows.into_iter().map(|LimitRow(scope, limit)| (scope, limit)).collect()))
     }
 
     /// Counts a submission for the rates of all these limits.
-    pub(super) async fn count_for_rates(&self, database: &mut Database) -> Result<(), Error> {
+    pub(super) fn count_for_rates(&self, database: &mut Database) -> Result<(), Error> {
         let now = database.now();
         for (scope, limit) in &self.0 {
             let Some(next_at) = limit.next_after(now) else { continue };
             let (kind, name) = scope.columns();
             let count = "UPDATE limits SET next_at = $1 WHERE scope = $2 AND name = $3";
-            database.execute(count, [next_at.into(), kind.into(), name.into()]).await?;
+            database.execute(count, [next_at.into(), kind.into(), name.into()])?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Ledger {
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
     pub async fn prices(&self) -> Result<Prices, Error> {
-        self.transaction(async |database| prices(database).await).await
+        self.transaction(prices).await
     }
 
     pub(crate) async fn existing(&self, name: &str) -> Result<JobStatus, Error> {
@@ -33,14 +33,14 @@ impl Ledger {
 }
 
 /// Returns what submissions cost.
-pub(super) async fn prices(database: &mut Database) -> Result<Prices, Error> {
+pub(super) fn prices(database: &mut Database) -> Result<Prices, Error> {
     let set = "SELECT operation, credits, per_megapixel FROM prices";
     let known = "SELECT operation, MAX(price) FROM spending
         WHERE group_name = '' AND price IS NOT NULL GROUP BY operation";
-    let set = database.rows::<(String, f64, f64)>(set, []).await?.into_iter();
+    let set = database.rows::<(String, f64, f64)>(set, [])?.into_iter();
     let set = set
         .map(|(operation, credits, per_megapixel)| (operation, Price { credits, per_megapixel }));
-    let known = database.rows(known, []).await?.into_iter().collect();
+    let known = database.rows(known, [])?.into_iter().collect();
     Ok(Prices::new(set.collect(), known))
 }
 
@@ -52,13 +52,13 @@ pub(super) fn unchanged(job: &JobStatus, expected: &[JobState]) -> Error {
 }
 
 /// Returns the error for a job that is not in the expected state.
-pub(super) async fn why_unchanged(
+pub(super) fn why_unchanged(
     database: &mut Database,
     name: &str,
     expected: &str,
 ) -> Result<Error, Error> {
     let state = "SELECT state FROM jobs WHERE name = $1";
-    let Some((state,)) = database.row::<(String,)>(state, [name.into()]).await? else {
+    let Some((state,)) = database.row::<(String,)>(state, [name.into()])? else {
         return Ok(no_job(name));
     };
     let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");

@@ -29,11 +29,11 @@ impl Ledger {
         let (report, limits) = (self.report().await?, self.limits().await?);
         let outages = self.outages().await?;
         let (spending, active) = self
-            .transaction(async |database| {
-                let active = count_active(database, COUNTED).await?;
+            .transaction(|database| {
+                let active = count_active(database, COUNTED)?;
                 let active = active.get(&Scope::Ledger).copied().unwrap_or_default();
-                let spending: Vec<Spending> = database.rows(SPENDING, ["".into()]).await?;
-                let prices = prices(database).await?;
+                let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
+                let prices = prices(database)?;
                 let estimated = spending.into_iter().map(|spending| {
                     let price = prices.of(&spending.operation);
                     (spending.reserved(price), spending)

@@ -15,15 +15,15 @@ const LATER: &str = "a later version of this program wrote it";
 const EARLIER: &str = "an earlier version of this program wrote it; open it once to write";
 
 /// Brings the tables up to date. Another process may do the same at the same time.
-pub(super) async fn upgrade(database: &mut Database) -> Result<(), BoxError> {
+pub(super) fn upgrade(database: &mut Database) -> Result<(), BoxError> {
     let scripts = scripts(database);
-    apply(database, scripts).await
+    apply(database, scripts)
 }
 
 /// Fails if the tables are not those of this version. A reader cannot bring them up to date.
-pub(super) async fn check(database: &mut Database) -> Result<(), BoxError> {
+pub(super) fn check(database: &mut Database) -> Result<(), BoxError> {
     let scripts = scripts(database);
-    check_for(database, scripts).await
+    check_for(database, scripts)
 }
 
 fn scripts(database: &Database) -> &'static [&'static str] {
@@ -35,27 +35,27 @@ fn scripts(database: &Database) -> &'static [&'static str] {
     }
 }
 
-async fn apply(database: &mut Database, scripts: &[&str]) -> Result<(), BoxError> {
-    if missing(database, scripts).await?.is_empty() {
+fn apply(database: &mut Database, scripts: &[&str]) -> Result<(), BoxError> {
+    if missing(database, scripts)?.is_empty() {
         return Ok(());
     }
     // If a script fails, the connection is closed, and the transaction is rolled back.
-    database.begin(true).await?;
-    for (version, script) in missing(database, scripts).await? {
-        database.run_script(script).await?;
+    database.begin(true)?;
+    for (version, script) in missing(database, scripts)? {
+        database.run_script(script)?;
         let record = "INSERT INTO schema_version (version) VALUES ($1)";
-        database.execute(record, [version.into()]).await?;
+        database.execute(record, [version.into()])?;
     }
-    database.execute("COMMIT", []).await?;
+    database.execute("COMMIT", [])?;
     Ok(())
 }
 
 /// Returns the scripts that the ledger needs, with the versions that they lead to.
-async fn missing<'s>(
+fn missing<'s>(
     database: &mut Database,
     scripts: &[&'s str],
 ) -> Result<Vec<(i64, &'s str)>, BoxError> {
-    let version = version(database).await?;
+    let version = version(database)?;
     if version > scripts.len() as i64 {
         return Err(LATER.into());
     }
@@ -63,8 +63,8 @@ async fn missing<'s>(
     Ok(numbered.filter(|(number, _)| *number > version).collect())
 }
 
-async fn check_for(database: &mut Database, scripts: &[&str]) -> Result<(), BoxError> {
-    match (version(database).await?, missing(database, scripts).await?.is_empty()) {
+fn check_for(database: &mut Database, scripts: &[&str]) -> Result<(), BoxError> {
+    match (version(database)?, missing(database, scripts)?.is_empty()) {
         (0, _) => Err(no_ledger()),
         (_, true) => Ok(()),
         (_, false) => Err(EARLIER.into()),
@@ -77,7 +77,7 @@ pub(super) fn no_ledger() -> BoxError {
 }
 
 /// Returns the version of the tables. Zero: there are none.
-async fn version(database: &mut Database) -> Result<i64, Error> {
+fn version(database: &mut Database) -> Result<i64, Error> {
     let table = match database {
         #[cfg(feature = "sqlite")]
         Database::Sqlite(..) => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
@@ -86,10 +86,10 @@ async fn version(database: &mut Database) -> Result<i64, Error> {
             "SELECT 1 WHERE to_regclass('imagekiln.schema_version') IS NOT NULL"
         }
     };
-    if !database.finds(table, []).await? {
+    if !database.finds(table, [])? {
         return Ok(0);
     }
-    database.value("SELECT COALESCE(MAX(version), 0) FROM schema_version", []).await
+    database.value("SELECT COALESCE(MAX(version), 0) FROM schema_version", [])
 }
 
 #[cfg(test)]
@@ -100,61 +100,57 @@ pub(super) mod tests {
     use crate::ledger::clocks::Clocks;
 
     /// Returns an empty ledger in memory.
-    pub(in crate::ledger) async fn sqlite() -> Database {
+    pub(in crate::ledger) fn sqlite() -> Database {
         let connection = Connection::open_in_memory().unwrap();
         let mut database = Database::Sqlite(connection, Clocks::default());
-        upgrade(&mut database).await.unwrap();
+        upgrade(&mut database).unwrap();
         database
     }
 
     /// Returns an empty ledger in PostgreSQL, unless there is no server to start.
     #[cfg(feature = "postgres")]
-    pub(in crate::ledger) async fn postgres() -> Option<Database> {
-        use imagekiln_testbed::postgres::{POSTGRES as SERVER, cluster};
-        use sqlx_core::connection::Connection as _;
-        if !(SERVER.is_present)() && std::env::var_os(SERVER.variable).is_none() {
+    pub(in crate::ledger) fn postgres() -> Option<Database> {
+        use super::super::postgres;
+        use imagekiln_testbed::postgres::{POSTGRES, cluster};
+        if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
             return None;
         }
-        let connection =
-            sqlx_postgres::PgConnection::connect(&cluster().create_database()).await.unwrap();
-        let mut database = Database::Postgres(connection, 0);
-        database.run_script("SET search_path TO imagekiln").await.unwrap();
-        upgrade(&mut database).await.unwrap();
-        Some(database)
+        let options = postgres::parse(&cluster().create_database()).unwrap();
+        Some(postgres::open_server(&options).unwrap())
     }
 
     const SECOND: &str = "ALTER TABLE workers ADD COLUMN city TEXT;
         UPDATE workers SET city = 'Bern'";
 
     /// Brings a ledger that has a row to the next version.
-    async fn migrate(mut database: Database) {
+    fn migrate(mut database: Database) {
         let scripts = [scripts(&database), &[SECOND]].concat();
         let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)";
-        database.execute(worker, []).await.unwrap();
-        let error = check_for(&mut database, &scripts).await.unwrap_err();
+        database.execute(worker, []).unwrap();
+        let error = check_for(&mut database, &scripts).unwrap_err();
         assert_eq!(error.to_string(), EARLIER);
         // The second time, nothing is missing.
         for _ in 0..2 {
-            apply(&mut database, &scripts).await.unwrap();
+            apply(&mut database, &scripts).unwrap();
         }
-        check_for(&mut database, &scripts).await.unwrap();
-        let cities = database.rows::<(String,)>("SELECT city FROM workers", []).await.unwrap();
+        check_for(&mut database, &scripts).unwrap();
+        let cities = database.rows::<(String,)>("SELECT city FROM workers", []).unwrap();
         assert_eq!(cities, [("Bern".to_owned(),)]);
-        for refused in [upgrade(&mut database).await, check(&mut database).await] {
+        for refused in [upgrade(&mut database), check(&mut database)] {
             assert_eq!(refused.unwrap_err().to_string(), LATER);
         }
     }
 
-    #[tokio::test]
-    async fn a_ledger_is_migrated_once() {
-        migrate(sqlite().await).await;
+    #[test]
+    fn a_ledger_is_migrated_once() {
+        migrate(sqlite());
     }
 
     #[cfg(feature = "postgres")]
-    #[tokio::test]
-    async fn a_ledger_in_postgres_is_migrated_once() {
-        if let Some(database) = postgres().await {
-            migrate(database).await;
+    #[test]
+    fn a_ledger_in_postgres_is_migrated_once() {
+        if let Some(database) = postgres() {
+            migrate(database);
         }
     }
 }

@@ -114,18 +114,13 @@ impl Ledger {
     async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
         source.check()?;
         // On a blocking thread, like every access to a file.
-        let (mut connection, known) = (Connection::default(), clocks.clone());
-        let connect = move || {
-            let connected = connection.block_on(async |database| {
-                source.connect(&known).await.map(|connected| *database = Some(connected))
-            });
-            (connected, source, connection)
-        };
+        let known = clocks.clone();
+        let connect = move || (source.connect(&known), source);
         let connected = tokio::task::spawn_blocking(connect).await;
-        let (connected, source, connection) = connected.map_err(|error| {
+        let (connected, source) = connected.map_err(|error| {
             Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
         })?;
-        connected?.map_err(|error| {
+        let database = connected.map_err(|error| {
             if connect::is_missing(&error) {
                 let message = format!("there is no ledger at {}", source.name());
                 return Error::new(ErrorKind::Missing, message);
@@ -139,7 +134,7 @@ impl Ledger {
             Error::new(ErrorKind::Ledger, message).with_source(error)
         })?;
         Ok(Self(Arc::new(Inner {
-            database: Arc::new(sync::Mutex::new(connection)),
+            database: Arc::new(sync::Mutex::new(database.into())),
             exclusive: Arc::default(),
             queue: Queue::default(),
             clocks,
@@ -179,11 +174,9 @@ impl Ledger {
     pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
         let mut connection = Arc::clone(&self.0.database).lock_owned().await;
         let pragma = format!("PRAGMA {pragma}");
-        let run = move || {
-            connection.block_on(async |database| match database {
-                Some(database) => database.finds(&pragma, []).await.map(drop),
-                None => Ok(()),
-            })?
+        let run = move || match connection.database()? {
+            Some(database) => database.finds(&pragma, []).map(drop),
+            None => Ok(()),
         };
         tokio::task::spawn_blocking(run).await.map_err(|error| {
             Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)

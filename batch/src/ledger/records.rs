@@ -28,7 +28,7 @@ const INSERT: &str = "INSERT INTO submissions
 
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
-    pub(super) async fn find(
+    pub(super) fn find(
         database: &mut Database,
         condition: &str,
         values: impl IntoIterator<Item = database::Value>,
@@ -37,7 +37,7 @@ impl SubmissionRow {
             "SELECT s.id, s.job, s.hold_until, s.record FROM submissions s
              LEFT JOIN jobs j ON j.id = s.job WHERE {condition}"
         );
-        let rows = database.rows::<(i64, Option<i64>, Option<i64>, String)>(&find, values).await?;
+        let rows = database.rows::<(i64, Option<i64>, Option<i64>, String)>(&find, values)?;
         let read = |(id, job, hold_until, record): (_, _, _, String)| {
             Ok(Self { id, job, hold_until, record: read(&record)?, stored: record })
         };
@@ -46,17 +46,17 @@ impl SubmissionRow {
 
     /// Returns the submission that meets a condition. Until the end of the transaction, nobody else
     /// can change it.
-    pub(super) async fn find_one(
+    pub(super) fn find_one(
         database: &mut Database,
         condition: &str,
         value: impl Into<database::Value>,
     ) -> Result<Option<Self>, Error> {
         let condition = format!("{condition}{}", database.for_update("s"));
-        Ok(Self::find(database, &condition, [value.into()]).await?.pop())
+        Ok(Self::find(database, &condition, [value.into()])?.pop())
     }
 
     /// Writes a submission that is about to be sent.
-    pub(super) async fn insert(
+    pub(super) fn insert(
         database: &mut Database,
         intent: &Intent,
         job: Option<i64>,
@@ -67,7 +67,7 @@ impl SubmissionRow {
         let insert = format!(
             "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id"
         );
-        Ok(Self { id: database.value(&insert, values).await?, ..new })
+        Ok(Self { id: database.value(&insert, values)?, ..new })
     }
 
     /// Returns a row without its number.

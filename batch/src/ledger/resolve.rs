@@ -113,11 +113,10 @@ impl Ledger {
         (reason, location): (Option<String>, Option<String>),
     ) -> Result<(), Error> {
         let name = name.to_owned();
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let damaged = "j.name = $1 AND j.submission = s.id AND j.state = 'damaged'";
             // This may be the second run of a transaction that was committed.
-            let Some(mut submission) = SubmissionRow::find_one(database, damaged, &name).await?
-            else {
+            let Some(mut submission) = SubmissionRow::find_one(database, damaged, &name)? else {
                 return Ok(());
             };
             let update = "UPDATE jobs SET state = $1, reason = $2, location = $3, changed_at = $4
@@ -131,7 +130,7 @@ impl Ledger {
             ];
             let (update, returning) = (update.to_owned(), "id".to_owned());
             let change = JobChange { update, values, returning };
-            submission.advance_with::<(i64,)>(database, &step, change).await?;
+            submission.advance_with::<(i64,)>(database, &step, change)?;
             Ok(())
         })
         .await
@@ -153,10 +152,10 @@ impl Ledger {
         expected: &'static str,
     ) -> Result<Record, Error> {
         let name = name.to_owned();
-        self.transaction(async move |database| {
-            match SubmissionRow::find(database, condition, [(&name).into()]).await?.pop() {
+        self.transaction(move |database| {
+            match SubmissionRow::find(database, condition, [(&name).into()])?.pop() {
                 Some(submission) => Ok(submission.record),
-                None => Err(why_unchanged(database, &name, expected).await?),
+                None => Err(why_unchanged(database, &name, expected)?),
             }
         })
         .await
@@ -166,8 +165,8 @@ impl Ledger {
     #[cfg(feature = "webhook")]
     pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
         let token = token.to_owned();
-        let find = async move |database: &mut Database| {
-            SubmissionRow::find(database, "s.token = $1", [(&token).into()]).await
+        let find = move |database: &mut Database| {
+            SubmissionRow::find(database, "s.token = $1", [(&token).into()])
         };
         Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
     }
@@ -181,14 +180,14 @@ impl Ledger {
     pub(crate) async fn decide(&self, lost: &Record, step: Step) -> Result<(), Error> {
         let submission = lost.intent().id();
         let (id, decided) = (submission.to_owned(), step.clone());
-        self.exclusive(async move |database| {
-            let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id).await?;
+        self.exclusive(move |database| {
+            let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id)?;
             let mut found = found.ok_or_else(no_row)?;
             let left = found.hold_until.unwrap_or_default() - database.now();
             if left > 0 && decided == Step::NotBilled {
                 return Err(held(left));
             }
-            found.decide(database, &decided).await
+            found.decide(database, &decided)
         })
         .await?;
         self.0.changes.send_replace(());
@@ -205,15 +204,11 @@ impl Ledger {
 
 impl SubmissionRow {
     /// Applies a step that does not come from the client that sent the submission.
-    pub(super) async fn decide(
-        &mut self,
-        database: &mut Database,
-        step: &Step,
-    ) -> Result<(), Error> {
+    pub(super) fn decide(&mut self, database: &mut Database, step: &Step) -> Result<(), Error> {
         let known = self.record.task().map(TaskRef::id);
         let is_refused = match step {
             Step::Accepted(task) if known != Some(task.id()) => {
-                has_task(database, task.id(), self.record.intent().operation()).await?
+                has_task(database, task.id(), self.record.intent().operation())?
             }
             Step::Accepted(_) => false,
             _ => known.is_some(),
@@ -223,7 +218,7 @@ impl SubmissionRow {
                            nothing was changed";
             return Err(Error::new(ErrorKind::State, message));
         }
-        self.advance(database, step).await
+        self.advance(database, step)
     }
 }
 
@@ -241,13 +236,13 @@ pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, 
 
 /// Whether a submission has the task with this id, from the region of this operation: tasks of two
 /// regions may have the same id.
-pub(super) async fn has_task(
+pub(super) fn has_task(
     database: &mut Database,
     task_id: &str,
     operation: &str,
 ) -> Result<bool, Error> {
     let find = "SELECT operation FROM submissions WHERE task_id = $1";
-    let operations = database.rows::<(String,)>(find, [task_id.into()]).await?;
+    let operations = database.rows::<(String,)>(find, [task_id.into()])?;
     let region = |name: &str| find_operation(name).map(Operation::region);
     Ok(operations.iter().any(|(other,)| region(other) == region(operation)))
 }

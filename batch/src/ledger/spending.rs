@@ -82,32 +82,32 @@ mod tests {
     }
 
     /// After each change, the triggers have counted what the submissions add up to.
-    async fn check_spending(mut database: Database) {
+    fn check_spending(mut database: Database) {
         let mut random = fastrand::Rng::with_seed(7);
         for number in 0..400 {
             let change = change(&mut random, number);
-            database.execute(&change, []).await.unwrap();
+            database.execute(&change, []).unwrap();
             for group in ["", "anna", "bob"] {
-                let counted: Vec<Spending> = database.rows(COUNTED, [group.into()]).await.unwrap();
-                let kept: Vec<Spending> = database.rows(SPENDING, [group.into()]).await.unwrap();
+                let counted: Vec<Spending> = database.rows(COUNTED, [group.into()]).unwrap();
+                let kept: Vec<Spending> = database.rows(SPENDING, [group.into()]).unwrap();
                 assert_eq!(kept, counted, "{change}, group `{group}`");
             }
         }
         let costs = "SELECT (SELECT MAX(price) FROM spending), (SELECT MAX(cost) FROM submissions)";
-        let highest = database.row::<(f64, f64)>(costs, []).await.unwrap().unwrap();
+        let highest = database.row::<(f64, f64)>(costs, []).unwrap().unwrap();
         assert_eq!(highest, (3.0, 3.0));
     }
 
-    #[tokio::test]
-    async fn spending_is_what_submissions_add_up_to() {
-        check_spending(ledgers::sqlite().await).await;
+    #[test]
+    fn spending_is_what_submissions_add_up_to() {
+        check_spending(ledgers::sqlite());
     }
 
     #[cfg(feature = "postgres")]
-    #[tokio::test]
-    async fn spending_is_what_submissions_add_up_to_in_postgres() {
-        if let Some(database) = ledgers::postgres().await {
-            check_spending(database).await;
+    #[test]
+    fn spending_is_what_submissions_add_up_to_in_postgres() {
+        if let Some(database) = ledgers::postgres() {
+            check_spending(database);
         }
     }
 }

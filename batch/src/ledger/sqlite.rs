@@ -125,7 +125,7 @@ fn dotted(version: i32) -> String {
 }
 
 /// Changes nothing in a database of another program.
-pub(super) async fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+pub(super) fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
     let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     check_program(&connection)?;
     let wal = "PRAGMA journal_mode = WAL";
@@ -138,7 +138,7 @@ pub(super) async fn open_file(path: &Path, clocks: Clocks) -> Result<Database, B
         PRAGMA foreign_keys = ON";
     connection.execute_batch(settings)?;
     let mut database = Database::Sqlite(connection, clocks);
-    migrations::upgrade(&mut database).await?;
+    migrations::upgrade(&mut database)?;
     Ok(database)
 }
 
@@ -161,14 +161,14 @@ fn check_program(connection: &Connection) -> Result<(), BoxError> {
     }
 }
 
-pub(super) async fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+pub(super) fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
     if !path.try_exists()? {
         return Err(no_ledger());
     }
     let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     check_program(&connection)?;
     let mut database = Database::Sqlite(connection, clocks);
-    migrations::check(&mut database).await?;
+    migrations::check(&mut database)?;
     Ok(database)
 }
 

@@ -42,13 +42,12 @@ impl Ledger {
         values: [Value; N],
     ) -> Result<Option<(Request, Option<Record>)>, Error> {
         let found = self
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 let job = format!(
                     "SELECT j.name, j.request, s.record FROM jobs j
                      LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
                 );
-                let found = database.row::<(String, String, Option<String>)>(&job, values.clone());
-                found.await
+                database.row::<(String, String, Option<String>)>(&job, values.clone())
             })
             .await?;
         let Some((name, request, record)) = found else { return Ok(None) };
@@ -60,9 +59,8 @@ impl Ledger {
     /// it.
     pub(crate) async fn refresh(&self, job: &mut Claim) -> Result<(), Error> {
         let id = job.id;
-        let find = async move |database: &mut Database| {
-            Ok(find_jobs(database, "j.id = $1", [id.into()]).await?.pop())
-        };
+        let find =
+            move |database: &mut Database| Ok(find_jobs(database, "j.id = $1", [id.into()])?.pop());
         if let Some(found) = self.transaction(find).await? {
             job.status = found.status;
         }
@@ -74,8 +72,7 @@ impl Ledger {
     /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
-        let write =
-            async move |database: &mut Database| change.write(database, id, worker, from).await;
+        let write = move |database: &mut Database| change.write(database, id, worker, from);
         let (state, reason, location, ready_at, changed_at, sent_at, accepted_at, request) =
             self.transaction(write).await?;
         let status = &mut job.status;
@@ -162,7 +159,7 @@ pub(super) type Changed = (
 
 impl Change {
     /// If the connection broke after the commit, the job is in its new state already.
-    pub(super) async fn write(
+    pub(super) fn write(
         &self,
         database: &mut Database,
         job: i64,
@@ -202,8 +199,8 @@ impl Change {
         );
         let change = JobChange { update: update.to_owned(), values, returning };
         let changed = match self {
-            Self::Saved(picture, _) => picture.close_record(database, job, change).await?,
-            _ => change.write(database).await?,
+            Self::Saved(picture, _) => picture.close_record(database, job, change)?,
+            _ => change.write(database)?,
         };
         changed.ok_or_else(lease_lost)
     }
@@ -215,16 +212,16 @@ impl SavedPicture {
         Step::Saved { path, bytes: self.bytes, sha256 }
     }
 
-    async fn close_record(
+    fn close_record(
         &self,
         database: &mut Database,
         job: i64,
         change: JobChange,
     ) -> Result<Option<Changed>, Error> {
         let current = "j.id = $1 AND j.submission = s.id";
-        match SubmissionRow::find_one(database, current, job).await? {
-            Some(mut submission) => submission.advance_with(database, &self.step(), change).await,
-            None => change.write(database).await,
+        match SubmissionRow::find_one(database, current, job)? {
+            Some(mut submission) => submission.advance_with(database, &self.step(), change),
+            None => change.write(database),
         }
     }
 }

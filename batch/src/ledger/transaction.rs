@@ -3,7 +3,6 @@
 
 use std::{
     collections::VecDeque,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -11,7 +10,7 @@ use std::{
 
 use imagekiln::Backoff;
 use tokio::{
-    runtime::{Builder, Handle, Runtime},
+    runtime::Handle,
     sync::oneshot::{self, error::TryRecvError},
     task,
 };
@@ -30,33 +29,21 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// locks.
 const MOST: usize = 32;
 
-/// A connection to the database, with a runtime of its own: on that of the program, every response
-/// of a server would wake two threads.
+/// A connection to the database. It blocks the thread of the caller, which must be one that may be
+/// blocked.
 #[derive(Default)]
 pub(super) struct Connection {
     /// `None` before it is needed, and after it broke.
     database: Option<Database>,
-    runtime: Option<Runtime>,
     is_closed: bool,
 }
 
 impl Connection {
-    /// Runs this on the thread of the caller, which must be a blocking one.
-    pub(super) fn block_on<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut Option<Database>) -> T,
-    ) -> Result<T, Error> {
+    pub(super) fn database(&mut self) -> Result<&mut Option<Database>, Error> {
         if self.is_closed {
             return Err(Error::new(ErrorKind::Ledger, "the ledger is closed"));
         }
-        let runtime = match &self.runtime {
-            Some(runtime) => runtime,
-            None => {
-                let runtime = Builder::new_current_thread().enable_all().build();
-                self.runtime.insert(runtime.map_err(|error| shut_down().with_source(error))?)
-            }
-        };
-        Ok(runtime.block_on(work(&mut self.database)))
+        Ok(&mut self.database)
     }
 
     /// Closes the connection for ever.
@@ -66,12 +53,9 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // One that waits for its threads panics on the runtime of the program.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+impl From<Database> for Connection {
+    fn from(database: Database) -> Self {
+        Self { database: Some(database), is_closed: false }
     }
 }
 
@@ -92,7 +76,7 @@ impl Ledger {
     pub(super) async fn transaction<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
-        W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
+        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
         self.run(work, false).await
     }
@@ -102,7 +86,7 @@ impl Ledger {
     pub(super) async fn exclusive<T, W>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
-        W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
+        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
         // A file has one writer at a time.
         self.run(work, self.0.source.is_shared()).await
@@ -111,7 +95,7 @@ impl Ledger {
     async fn run<T, W>(&self, work: W, is_exclusive: bool) -> Result<T, Error>
     where
         T: Send + 'static,
-        W: AsyncFn(&mut Database) -> Result<T, Error> + Send + 'static,
+        W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
         let (caller, mut outcome) = oneshot::channel();
         self.0.queue.add(Box::new(Waiting { work, is_exclusive, done: None, caller }));
@@ -129,9 +113,9 @@ impl Ledger {
             }
             let (program, ledger) = (Handle::current(), self.clone());
             let run = move || {
-                let ran = connection.block_on(async |database| {
+                let ran = connection.database().map(|database| {
                     let group = ledger.0.queue.take(is_exclusive, MOST);
-                    ledger.run_group(database, group, &program).await;
+                    ledger.run_group(database, group, &program);
                 });
                 drop(connection);
                 // The file stays locked until here.
@@ -142,14 +126,14 @@ impl Ledger {
         }
     }
 
-    async fn run_group(
+    fn run_group(
         &self,
         database: &mut Option<Database>,
         mut group: Vec<Box<dyn Work>>,
         program: &Handle,
     ) {
         let mut attempts = Attempts { program, waited: Duration::ZERO };
-        let done = self.repeat(database, &mut group, &mut attempts, true).await;
+        let done = self.repeat(database, &mut group, &mut attempts, true);
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
             (error, 1) => group.remove(0).report(error),
@@ -157,14 +141,14 @@ impl Ledger {
             _ => {
                 for work in group {
                     let mut alone = vec![work];
-                    let done = self.repeat(database, &mut alone, &mut attempts, false).await;
+                    let done = self.repeat(database, &mut alone, &mut attempts, false);
                     alone.remove(0).report(done);
                 }
             }
         }
     }
 
-    async fn repeat(
+    fn repeat(
         &self,
         database: &mut Option<Database>,
         group: &mut Vec<Box<dyn Work>>,
@@ -173,14 +157,14 @@ impl Ledger {
     ) -> Result<(), Error> {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
-            let error = match self.attempt(database, group, grows).await {
+            let error = match self.attempt(database, group, grows) {
                 Ok(()) => return Ok(()),
                 Err(error) if database.is_some() && !is_disconnection(&error) => return Err(error),
                 Err(error) => error,
             };
             *database = None;
             // A program that ends does not wait for the database.
-            let is_ending = attempts.program.spawn(async {}).await.is_err();
+            let is_ending = attempts.program.block_on(attempts.program.spawn(async {})).is_err();
             let pause = backoff.pause();
             if is_ending || attempts.waited + pause > OUTAGE {
                 return Err(error);
@@ -192,7 +176,7 @@ impl Ledger {
         }
     }
 
-    async fn attempt(
+    fn attempt(
         &self,
         database: &mut Option<Database>,
         group: &mut Vec<Box<dyn Work>>,
@@ -201,7 +185,7 @@ impl Ledger {
         let database = match database {
             Some(database) => database,
             None => {
-                let connected = self.0.source.connect(&self.0.clocks).await.map_err(|error| {
+                let connected = self.0.source.connect(&self.0.clocks).map_err(|error| {
                     let message = format!("could not connect to the ledger {}", self.name());
                     Error::new(ErrorKind::Ledger, message).with_source(error)
                 })?;
@@ -209,19 +193,19 @@ impl Ledger {
             }
         };
         let is_exclusive = group.iter().any(|work| work.is_exclusive());
-        let mut done = database.begin(is_exclusive).await;
+        let mut done = database.begin(is_exclusive);
         if grows && done.is_ok() {
             // Other processes may have had the lock for long.
             group.extend(self.0.queue.take(is_exclusive, MOST.saturating_sub(group.len())));
         }
         for work in group {
             if done.is_ok() {
-                done = work.run(database).await;
+                done = work.run(database);
             }
         }
         // If the disk is full, SQLite has rolled back by itself.
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        let ended = database.execute(end, []).await;
+        let ended = database.execute(end, []);
         done?;
         ended?;
         Ok(())
@@ -266,13 +250,11 @@ trait Work: Send {
     fn is_wanted(&self) -> bool;
 
     /// Runs the work, and keeps what it returns.
-    fn run<'a>(&'a mut self, database: &'a mut Database) -> WorkFuture<'a>;
+    fn run(&mut self, database: &mut Database) -> Result<(), Error>;
 
     /// Tells the caller what the work returned, or why the transaction failed.
     fn report(self: Box<Self>, transaction: Result<(), Error>);
 }
-
-type WorkFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
 struct Waiting<T, W> {
     work: W,
@@ -284,7 +266,7 @@ struct Waiting<T, W> {
 impl<T, W> Work for Waiting<T, W>
 where
     T: Send,
-    W: AsyncFn(&mut Database) -> Result<T, Error> + Send,
+    W: Fn(&mut Database) -> Result<T, Error> + Send,
 {
     fn is_exclusive(&self) -> bool {
         self.is_exclusive
@@ -294,11 +276,9 @@ where
         !self.caller.is_closed()
     }
 
-    fn run<'a>(&'a mut self, database: &'a mut Database) -> WorkFuture<'a> {
-        Box::pin(async {
-            self.done = Some((self.work)(database).await?);
-            Ok(())
-        })
+    fn run(&mut self, database: &mut Database) -> Result<(), Error> {
+        self.done = Some((self.work)(database)?);
+        Ok(())
     }
 
     fn report(self: Box<Self>, transaction: Result<(), Error>) {
@@ -346,15 +326,15 @@ mod tests {
         let insert = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
             RETURNING id";
         ledger
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 runs.fetch_add(1, Ordering::Relaxed);
-                database.value(insert, []).await
+                database.value(insert, [])
             })
             .await
     }
 
     async fn fail(ledger: Ledger) -> Result<i64, Error> {
-        ledger.transaction(async |_| Err(Error::new(ErrorKind::State, "not now"))).await
+        ledger.transaction(|_| Err(Error::new(ErrorKind::State, "not now"))).await
     }
 
     #[tokio::test]

@@ -43,12 +43,12 @@ impl Ledger {
         // Before the database reads its clock, so that the lease in the database ends later.
         let leased_until = self.now_of_leases() + lease;
         let worker = self
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 let now = database.now();
                 let insert = "INSERT INTO workers (name, started_at, lease_until)
                     VALUES ($1, $2, $3) RETURNING id";
                 let values = [(&name).into(), now.into(), (now + milliseconds(lease)).into()];
-                database.value(insert, values).await
+                database.value(insert, values)
             })
             .await?;
         self.set_local(worker, Some(LocalWorker { leased_until, limits, marking }));
@@ -62,11 +62,11 @@ impl Ledger {
     pub(crate) async fn renew(&self, worker: i64, lease: Duration) -> Result<(), Error> {
         let leased_until = self.now_of_leases() + lease;
         let renewed = self
-            .transaction(async move |database| {
+            .transaction(move |database| {
                 let until = database.now() + milliseconds(lease);
                 let renew =
                     "UPDATE workers SET lease_until = $1 WHERE id = $2 AND ended_at IS NULL";
-                database.execute(renew, [until.into(), worker.into()]).await
+                database.execute(renew, [until.into(), worker.into()])
             })
             .await?;
         let known = self.local(worker);
@@ -86,8 +86,8 @@ impl Ledger {
     /// Ends a worker of this process. Other workers can claim its jobs. Jobs that it was submitting
     /// become unknown.
     pub(crate) async fn retire(&self, worker: i64) -> Result<(), Error> {
-        self.exclusive(async move |database| {
-            end(database, worker, "the submission ended without a known outcome", None).await
+        self.exclusive(move |database| {
+            end(database, worker, "the submission ended without a known outcome", None)
         })
         .await?;
         self.set_local(worker, None);
@@ -99,10 +99,10 @@ impl Ledger {
     /// what the acceptance log knows, or else that nobody knows.
     pub(crate) async fn record_loss(&self, worker: i64, job: i64) -> Result<(), Error> {
         self.take_logged().await?;
-        self.exclusive(async move |database| {
+        self.exclusive(move |database| {
             let reason = "the outcome of the submission could not be recorded";
             let hold_until = database.now() + milliseconds(HOLD);
-            make_unknown(database, worker, Some(job), reason, Some(hold_until)).await
+            make_unknown(database, worker, Some(job), reason, Some(hold_until))
         })
         .await?;
         self.0.changes.send_replace(());
@@ -112,13 +112,13 @@ impl Ledger {
     /// Ends the workers whose leases expired.
     pub(crate) async fn take_over(&self) -> Result<(), Error> {
         let ended = self
-            .exclusive(async |database| {
+            .exclusive(|database| {
                 let now = database.now();
                 let expired = "SELECT id FROM workers WHERE ended_at IS NULL AND lease_until < $1";
-                let expired = database.rows(expired, [now.into()]).await?;
+                let expired = database.rows(expired, [now.into()])?;
                 for (worker,) in &expired {
                     let reason = "the worker did not respond before the response arrived";
-                    end(database, *worker, reason, Some(now + milliseconds(HOLD))).await?;
+                    end(database, *worker, reason, Some(now + milliseconds(HOLD)))?;
                 }
                 Ok(expired.len())
             })
@@ -133,11 +133,11 @@ impl Ledger {
     /// Ends all workers. Their processes must have ended.
     #[cfg(feature = "sqlite")]
     pub(super) async fn end_all_workers(&self) -> Result<(), Error> {
-        self.transaction(async |database| {
+        self.transaction(|database| {
             let alive = "SELECT id FROM workers WHERE ended_at IS NULL";
-            for (worker,) in database.rows(alive, []).await? {
+            for (worker,) in database.rows(alive, [])? {
                 let reason = "the process ended before the response arrived";
-                end(database, worker, reason, None).await?;
+                end(database, worker, reason, None)?;
             }
             Ok(())
         })
@@ -148,7 +148,7 @@ impl Ledger {
     /// claimed, for example because a webhook has just found its task, or, if this worker submits
     /// jobs, a queued job waits until its scope is resumed, or until its rate allows it.
     pub(crate) async fn has_more_jobs(&self, worker: i64, submits: bool) -> Result<bool, Error> {
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let find = "SELECT 1 FROM jobs WHERE worker <> $1
                     AND state IN ('queued', 'submitting', 'submitted', 'ready')
                 OR worker IS NULL AND (left_after IS NULL OR left_after < $1)
@@ -160,7 +160,7 @@ impl Ledger {
                                 AND name IN (group_name, ''))))
                 LIMIT 1";
             let values = [worker.into(), i64::from(submits).into(), database.now().into()];
-            database.finds(find, values).await
+            database.finds(find, values)
         })
         .await
     }
@@ -168,14 +168,14 @@ impl Ledger {
     /// Whether a webhook may still find the task of an unknown job that was submitted less than
     /// `patience` ago.
     pub(crate) async fn may_be_called_back(&self, patience: Duration) -> Result<bool, Error> {
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let now = database.now();
             // If the clock was set back, a run does not wait until it has caught up.
             let find = "SELECT 1 FROM jobs j JOIN submissions s ON s.id = j.submission
                 WHERE j.state = 'unknown' AND s.token IS NOT NULL
                 AND s.sent_at > $1 AND s.sent_at <= $2 LIMIT 1";
             let values = [(now - milliseconds(patience)).into(), now.into()];
-            database.finds(find, values).await
+            database.finds(find, values)
         })
         .await
     }
@@ -183,7 +183,7 @@ impl Ledger {
 
 /// Makes the jobs that a worker is submitting unknown, or one of them. If a request may still be on
 /// its way, nobody can decide about its submission before the end of `hold_until`.
-async fn make_unknown(
+fn make_unknown(
     database: &mut Database,
     worker: i64,
     job: Option<i64>,
@@ -195,30 +195,30 @@ async fn make_unknown(
         "UPDATE submissions SET hold_until = $1 WHERE state = 'open' AND id IN
         (SELECT submission FROM jobs WHERE {OPEN} AND {condition})"
     );
-    database.execute(&hold, [hold_until.into(), worker.into(), job.into()]).await?;
+    database.execute(&hold, [hold_until.into(), worker.into(), job.into()])?;
     let unknown = format!(
         "UPDATE jobs SET state = 'unknown', reason = $1, changed_at = $4, worker = NULL
         WHERE {OPEN} AND {condition}"
     );
     let values = [reason.into(), worker.into(), job.into(), database.now().into()];
-    database.execute(&unknown, values).await?;
+    database.execute(&unknown, values)?;
     Ok(())
 }
 
 /// Ends a worker, and frees its jobs. If it may still run, its submissions are held until then.
-async fn end(
+fn end(
     database: &mut Database,
     worker: i64,
     reason: &str,
     hold_until: Option<i64>,
 ) -> Result<(), Error> {
     let now = database.now();
-    make_unknown(database, worker, None, reason, hold_until).await?;
+    make_unknown(database, worker, None, reason, hold_until)?;
     let free = format!("UPDATE jobs SET worker = NULL WHERE worker = $1 AND {OPEN}");
-    database.execute(&free, [worker.into()]).await?;
-    outage::replace_probe(database, worker).await?;
+    database.execute(&free, [worker.into()])?;
+    outage::replace_probe(database, worker)?;
     let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
-    database.execute(ended, [now.into(), worker.into()]).await?;
+    database.execute(ended, [now.into(), worker.into()])?;
     Ok(())
 }
 

@@ -74,10 +74,10 @@ impl Ledger {
         let asked = asked.map_or(0, milliseconds);
         let (shown, known_as) = (reason.clone(), operation.clone());
         let pause = self
-            .exclusive(async move |database| {
+            .exclusive(move |database| {
                 let now = database.now();
                 let known = Stored::read(database, "operation = $1", [(&operation).into()]);
-                let known = known.await?.pop();
+                let known = known?.pop();
                 let open = known.as_ref().filter(|known| known.until.is_some());
                 if open.is_some_and(|open| open.probe.as_ref() != Some(&intent)) {
                     // It was in flight when the outage began.
@@ -102,7 +102,7 @@ impl Ledger {
                     kind.as_str().into(),
                     (&reason).into(),
                 ];
-                database.execute(write, values).await?;
+                database.execute(write, values)?;
                 Ok(Some(pause))
             })
             .await?;
@@ -118,12 +118,12 @@ impl Ledger {
     async fn end_probe(&self, intent: &Intent, is_accepted: bool) -> Result<(), Error> {
         let intent = intent.id().to_owned();
         let ended = self
-            .exclusive(async move |database| {
+            .exclusive(move |database| {
                 let now = database.now();
                 let until = (!is_accepted).then_some(now);
                 let end = "UPDATE outages SET until = $1, ended_at = $2, probe = NULL
                     WHERE probe = $3 AND until IS NOT NULL";
-                database.execute(end, [until.into(), now.into(), (&intent).into()]).await
+                database.execute(end, [until.into(), now.into(), (&intent).into()])
             })
             .await?;
         if is_accepted && ended > 0 {

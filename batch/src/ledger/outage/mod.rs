@@ -107,12 +107,12 @@ pub(super) enum Entry {
 }
 
 impl Stored {
-    async fn read(
+    fn read(
         database: &mut Database,
         condition: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Self>, Error> {
-        database.rows(&format!("SELECT * FROM outages WHERE {condition}"), values).await
+        database.rows(&format!("SELECT * FROM outages WHERE {condition}"), values)
     }
 
     /// Returns how long no submission may start, in milliseconds: 0 if it is time for the probe.
@@ -145,20 +145,20 @@ impl Stored {
 
 /// Returns the scopes in which nothing may be submitted, or only one job, which finds out whether
 /// an outage has ended. The latter have the value `true`.
-pub(super) async fn held_scopes(database: &mut Database) -> Result<Vec<(Scope, bool)>, Error> {
+pub(super) fn held_scopes(database: &mut Database) -> Result<Vec<(Scope, bool)>, Error> {
     let now = database.now();
-    let open = Stored::read(database, "until IS NOT NULL", []).await?;
+    let open = Stored::read(database, "until IS NOT NULL", [])?;
     Ok(open.iter().map(|stored| (stored.scope(), stored.wait(now) == 0)).collect())
 }
 
 /// Returns the outages that meet a condition.
-pub(super) async fn find(
+pub(super) fn find(
     database: &mut Database,
     condition: &str,
     values: impl IntoIterator<Item = Value>,
 ) -> Result<Vec<Outage>, Error> {
     let now = database.now();
-    let found = Stored::read(database, condition, values).await?;
+    let found = Stored::read(database, condition, values)?;
     Ok(found.into_iter().map(|stored| stored.outage(now)).collect())
 }
 
@@ -166,9 +166,9 @@ pub(super) async fn find(
 pub(super) const OF_OPERATION: &str = "until IS NOT NULL AND operation IN ('', $1)";
 
 /// Decides whether a submission may start.
-pub(super) async fn enter(database: &mut Database, intent: &Intent) -> Result<Entry, Error> {
+pub(super) fn enter(database: &mut Database, intent: &Intent) -> Result<Entry, Error> {
     let (now, operation) = (database.now(), intent.operation());
-    let open = Stored::read(database, OF_OPERATION, [operation.into()]).await?;
+    let open = Stored::read(database, OF_OPERATION, [operation.into()])?;
     if open.is_empty() {
         return Ok(Entry::Open);
     }
@@ -180,24 +180,24 @@ pub(super) async fn enter(database: &mut Database, intent: &Intent) -> Result<En
     let probe = "UPDATE outages SET probe = $1, until = $2
         WHERE until IS NOT NULL AND operation IN ('', $3)";
     let values = [intent.id().into(), (now + LONGEST_PROBE).into(), operation.into()];
-    database.execute(probe, values).await?;
+    database.execute(probe, values)?;
     Ok(Entry::Probe)
 }
 
 /// Lets another submission take the place of a probe whose worker has ended.
-pub(super) async fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
+pub(super) fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
     let replace = "UPDATE outages SET until = $1, probe = NULL WHERE until IS NOT NULL
         AND probe IN (SELECT intent_id FROM submissions WHERE worker = $2)";
     let now = database.now();
-    database.execute(replace, [now.into(), worker.into()]).await?;
+    database.execute(replace, [now.into(), worker.into()])?;
     Ok(())
 }
 
 /// Ends an outage because the task of a lost submission was found: the service accepts submissions,
 /// although its responses do not arrive.
-pub(super) async fn found(database: &mut Database) -> Result<(), Error> {
+pub(super) fn found(database: &mut Database) -> Result<(), Error> {
     let lost = [LOST.as_str().into()];
-    database.execute("DELETE FROM outages WHERE kind = $1", lost).await?;
+    database.execute("DELETE FROM outages WHERE kind = $1", lost)?;
     Ok(())
 }
 
@@ -219,19 +219,19 @@ impl Ledger {
     /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
     pub async fn outages(&self) -> Result<Vec<Outage>, Error> {
         let all = "until IS NOT NULL ORDER BY operation";
-        self.transaction(async |database| find(database, all, []).await).await
+        self.transaction(|database| find(database, all, [])).await
     }
 
     /// Returns the outages that hold back queued jobs of this worker. If it is time for the probe,
     /// nothing but a limit can keep the worker from sending it.
     pub(crate) async fn outages_of_jobs(&self, worker: i64) -> Result<Vec<Outage>, Error> {
-        self.transaction(async move |database| {
+        self.transaction(move |database| {
             let now = database.now();
             let holds_jobs = "until IS NOT NULL AND EXISTS (SELECT 1 FROM jobs
                 WHERE state = 'queued' AND worker IS NULL
                     AND (left_after IS NULL OR left_after < $1)
                     AND outages.operation IN ('', jobs.operation))";
-            let found = Stored::read(database, holds_jobs, [worker.into()]).await?;
+            let found = Stored::read(database, holds_jobs, [worker.into()])?;
             let holding = found.into_iter().filter(|stored| stored.wait(now) > 0);
             Ok(holding.map(|stored| stored.outage(now)).collect())
         })
@@ -257,14 +257,14 @@ impl Ledger {
         condition: &'static str,
         values: [Value; N],
     ) -> Result<(), Error> {
-        self.exclusive(async move |database| {
+        self.exclusive(move |database| {
             let end = format!(
                 "UPDATE outages SET until = $1, pauses = 0, probe = NULL
                  WHERE until IS NOT NULL AND {condition}"
             );
             let now = Value::from(database.now());
             let values: Vec<_> = [now].into_iter().chain(values.clone()).collect();
-            database.execute(&end, values).await?;
+            database.execute(&end, values)?;
             Ok(())
         })
         .await
@@ -292,24 +292,24 @@ mod tests {
     async fn another_submission_takes_the_place_of_a_probe_whose_worker_ended() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let probe = async |database: &mut Database| {
+        let probe = |database: &mut Database| {
             let outage = "INSERT INTO outages (operation, since, until, pauses, kind, reason)
                 VALUES ('', 0, 0, 5, 'outage', 'lost')";
-            database.execute(outage, []).await?;
+            database.execute(outage, [])?;
             let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
                 RETURNING id";
-            let worker: i64 = database.value(worker, []).await?;
+            let worker: i64 = database.value(worker, [])?;
             let submission = "INSERT INTO submissions
                 (intent_id, operation, record, pixels, state, sent_at, worker)
                 VALUES ('one', 'gen-2-pro', '', 0, 'open', 0, $1)";
-            database.execute(submission, [worker.into()]).await?;
-            assert!(matches!(enter(database, &intent("one")).await?, Entry::Probe));
-            assert!(matches!(enter(database, &intent("two")).await?, Entry::Refused(_)));
+            database.execute(submission, [worker.into()])?;
+            assert!(matches!(enter(database, &intent("one"))?, Entry::Probe));
+            assert!(matches!(enter(database, &intent("two"))?, Entry::Refused(_)));
             Ok(worker)
         };
         let worker = ledger.transaction(probe).await.unwrap();
         ledger.retire(worker).await.unwrap();
-        let next = async |database: &mut Database| enter(database, &intent("two")).await;
+        let next = |database: &mut Database| enter(database, &intent("two"));
         assert!(matches!(ledger.transaction(next).await.unwrap(), Entry::Probe));
     }
 }
