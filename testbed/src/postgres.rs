@@ -1,7 +1,9 @@
 //! A private PostgreSQL server for the tests of a binary, with a database for each test.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, chown},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
@@ -56,11 +58,37 @@ impl Cluster {
     ///
     /// If [`POSTGRES`] is missing or the server does not start.
     pub fn start() -> Self {
+        Self::start_with(|_| "listen_addresses = ''\n".to_owned())
+    }
+
+    /// Starts a server with a certificate and its key in PEM, which also listens on this port of
+    /// the loopback address.
+    ///
+    /// # Panics
+    ///
+    /// If [`POSTGRES`] is missing or the server does not start.
+    pub fn start_tls(certificate: &str, key: &str, port: u16) -> Self {
+        Self::start_with(|directory| {
+            let write = |name: &str, pem: &str| {
+                let path = directory.join(name);
+                fs::write(&path, pem).unwrap();
+                fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+                give_to_server(&path);
+                path.to_str().unwrap().to_owned()
+            };
+            let (certificate, key) = (write("server.crt", certificate), write("server.key", key));
+            format!(
+                "listen_addresses = 'localhost'\nport = {port}\nssl = on\n\
+                 ssl_cert_file = '{certificate}'\nssl_key_file = '{key}'\n"
+            )
+        })
+    }
+
+    /// Starts a server in a new directory, with the settings that this returns for the directory.
+    fn start_with(settings: impl FnOnce(&Path) -> String) -> Self {
         let programs = programs().expect("PostgreSQL is missing");
         let directory = tempfile::tempdir().unwrap();
-        if let Some(user) = user_id().filter(|_| is_root()) {
-            std::os::unix::fs::chown(directory.path(), Some(user), None).unwrap();
-        }
+        give_to_server(directory.path());
         let data = directory.path().join("data");
         let sockets = directory.path().to_str().unwrap().to_owned();
         let initdb = command(&programs.join("initdb"))
@@ -70,10 +98,10 @@ impl Cluster {
         assert_success(initdb);
         // Tests kill the server, but not the machine.
         let fsync = if is_bench() { "on" } else { "off" };
-        let settings = format!(
-            "listen_addresses = ''\nunix_socket_directories = '{sockets}'\nmax_connections = 200\n\
-             fsync = {fsync}\n"
-        );
+        let settings = settings(directory.path())
+            + &format!(
+                "unix_socket_directories = '{sockets}'\nmax_connections = 200\nfsync = {fsync}\n"
+            );
         let file = data.join("postgresql.conf");
         fs::write(&file, fs::read_to_string(&file).unwrap() + &settings).unwrap();
         let guardian = guard(&programs, &data);
@@ -178,6 +206,13 @@ fn programs() -> Option<PathBuf> {
         ["initdb", "pg_ctl", "createdb"].iter().all(|name| directory.join(name).is_file())
     };
     env::split_paths(&path).chain(debian).find(is_complete)
+}
+
+/// Lets the user that runs the server read and write a path.
+fn give_to_server(path: &Path) {
+    if let Some(user) = user_id().filter(|_| is_root()) {
+        chown(path, Some(user), None).unwrap();
+    }
 }
 
 fn is_root() -> bool {

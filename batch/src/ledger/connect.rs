@@ -237,8 +237,13 @@ impl Ledger {
     /// or later.
     ///
     /// `url` has the form `postgres://user:password@host:port/database`. Missing parts are read
-    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. Everyone who can read
-    /// the database can read the ledger.
+    /// from the environment variables of PostgreSQL, such as `PGPASSWORD`. `?sslmode=verify-full`
+    /// checks the certificate of the server and its name, against the certificates of this machine
+    /// or those of `&sslrootcert=FILE`; `verify-ca` checks the name, too. Everyone who can read the
+    /// database can read the ledger.
+    ///
+    /// A server that accepts no connection within 10 seconds, or does not respond to a statement
+    /// within 90, is taken for disconnected. The ledger tries again for a minute.
     ///
     /// Jobs of workers whose leases have expired are freed. Those that such a worker was submitting
     /// become [`Unknown`](JobState::Unknown).

@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use imagekiln::Backoff;
@@ -132,7 +132,7 @@ impl Ledger {
         mut group: Vec<Box<dyn Work>>,
         program: &Handle,
     ) {
-        let mut attempts = Attempts { program, waited: Duration::ZERO };
+        let mut attempts = Attempts { program, failed_at: None };
         let done = self.repeat(database, &mut group, &mut attempts, true);
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
@@ -148,6 +148,7 @@ impl Ledger {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the pauses are real even if a test's are not")]
     fn repeat(
         &self,
         database: &mut Option<Database>,
@@ -166,13 +167,13 @@ impl Ledger {
             // A program that ends does not wait for the database.
             let is_ending = attempts.program.block_on(attempts.program.spawn(async {})).is_err();
             let pause = backoff.pause();
-            if is_ending || attempts.waited + pause > OUTAGE {
+            let failed_at = *attempts.failed_at.get_or_insert_with(Instant::now);
+            if is_ending || failed_at.elapsed() + pause > OUTAGE {
                 return Err(error);
             }
             tracing::warn!(error = error.chain(), "the ledger is not available; trying again");
             // This is a blocking thread, and the paused clock of a test would not advance.
             thread::sleep(pause);
-            attempts.waited += pause;
         }
     }
 
@@ -216,7 +217,8 @@ impl Ledger {
 struct Attempts<'a> {
     /// The runtime of the program.
     program: &'a Handle,
-    waited: Duration,
+    /// When the database first failed.
+    failed_at: Option<Instant>,
 }
 
 impl Queue {

@@ -23,6 +23,7 @@ mod prices;
 mod reading;
 mod runs;
 mod support;
+mod tls;
 mod webhooks;
 mod workers;
 
@@ -53,6 +54,7 @@ fn main() {
         prices::tests(),
         reading::tests(),
         runs::tests(),
+        tls::tests(),
         webhooks::tests(),
         workers::tests(),
     ];
