@@ -125,7 +125,7 @@ export interface Job {
   event: "job"; name: string; model: string; group: string | null
   metadata: unknown // yours, from the job file
   priority: int
-  state: string // batch/README.md lists them
+  state: string // crates/batch/README.md lists them
   reason: string | null // why the job has no picture, or how it differs from the request
   submissions: int // those that were certainly not billed do not count
   task_id: string | null; credits: number | null

@@ -15,7 +15,7 @@ fn the_security_page_names_every_module_with_attacks() {
     for module in &named {
         let path = module.strip_prefix("kiln/").map_or_else(
             || format!("tests/integration/{module}.rs"),
-            |module| format!("cli/tests/it/{module}.rs"),
+            |module| format!("crates/cli/tests/it/{module}.rs"),
         );
         assert!(has_tests(&root.join(&path)), "{path} has no tests");
     }

@@ -108,10 +108,10 @@ mod tests {
         let root = repository::root().unwrap();
         for page in [
             "README.md",
-            "batch/README.md",
-            "cli/README.md",
-            "label/README.md",
-            "simulator/README.md",
+            "crates/batch/README.md",
+            "crates/cli/README.md",
+            "crates/label/README.md",
+            "crates/simulator/README.md",
         ] {
             let text = repository::read(page).unwrap();
             for image in text.split("![").skip(1) {

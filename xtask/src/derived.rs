@@ -18,7 +18,7 @@ pub fn stale(document: &str) -> Result<Vec<Stale>> {
         (corrections::PATH, corrections::page(&contract::parse(document)?)),
         (outline::PATH, outline::of_document(document)?),
         // A package can't contain files outside of its folder.
-        ("simulator/openapi.json", document.to_owned()),
+        ("crates/simulator/openapi.json", document.to_owned()),
     ];
     let mut stale = Vec::new();
     for (path, content) in files {

@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// The record of all runs.
-const RECORD: &str = "histories/record.tsv";
+const RECORD: &str = "tools/histories/record.tsv";
 
 /// Lives histories of paid pictures with random faults, deaths and decisions, compares each with
-/// the simulator's account, and adds them to `histories/record.tsv`
+/// the simulator's account, and adds them to `tools/histories/record.tsv`
 #[derive(Args)]
 pub struct Arguments {
     /// How long to live histories; the next call continues
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut command = cargo(&root, &["run", "--quiet", "--profile=bench"]);
     command.args(["--package", "imagekiln-histories", "--"]);
     // Nothing is encrypted, and each client would read all certificates of the system.
-    command.env("SSL_CERT_FILE", root.join("histories/certificate.pem"));
+    command.env("SSL_CERT_FILE", root.join("tools/histories/certificate.pem"));
     command.env("SSL_CERT_DIR", "/nonexistent");
     if let Some(seed) = arguments.seed {
         return Ok(exit_code(status(command.arg(format!("--seed={seed}")))?));

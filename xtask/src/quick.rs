@@ -169,11 +169,13 @@ mod tests {
         let of = |file| part(file, &packages);
         assert_eq!(of("src/task/mod.rs"), Some("imagekiln"));
         assert_eq!(of("tests/schemas.rs"), Some("imagekiln"));
-        assert_eq!(of("cli/src/main.rs"), Some("imagekiln-cli"));
+        assert_eq!(of("crates/cli/src/main.rs"), Some("imagekiln-cli"));
         assert_eq!(of("client/src/main.rs"), Some("imagekiln"));
-        assert_eq!(of("fuzz/properties/src/lib.rs"), Some("imagekiln-fuzz-properties"));
+        assert_eq!(of("tools/fuzz/properties/src/lib.rs"), Some("imagekiln-fuzz-properties"));
         assert_eq!(of(".ci/run"), None);
-        assert!(is_page("docs/fox.png") && is_page("cli/README.md") && !is_page("docsrc/a.rs"));
+        assert!(
+            is_page("docs/fox.png") && is_page("crates/cli/README.md") && !is_page("docsrc/a.rs")
+        );
     }
 
     #[test]

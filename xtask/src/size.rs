@@ -44,7 +44,7 @@ fn folders() -> Result<BTreeMap<String, Size>> {
         let lines = source.text.lines().count();
         let name = match source.crate_folder() {
             Some(folder) => folder.to_owned(),
-            None => format!("{} (tests, examples)", source.path.split('/').next().unwrap_or("")),
+            None => format!("{} (tests, examples)", folder_of(&source.path)),
         };
         // The parts of the SDK are as large as other crates.
         let part = source.path.strip_prefix("src/").and_then(|path| path.split_once('/'));
@@ -57,6 +57,13 @@ fn folders() -> Result<BTreeMap<String, Size>> {
         }
     }
     Ok(folders)
+}
+
+/// Returns the folder of a crate, such as `xtask` and `crates/cli`.
+fn folder_of(path: &str) -> &str {
+    let depth =
+        if ["crates/", "tools/"].iter().any(|above| path.starts_with(above)) { 1 } else { 0 };
+    path.match_indices('/').nth(depth).map_or(path, |(end, _)| &path[..end])
 }
 
 fn generated_lines() -> Result<usize> {

@@ -8,7 +8,7 @@ use crate::{Command, repository};
 
 #[test]
 fn the_page_says_when_each_command_is_needed() {
-    let page = repository::read("CONTRIBUTING.md").unwrap();
+    let page = repository::read("docs/contributing.md").unwrap();
     let mut lines =
         page.lines().skip_while(|line| *line != "| command | needed after a change of |");
     let table = lines.by_ref().skip(2).take_while(|line| !line.is_empty());
@@ -34,7 +34,7 @@ fn the_page_about_checks_has_the_steps_of_ci() {
 
 #[test]
 fn the_workflow_has_the_platforms_of_the_packages() {
-    let build = repository::read("packaging/build").unwrap();
+    let build = repository::read("crates/cli/packaging/build").unwrap();
     let workflow = repository::read(".github/workflows/dist.yaml").unwrap();
     let list = build.split_once("platforms=\"").and_then(|(_, rest)| rest.split_once('"'));
     let rows = list.unwrap().0.lines().filter_map(|row| row.split(' ').next());

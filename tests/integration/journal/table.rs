@@ -1,5 +1,5 @@
-//! The table of steps in `ARCHITECTURE.md` is what [`Record::advance`] does, and each record is
-//! closed only with a proof.
+//! The table of steps in `docs/architecture.md` is what [`Record::advance`] does, and each record
+//! is closed only with a proof.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -128,8 +128,8 @@ fn table() -> String {
 
 #[test]
 fn the_table_is_the_one_in_the_documentation() {
-    let page = include_str!("../../../ARCHITECTURE.md");
-    assert!(page.contains(&table()), "ARCHITECTURE.md needs this table:\n{}", table());
+    let page = include_str!("../../../docs/architecture.md");
+    assert!(page.contains(&table()), "docs/architecture.md needs this table:\n{}", table());
 }
 
 #[test]

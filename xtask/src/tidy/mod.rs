@@ -28,7 +28,7 @@ pub fn problems() -> Result<Vec<String>> {
             ));
         }
     }
-    for path in sources::files(&["*.js", "*.css", ":!simulator/page/vendor"])? {
+    for path in sources::files(&["*.js", "*.css", ":!crates/simulator/page/vendor"])? {
         problems.extend(files::wide_lines(&path, &repository::read(&path)?));
     }
     Ok(problems)

@@ -10,14 +10,14 @@ use crate::{process, repository};
 pub const CRATES: [&str; 10] = [
     "src",
     "build",
-    "label/src",
-    "batch/src",
-    "cli/src",
-    "simulator/src",
+    "crates/label/src",
+    "crates/batch/src",
+    "crates/cli/src",
+    "crates/simulator/src",
     "xtask/src",
-    "conformance/src",
-    "testbed/src",
-    "fuzz/properties/src",
+    "tools/conformance/src",
+    "tools/testbed/src",
+    "tools/fuzz/properties/src",
 ];
 
 /// A Rust file.

@@ -1,0 +1,217 @@
+//! The ledger: a database that contains every job, every submission and every worker.
+
+mod acceptances;
+mod active;
+mod add;
+mod admission;
+mod adopt;
+mod advance;
+mod archive;
+mod changes;
+mod claims;
+mod clocks;
+mod connect;
+mod control;
+mod database;
+mod decisions;
+mod ended;
+mod identity;
+mod jobs;
+mod journal;
+mod keys;
+mod limits;
+mod manage;
+mod metrics;
+mod migrations;
+mod order;
+mod outage;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod records;
+mod resolve;
+#[cfg(feature = "postgres")]
+mod server;
+mod spending;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod steps;
+mod ticket;
+mod transaction;
+mod workers;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
+};
+
+use imagekiln::journal::Directory;
+use tokio::sync::{self, watch};
+
+pub(crate) use self::admission::Admission;
+pub use self::changes::Watch;
+pub(crate) use self::claims::{Claim, Claimed, Demand, Named};
+pub use self::clocks::Clocks;
+pub use self::control::LimitStatus;
+pub use self::decisions::Resolved;
+pub(crate) use self::identity::Marking;
+pub use self::jobs::KnownJob;
+pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
+pub(crate) use self::order::Order;
+pub use self::outage::Outage;
+pub(crate) use self::outage::refuses_others;
+pub use self::resolve::Resolution;
+pub(crate) use self::resolve::task_of;
+pub(crate) use self::steps::Change;
+pub(crate) use self::ticket::Ticket;
+use self::{
+    connect::Source,
+    transaction::{Connection, Queue},
+    workers::LocalWorker,
+};
+#[cfg(doc)]
+use crate::JobState;
+use crate::{
+    Error, ErrorKind,
+    error::{LOCKED, is_locked},
+};
+
+/// Identifies a database as a ledger: "IKLB". The script for files writes it to them.
+const APPLICATION_ID: i64 = 1_229_671_490;
+
+/// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
+/// connection.
+///
+/// Each state of a job is flushed to disk before the step that it announces. A ledger is also a
+/// [`Journal`](imagekiln::journal::Journal): a program can journal its other submissions, without a
+/// job, in the same ledger. [`Client::resume`](imagekiln::Client::resume) returns only those.
+///
+/// A ledger contains prompts, images in memory as base64, and polling URLs, which may be signed. It
+/// contains no keys and no webhook secrets.
+#[derive(Clone)]
+pub struct Ledger(Arc<Inner>);
+
+struct Inner {
+    /// One connection, because SQLite has one writer at a time.
+    database: Arc<sync::Mutex<Connection>>,
+    /// The connection for transactions that wait for those of other processes, if there are any.
+    exclusive: Arc<sync::Mutex<Connection>>,
+    queue: Queue,
+    clocks: Clocks,
+    /// The workers of this process.
+    workers: Mutex<HashMap<i64, LocalWorker>>,
+    places: order::Places,
+    /// Changes when this process adds a job or makes one claimable.
+    changes: watch::Sender<()>,
+    /// What this process knows about outages of the service.
+    outages: Mutex<outage::Known>,
+    acceptances: OnceLock<Directory>,
+    /// The number of submissions that this process has written to the acceptance log.
+    logged: AtomicU64,
+    /// Dropped after the connection.
+    source: Source,
+}
+
+impl Ledger {
+    async fn with(source: Source, clocks: Clocks) -> Result<Self, Error> {
+        source.check()?;
+        // On a blocking thread, like every access to a file.
+        let known = clocks.clone();
+        let connect = move || (source.connect(&known), source);
+        let connected = tokio::task::spawn_blocking(connect).await;
+        let (connected, source) = connected.map_err(|error| {
+            Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
+        })?;
+        let database = connected.map_err(|error| {
+            if connect::is_missing(&error) {
+                let message = format!("there is no ledger at {}", source.name());
+                return Error::new(ErrorKind::Missing, message);
+            }
+            let advice = if is_locked(&*error) {
+                LOCKED.to_owned()
+            } else {
+                format!("; {}", source.advice())
+            };
+            let message = format!("could not open the ledger {}{advice}", source.name());
+            Error::new(ErrorKind::Ledger, message).with_source(error)
+        })?;
+        Ok(Self(Arc::new(Inner {
+            database: Arc::new(sync::Mutex::new(database.into())),
+            exclusive: Arc::default(),
+            queue: Queue::default(),
+            clocks,
+            workers: Mutex::default(),
+            places: order::Places::default(),
+            changes: watch::Sender::new(()),
+            outages: Mutex::default(),
+            acceptances: OnceLock::new(),
+            logged: AtomicU64::new(0),
+            source,
+        })))
+    }
+
+    /// Closes the ledger: waits until its transactions have ended, closes the connections, and lets
+    /// another process open the file. Clones of the ledger, such as that of a batch, fail with kind
+    /// [`Ledger`](ErrorKind::Ledger) afterwards. Close it after the last run: one that is under way
+    /// could not record what the service accepts.
+    ///
+    /// A ledger is also closed when its last clone is dropped.
+    pub async fn close(self) {
+        for connection in [&self.0.database, &self.0.exclusive] {
+            let mut connection = Arc::clone(connection).lock_owned().await;
+            // Closing a connection blocks.
+            let closing = tokio::task::spawn_blocking(move || connection.close());
+            if let Err(error) = closing.await {
+                tracing::warn!(%error, "could not close a connection of the ledger");
+            }
+        }
+        #[cfg(feature = "sqlite")]
+        if let Source::File(file) = &self.0.source {
+            file.unlock();
+        }
+    }
+
+    /// Runs a pragma of SQLite on the connection of the ledger.
+    #[cfg(any(test, feature = "__fuzzing"))]
+    pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
+        let mut connection = Arc::clone(&self.0.database).lock_owned().await;
+        let pragma = format!("PRAGMA {pragma}");
+        let run = move || match connection.database()? {
+            Some(database) => database.finds(&pragma, []).map(drop),
+            None => Ok(()),
+        };
+        tokio::task::spawn_blocking(run).await.map_err(|error| {
+            Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)
+        })?
+    }
+
+    fn name(&self) -> String {
+        self.0.source.name()
+    }
+
+    /// Returns a receiver that is notified when this process adds a job or makes one claimable. A
+    /// change is not missed between two waits. Other processes do not notify it.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
+    /// Returns what this process knows about its worker, until the worker retires.
+    fn local(&self, worker: i64) -> Option<LocalWorker> {
+        let workers = self.0.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers.get(&worker).cloned()
+    }
+
+    fn set_local(&self, worker: i64, local: Option<LocalWorker>) {
+        let mut workers = self.0.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        match local {
+            Some(local) => workers.insert(worker, local),
+            None => workers.remove(&worker),
+        };
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("name", &self.name()).finish_non_exhaustive()
+    }
+}

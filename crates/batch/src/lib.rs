@@ -1,0 +1,65 @@
+#![doc = include_str!("../README.md")]
+//! # Where to start
+//!
+//! [`Batch`] runs the [`Job`]s of a [`Ledger`]. [`Scope`] says what a limit is for.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// It is on by default, so a badge at many items would say little.
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "sqlite"))))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
+
+#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
+compile_error!("a ledger needs a database: turn on the feature `sqlite` or `postgres`");
+
+mod batch;
+#[cfg(feature = "webhook")]
+mod callbacks;
+mod description;
+mod error;
+mod filter;
+#[cfg(feature = "__fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod job;
+mod ledger;
+mod output;
+mod price;
+mod report;
+mod scope;
+mod state;
+mod time;
+
+pub use imagekiln_label::Price;
+
+#[cfg(feature = "webhook")]
+pub use self::callbacks::Callbacks;
+pub use self::{
+    batch::{Advanced, Batch, Dispatcher},
+    error::{Error, ErrorKind},
+    filter::Filter,
+    job::{Job, JobStatus},
+    ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch},
+    price::Prices,
+    report::{Report, ReportRow, SpendingRow},
+    scope::Scope,
+    state::JobState,
+};
+
+/// The programs of the book, which are tested with this package.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../docs/users.md")]
+    mod users {}
+
+    #[doc = include_str!("../../../docs/web-app.md")]
+    mod web_app {}
+}
+
+/// Returns random bytes, which nobody can guess.
+fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let message = "the operating system has no random numbers";
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })?;
+    Ok(bytes)
+}

@@ -1,0 +1,207 @@
+//! The set-ups of `docs/testing.md`, each run by the test runner of its language, with the helpers
+//! of `packaging` and this `kiln`, and the program of `docs/batch.md`.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+use imagekiln_testbed::{Requirement, Runtime, name_of, run, test};
+
+const PYTEST: Requirement = Requirement {
+    name: "pytest",
+    is_present: || answers("pytest-3", "--version"),
+    advice: "apt-get install python3-pytest",
+    variable: "IMAGEKILN_PYTEST_TESTS",
+};
+
+const JEST: Requirement = Requirement {
+    name: "Jest",
+    is_present: || answers("jest", "--version"),
+    advice: "npm install --global jest",
+    variable: "IMAGEKILN_JEST_TESTS",
+};
+
+const GO: Requirement = Requirement {
+    name: "Go",
+    is_present: || answers("go", "version"),
+    advice: "apt-get install golang-go",
+    variable: "IMAGEKILN_GO_TESTS",
+};
+
+fn main() {
+    let runtime = Runtime::CurrentThread;
+    run(vec![
+        test(
+            name_of(&pytest_starts_and_resets_it),
+            &[PYTEST],
+            runtime,
+            pytest_starts_and_resets_it,
+        ),
+        test(name_of(&jest_starts_and_resets_it), &[JEST], runtime, jest_starts_and_resets_it),
+        test(
+            name_of(&npm_launcher_passes_on_sigterm_but_not_ctrl_c),
+            &[JEST],
+            runtime,
+            npm_launcher_passes_on_sigterm_but_not_ctrl_c,
+        ),
+        test(
+            name_of(&celery_drives_a_ledger_by_calls),
+            &[PYTEST],
+            runtime,
+            celery_drives_a_ledger_by_calls,
+        ),
+        test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
+    ]);
+}
+
+fn answers(program: &str, question: &str) -> bool {
+    Command::new(program).arg(question).output().is_ok_and(|output| output.status.success())
+}
+
+async fn pytest_starts_and_resets_it() {
+    let copy = copy_of("pytest");
+    // What installing the wheel does.
+    let mut pytest = Command::new("pytest-3");
+    pytest.args(["-p", "no:cacheprovider", "-p", "imagekiln_cli.pytest_plugin"]);
+    pytest
+        .env("PYTHONPATH", root().join("crates/cli/packaging/python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    passes(&copy, pytest, "2 passed");
+}
+
+async fn jest_starts_and_resets_it() {
+    let copy = copy_of("jest");
+    install_npm(&copy, Path::new(env!("CARGO_BIN_EXE_kiln")));
+    passes(&copy, Command::new("jest"), "2 passed");
+}
+
+async fn npm_launcher_passes_on_sigterm_but_not_ctrl_c() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    let script = "#!/bin/sh\ntrap 'echo $1 int' INT\ntrap 'echo $1 term; exit 7' TERM\n\
+                  echo ready\nwhile :; do sleep 0.1; done\n";
+    fs::write(&program, script).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&program).status().unwrap().success());
+    let launcher = install_npm(&folder, &program).join("kiln.js");
+    // A background job of a shell ignores SIGINT.
+    let mut node = Command::new("env");
+    node.args(["--default-signal=INT", "node"]).arg(launcher).arg("argument");
+    node.stdout(Stdio::piped());
+    let mut node = node.spawn().unwrap();
+    let mut output = BufReader::new(node.stdout.take().unwrap());
+    let mut ready = String::new();
+    output.read_line(&mut ready).unwrap();
+    // A terminal sends Ctrl-C to the program itself, for which a second one has another meaning.
+    for signal in ["-INT", "-TERM"] {
+        let id = node.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!((ready + &rest).as_str(), "ready\nargument term\n");
+    assert_eq!(node.wait().unwrap().code(), Some(7));
+}
+
+async fn go_starts_and_resets_it() {
+    let mut go = Command::new("go");
+    go.args(["test", "-v", "-count=1", "./..."]);
+    passes(&copy_of("go"), go, "PASS: TestAFailedPollIsRepeated");
+}
+
+/// What the program of the page uses of Celery. Each name is delivered twice.
+const CELERY: &str = r#"
+class Retry(Exception):
+    pass
+
+class Task:
+    def __init__(self, run):
+        self.run = run
+
+    def retry(self, countdown):
+        print("retry in", countdown)
+        return Retry()
+
+    def delay(self, name):
+        for _ in range(2):
+            while True:
+                try:
+                    print(self.run(self, name))
+                    break
+                except Retry:
+                    pass
+
+class Celery:
+    def __init__(self, *_, **__):
+        self.conf = {}
+
+    def task(self, **_):
+        return Task
+"#;
+
+async fn celery_drives_a_ledger_by_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = fs::read_to_string(root().join("docs/batch.md")).unwrap();
+    let (_, program) = page.split_once("```python\n").unwrap();
+    let (program, _) = program.split_once("```\n").unwrap();
+    // Ends the first call before the task is final.
+    let program = program.replace("\"60\"", "\"0.5\"");
+    for (name, text) in
+        [("pictures.py", &*program), ("celery.py", CELERY), ("jobs.csv", "prompt\na fox\n")]
+    {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut python = Command::new("kiln");
+    python.args(["simulate", "--", "python3", "pictures.py"]).env("KILN_STATE_DIR", folder.path());
+    passes(&folder, python, "retry in 10\nsaved\nsaved\n");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn copy_of(folder: &str) -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    copy_files(&root().join("examples/testing").join(folder), copy.path());
+    copy
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// Puts into a folder what installing the two npm packages does, and returns that of the launcher.
+fn install_npm(folder: &TempDir, program: &Path) -> PathBuf {
+    let node = Command::new("node").args(["-p", "process.platform + '-' + process.arch"]).output();
+    let platform = String::from_utf8(node.unwrap().stdout).unwrap();
+    let modules = folder.path().join("node_modules");
+    let of_platform = modules.join(format!("imagekiln-cli-{}", platform.trim()));
+    fs::create_dir_all(&of_platform).unwrap();
+    fs::copy(program, of_platform.join("kiln")).unwrap();
+    let launcher = modules.join("imagekiln-cli");
+    copy_files(&root().join("crates/cli/packaging/npm"), &launcher);
+    launcher
+}
+
+/// Runs the tests in the folder, with this `kiln` in the path.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
+fn passes(folder: &TempDir, mut runner: Command, expected: &str) {
+    let kiln = Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap().to_owned();
+    let path = env::var_os("PATH").unwrap();
+    let path = env::join_paths([kiln].into_iter().chain(env::split_paths(&path))).unwrap();
+    runner.current_dir(folder.path()).env("PATH", path).env("KILN_CONFIG_DIR", folder.path());
+    let output = runner.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let has_passed = output.status.success() && (stdout + &stderr).contains(expected);
+    assert!(has_passed, "{output:?}");
+}
