@@ -14,6 +14,10 @@ use super::{
 };
 
 pub struct Contract {
+    /// The name of the header that carries the key, in lower case.
+    pub key_header: String,
+    /// The path of the operation that polls a task.
+    pub polling_path: String,
     pub operations: Vec<Operation>,
     pub responses: Responses,
 }
@@ -84,7 +88,36 @@ pub fn read(document: &Value) -> Result<Contract, Fault> {
     frame::check_callbacks(&root)?;
     let responses = Responses::read(&root)?;
     check_roles(&root, &operations, &responses)?;
-    Ok(Contract { operations, responses })
+    let key_header = key_header(&root)?;
+    let polling_path = polling_path(&root, &operations)?;
+    Ok(Contract { key_header, polling_path, operations, responses })
+}
+
+/// Returns the name of the header of the only security scheme.
+fn key_header(root: &DocumentNode) -> Result<String, Fault> {
+    let schemes = root.need("components")?.need("securitySchemes")?;
+    let mut members = schemes.members()?.into_iter();
+    let (Some((_, scheme)), None) = (members.next(), members.next()) else {
+        return Err(schemes.fault("expected one security scheme: the SDK has one key"));
+    };
+    let name = scheme.need("name")?;
+    let text = name.string()?;
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if text.bytes().all(is_token) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err(name.fault(format!("`{text}` is not the name of a header")))
+    }
+}
+
+fn polling_path(root: &DocumentNode, operations: &[Operation]) -> Result<String, Fault> {
+    let mut polling = operations.iter().filter(|operation| operation.submission.is_none());
+    match (polling.next(), polling.next()) {
+        (Some(operation), None) => Ok(operation.path.clone()),
+        _ => {
+            Err(root.need("paths")?.fault("expected one operation with `get`, which polls a task"))
+        }
+    }
 }
 
 impl Contract {

@@ -105,6 +105,7 @@ pub use self::contract::{
     models, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
+pub use self::generated::KEY_HEADER;
 /// The types of requests and responses, made from the contract: one request type for each
 /// operation.
 #[doc(inline)]

@@ -23,8 +23,16 @@ pub fn table(contract: &Contract) -> TokenStream {
     let operations: Vec<_> =
         contract.operations.iter().map(|operation| shared.operation(operation)).collect();
     let definitions = shared.definitions;
+    let Contract { key_header, polling_path, .. } = contract;
     quote! {
         #(#definitions)*
+
+        /// The name of the header that carries the API key, in lower case: the security scheme of
+        /// the contract.
+        pub const KEY_HEADER: &str = #key_header;
+
+        /// The path of the operation that polls a task, which polling URLs usually have.
+        pub const POLLING_PATH: &str = #polling_path;
 
         /// Every operation of the contract, in the order of the document.
         pub static OPERATIONS: &[crate::Operation] = &[#(#operations),*];

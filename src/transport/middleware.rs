@@ -13,7 +13,11 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty};
 use url::Url;
 
-use crate::{Address, Error, find_operation, telemetry};
+use crate::{
+    Address, Error, find_operation,
+    generated::{KEY_HEADER, POLLING_PATH},
+    telemetry,
+};
 
 /// Code that runs before and after every HTTP exchange of a client, and before it repeats one, for
 /// example to add trace headers, to record metrics or to show what the client waits for.
@@ -141,12 +145,6 @@ pub struct Retry<'a> {
     /// a submission ignores a wait of zero.
     pub error: &'a Error,
 }
-
-/// The path of `get_result`, which polling URLs usually have.
-const GET_RESULT: &str = "/v1/get_result";
-
-/// The name of the header that carries the key (security scheme `ApiKey` of the contract).
-pub(crate) const KEY_HEADER: &str = "x-key";
 
 /// Headers that the SDK or HTTP itself sets.
 pub(crate) const RESERVED_HEADERS: [&str; 9] = [
@@ -333,7 +331,7 @@ fn template<'a>(purpose: Purpose, url: &'a Url, operation: Option<&str>) -> Opti
             Some(operation) if !operation.path_parameters.is_empty() => Some(operation.path),
             _ => Some(url.path()),
         },
-        Purpose::Poll => Some(url.path()).filter(|path| path.ends_with(GET_RESULT)),
+        Purpose::Poll => Some(url.path()).filter(|path| path.ends_with(POLLING_PATH)),
         Purpose::Download => None,
     }
 }

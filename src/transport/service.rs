@@ -15,14 +15,16 @@ use url::Url;
 use super::{
     connections::Connections,
     hosts::KeyOrigins,
-    middleware::{KEY_HEADER, Middlewares, Observation, Purpose, Subject},
+    middleware::{Middlewares, Observation, Purpose, Subject},
     recording::{Recorded, Recorder, Recording},
     redaction::{Redaction, Secrets},
     response::Response,
 };
 use crate::{
     Address, Error, ErrorKind, Operation, REGIONAL_BASE_URL_VARIABLE, Region, Request, RetryPolicy,
-    TaskRef, generated::Client, retry::Random,
+    TaskRef,
+    generated::{Client, KEY_HEADER, POLLING_PATH},
+    retry::Random,
 };
 
 pub(crate) struct Service {
@@ -156,11 +158,10 @@ impl ClientHooks<Hooks> for Client {
     }
 }
 
-/// Builds the polling URL of a task whose submission response had none (operation `get_result` of
-/// the contract).
+/// Builds the polling URL of a task whose submission response had none.
 pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     let mut url = base.clone();
-    url.set_path(&format!("{}/v1/get_result", base.path().trim_end_matches('/')));
+    url.set_path(&format!("{}{POLLING_PATH}", base.path().trim_end_matches('/')));
     url.query_pairs_mut().clear().append_pair("id", id);
     url.into()
 }

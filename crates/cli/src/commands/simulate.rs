@@ -22,7 +22,8 @@ use crate::{
     text::parse::duration,
 };
 use imagekiln::{
-    API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, REGIONAL_BASE_URL_VARIABLE,
+    API_KEY_VARIABLE, BASE_URL_VARIABLE, KEY_HEADER, MODEL_PREFIX_VARIABLE,
+    REGIONAL_BASE_URL_VARIABLE,
 };
 use imagekiln_simulator::{Config, FetchImages, Secret, Simulator, TlsFiles};
 
@@ -246,7 +247,7 @@ fn greeting(simulator: &Simulator, prefix: &str, page: &str) -> String {
          in another terminal:\n\n  {exports}\n  \
          kiln generate \"a red fox in the snow\" --output fox.png\n\n\
          or with curl:\n\n  curl --json '{{\"prompt\":\"a red fox in the snow\"}}' \
-         --header 'x-key: {key}' {base}/v1/{prefix}-2-pro\n",
+         --header '{KEY_HEADER}: {key}' {base}/v1/{prefix}-2-pro\n",
         exports = exports.join("\n  ")
     )
 }

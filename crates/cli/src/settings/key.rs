@@ -12,7 +12,7 @@ use crate::{
     failure::Failure,
     files::{directory::write_private, secret_file},
 };
-use imagekiln::API_KEY_VARIABLE;
+use imagekiln::{API_KEY_VARIABLE, KEY_HEADER};
 
 pub const API_KEY_FILE_VARIABLE: &str = "IMAGEKILN_API_KEY_FILE";
 
@@ -67,12 +67,14 @@ fn of_file(path: &Path, what: &str) -> Result<String, Failure> {
 pub fn check(text: &str, what: &str) -> Result<(), Failure> {
     let lower = text.to_ascii_lowercase();
     let is_in = |quote| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
+    let header = format!("{KEY_HEADER}:");
+    let of_header = format!("begins with `{header}`");
     let (problem, advice) = if ['"', '\'', '`'].into_iter().any(is_in) {
         ("has quotation marks around it", "remove them")
     } else if lower.starts_with("bearer ") {
         ("begins with `Bearer`", "remove that word: the service takes the key alone")
-    } else if lower.starts_with("x-key:") {
-        ("begins with `x-key:`", "remove that: it is the name of the header, which kiln adds")
+    } else if lower.starts_with(&header) {
+        (&*of_header, "remove that: it is the name of the header, which kiln adds")
     } else if text.contains(char::is_whitespace) {
         ("has spaces or several lines", "a key is one line without spaces")
     } else if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -11,7 +11,7 @@ mod violation;
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use axum::http::Method;
@@ -37,6 +37,21 @@ const VERSION: &str = "/v1/";
 /// What operations of the document can have.
 const METHODS: [Method; 5] =
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+
+/// Returns the name of the header that contains the key. Without one, no simulator starts.
+pub(crate) fn key_header() -> &'static str {
+    static NAME: LazyLock<String> = LazyLock::new(|| {
+        let document = serde_json::from_str(DOCUMENT).unwrap_or_default();
+        read_key_header(&document).unwrap_or_default()
+    });
+    &NAME
+}
+
+/// Returns the name of the header of the first security scheme.
+fn read_key_header(document: &Value) -> Option<String> {
+    let schemes = document.pointer("/components/securitySchemes")?.as_object()?;
+    Some(schemes.values().next()?.get("name")?.as_str()?.to_ascii_lowercase())
+}
 
 /// One of the two base URLs of the service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +113,9 @@ impl Contract {
         let paths = document["paths"]
             .as_object()
             .ok_or_else(|| StartError::contract("paths", "is missing"))?;
+        if read_key_header(document).is_none() {
+            return Err(StartError::contract("components.securitySchemes", "has no header"));
+        }
         let mut operations = Vec::new();
         for (path, item) in paths {
             for method in METHODS {

@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 
 use super::response::Problem;
-use crate::{http::outgoing::USER_AGENT, values::secret::Secret};
+use crate::{contract::key_header, http::outgoing::USER_AGENT, values::secret::Secret};
 
 /// Lets the browser load everything only from here, and only into our page. The documentation
 /// viewer has its icons as `data:` in its style sheet.
@@ -77,10 +77,11 @@ impl Guard {
         if request.uri().path().starts_with(FORWARDED) {
             return Ok(());
         }
-        if headers.contains_key("x-key") {
-            return Err(Problem::forbidden(
-                "The control interface does not take API keys; remove the x-key header",
-            ));
+        if headers.contains_key(key_header()) {
+            return Err(Problem::forbidden(format!(
+                "The control interface does not take API keys; remove the {} header",
+                key_header()
+            )));
         }
         check_kind(request)
     }

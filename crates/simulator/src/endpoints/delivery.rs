@@ -87,11 +87,11 @@ fn check_url(state: &AppState, uri: &Uri, file: &str) -> Result<(), Rejection> {
     let parameter = |name: &str| parameter(uri, name).unwrap_or_default();
     let expires = parameter("expires");
     if !state.signer.verify(file, &expires, &parameter("signature")) {
-        return Err(Rejection::Forbidden("The signature of the delivery URL is not valid"));
+        return Err(Rejection::Forbidden("The signature of the delivery URL is not valid".into()));
     }
     let expires = Duration::from_secs(expires.parse().map_err(|_| Rejection::NotFound)?);
     if state.clock.unix_now() >= expires {
-        return Err(Rejection::Forbidden(EXPIRED));
+        return Err(Rejection::Forbidden(EXPIRED.into()));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Why a request is rejected, and the response that says so.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -22,7 +22,7 @@ pub(crate) enum Rejection {
     /// 429: the project has reached its maximum of active tasks; the first ends after `wait`.
     TooManyTasks { most: usize, wait: Duration },
     /// 403, with the reason.
-    Forbidden(&'static str),
+    Forbidden(Cow<'static, str>),
     /// 404.
     NotFound,
     /// 405, with the allowed methods.

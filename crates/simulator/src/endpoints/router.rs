@@ -91,13 +91,19 @@ async fn dispatch(
     })?;
     let name = path.trim_start_matches("/v1/");
     record.operation = Some(name.to_owned());
-    let project = state.records().accounts.caller(&head.headers).map_err(Rejection::Forbidden)?;
+    let project = state
+        .records()
+        .accounts
+        .caller(&head.headers)
+        .map_err(|reason| Rejection::Forbidden(reason.into()))?;
     record.set_project(&project);
     match &operation.action {
         Action::Poll => poll::poll(endpoint, &project, head, record).await,
         Action::Submit(submission) => {
             if !state.records().accounts.admits(&project, name) {
-                return Err(Rejection::Forbidden("The project has no access to this endpoint"));
+                return Err(Rejection::Forbidden(
+                    "The project has no access to this endpoint".into(),
+                ));
             }
             let call = submit::Call {
                 project,

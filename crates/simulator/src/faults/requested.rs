@@ -12,7 +12,7 @@ use super::{
     grammar::{FaultSource, FaultSpec},
     table::FaultPlace,
 };
-use crate::values::texts;
+use crate::{contract::key_header, values::texts};
 
 /// The header that requests faults.
 const HEADER: &str = "x-simulator-fault";
@@ -91,7 +91,7 @@ impl RequestedFaults {
         self.list = header.list;
         if self.list.iter().any(|spec| spec.places.contains(&FaultPlace::Submission)) {
             let mut hash = Sha256::new();
-            let headers = ["x-key", HEADER].into_iter().flat_map(|name| headers.get_all(name));
+            let headers = [key_header(), HEADER].into_iter().flat_map(|name| headers.get_all(name));
             for part in [operation.as_bytes()].into_iter().chain(headers.map(HeaderValue::as_bytes))
             {
                 hash.update((part.len() as u64).to_be_bytes());

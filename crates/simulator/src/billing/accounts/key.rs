@@ -4,8 +4,8 @@ use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{KEY_HEADER, ProjectRef};
-use crate::runtime::chance::hex;
+use super::ProjectRef;
+use crate::{contract::key_header, runtime::chance::hex};
 
 /// The SHA-256 of a key, by which keys are found.
 pub(super) fn digest(key: &str) -> String {
@@ -40,7 +40,7 @@ pub(super) fn masked(secret: &str) -> String {
 
 /// The masked key of a request, whether or not it is valid.
 pub(crate) fn masked_key(headers: &HeaderMap) -> Option<String> {
-    headers.get(KEY_HEADER).map(|key| masked(key.to_str().unwrap_or_default()))
+    headers.get(key_header()).map(|key| masked(key.to_str().unwrap_or_default()))
 }
 
 /// Whether a key is valid: visible ASCII characters.

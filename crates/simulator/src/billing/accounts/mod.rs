@@ -37,11 +37,9 @@ use crate::{
         credits::Credits,
         ledger::{Account, Ledger, Purpose},
     },
+    contract::key_header,
     values::{MAX_COUNT, log::NumberedLog, names, secret::Secret},
 };
-
-/// The header that contains the key.
-pub(crate) const KEY_HEADER: &str = "x-key";
 
 /// The ids of a project and its organization.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,11 +105,13 @@ struct ProjectRecord {
 
 impl Accounts {
     /// The project of a request's key, or why the request is rejected.
-    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, &'static str> {
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<ProjectRef, String> {
+        let name = key_header();
+        let given = headers.get(name);
         let given =
-            headers.get(KEY_HEADER).ok_or("Not authenticated: the header x-key is missing")?;
+            given.ok_or_else(|| format!("Not authenticated: the header {name} is missing"))?;
         let key = given.to_str().ok().and_then(|key| self.keys.get(&digest(key)));
-        let key = key.ok_or("Not authenticated: the key in x-key is unknown")?;
+        let key = key.ok_or_else(|| format!("Not authenticated: the key in {name} is unknown"))?;
         Ok(key.project.clone())
     }
 

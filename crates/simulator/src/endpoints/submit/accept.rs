@@ -57,8 +57,13 @@ pub(super) fn admit(
     let (now, project) = (state.clock.unix_now(), &call.project);
     records.tasks.settle(now, state.retention());
     // The key may have been revoked while the body arrived.
-    if records.accounts.caller(&call.headers).map_err(Rejection::Forbidden)? != *project {
-        return Err(Rejection::Forbidden("The key now belongs to another project"));
+    if records
+        .accounts
+        .caller(&call.headers)
+        .map_err(|reason| Rejection::Forbidden(reason.into()))?
+        != *project
+    {
+        return Err(Rejection::Forbidden("The key now belongs to another project".into()));
     }
     let most = records.accounts.max_active_tasks(project).unwrap_or(state.config.max_active_tasks);
     if records.tasks.active(project) >= most {
