@@ -48,6 +48,35 @@ mod tests {
     );
 
     #[test]
+    fn the_header_of_the_key_and_the_polling_path_are_those_of_the_document() {
+        let named = |name: &str, path: &str| {
+            let scheme = format!("\"name\": \"{name}\"");
+            let document = DOCUMENT.replace("\"name\": \"x-key\"", &scheme);
+            document.replace("/v1/get_result", path).replace("\"get_result\"", "\"get_status\"")
+        };
+        let code = generate(&named("X-Token", "/v1/get_status")).unwrap();
+        assert!(code.contains("KEY_HEADER: &str = \"x-token\";"));
+        assert!(code.contains("POLLING_PATH: &str = \"/v1/get_status\";"));
+
+        let fault = |document: &Value| check(document).unwrap_err().to_string();
+        let parse = |document: &str| serde_json::from_str::<Value>(document).unwrap();
+        let fault_of_name = fault(&parse(&named("x key", "/v1/get_status")));
+        assert!(fault_of_name.ends_with("`x key` is not the name of a header"), "{fault_of_name}");
+        let mut two = parse(DOCUMENT);
+        let scheme = two["components"]["securitySchemes"]["ApiKey"].clone();
+        set(&mut two, "/components/securitySchemes/Other", scheme);
+        two["security"].as_array_mut().unwrap().push(json!({"Other": []}));
+        let fault_of_two = fault(&two);
+        assert!(fault_of_two.ends_with("the SDK has one key"), "{fault_of_two}");
+        let mut polled = parse(DOCUMENT);
+        let mut other = polled["paths"]["/v1/get_result"].clone();
+        other["get"]["operationId"] = json!("get_other");
+        set(&mut polled, "/paths/~1v1~1get_other", other);
+        let fault_of_polled = fault(&polled);
+        assert!(fault_of_polled.ends_with("which polls a task"), "{fault_of_polled}");
+    }
+
+    #[test]
     fn a_region_that_no_operation_is_in_is_a_fault() {
         let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
         for item in document["paths"].as_object_mut().unwrap().values_mut() {

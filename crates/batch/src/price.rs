@@ -46,7 +46,7 @@ impl Prices {
     }
 }
 
-/// The error of an amount that is no number of credits.
+/// Returns the error for a budget or a price that `imagekiln-label` refuses.
 pub(crate) fn refused(error: imagekiln_label::Error) -> Error {
     Error::new(ErrorKind::State, error.to_string())
 }

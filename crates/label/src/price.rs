@@ -151,7 +151,7 @@ fn size(operation: &str, set: impl Fn(&str) -> Option<i64>) -> u64 {
 ///
 /// # Errors
 ///
-/// It is negative, infinite or not a number. `what` it is stands in the message.
+/// It is negative, infinite or not a number. The message calls it `what`, for example "budget".
 pub fn checked_credits(what: &str, credits: f64) -> Result<f64, Error> {
     if credits.is_finite() && credits >= 0.0 {
         return Ok(credits + 0.0);

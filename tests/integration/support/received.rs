@@ -1,5 +1,6 @@
 //! A request as received by the server.
 
+use imagekiln::KEY_HEADER;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -57,15 +58,15 @@ impl Received {
 
     /// Asserts that the key arrived once, in its header and nowhere else.
     pub fn assert_has_key(&self) {
-        assert_eq!(self.header("x-key"), Some(KEY), "{} {}", self.method, self.target);
+        assert_eq!(self.header(KEY_HEADER), Some(KEY), "{} {}", self.method, self.target);
         let elsewhere =
-            self.headers.iter().any(|(name, value)| name != "x-key" && value.contains(KEY));
+            self.headers.iter().any(|(name, value)| name != KEY_HEADER && value.contains(KEY));
         assert!(!elsewhere && !self.target.contains(KEY), "the key occurs elsewhere: {self:?}");
     }
 
     /// Asserts that the request contains neither the key nor its header.
     pub fn assert_has_no_key(&self) {
-        assert_eq!(self.header("x-key"), None, "{} {}", self.method, self.target);
+        assert_eq!(self.header(KEY_HEADER), None, "{} {}", self.method, self.target);
         assert!(!self.contains(KEY), "the key was sent to {}", self.target);
     }
 

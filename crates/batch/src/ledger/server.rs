@@ -33,7 +33,7 @@ pub(super) struct Server {
     connection: PgConnection,
     /// `None` while this is dropped.
     runtime: Option<Runtime>,
-    longest: Duration,
+    pub(super) longest: Duration,
 }
 
 impl Server {
@@ -41,8 +41,8 @@ impl Server {
         options: &PgConnectOptions,
         longest: Longest,
     ) -> Result<Self, sqlx_core::Error> {
-        let is_default = CryptoProvider::get_default().is_some();
-        if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) && !is_default {
+        let has_default = CryptoProvider::get_default().is_some();
+        if matches!(options.get_ssl_mode(), PgSslMode::VerifyCa) && !has_default {
             // For this mode, sqlx panics without a default. Another thread may have set one.
             let _ = ring::default_provider().install_default();
         }

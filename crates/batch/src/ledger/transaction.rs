@@ -204,6 +204,10 @@ impl Ledger {
                 done = work.run(database);
             }
         }
+        if done.as_ref().is_err_and(is_disconnection) {
+            // The connection is closed next, and a server that does not respond would be waited for.
+            return done;
+        }
         // If the disk is full, SQLite has rolled back by itself.
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = database.execute(end, []);
@@ -337,6 +341,30 @@ mod tests {
 
     async fn fail(ledger: Ledger) -> Result<i64, Error> {
         ledger.transaction(|_| Err(Error::new(ErrorKind::State, "not now"))).await
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn a_server_that_does_not_respond_is_connected_to_again() {
+        use imagekiln_testbed::postgres::{POSTGRES, cluster};
+        if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
+            return;
+        }
+        let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
+        let mut connection = Arc::clone(&ledger.0.database).lock_owned().await;
+        match connection.database().unwrap() {
+            Some(Database::Postgres(server, _)) => server.longest = Duration::from_millis(50),
+            _ => panic!("the ledger is not connected"),
+        }
+        drop(connection);
+        let runs = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&runs);
+        let work = move |database: &mut Database| match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => database.execute("SELECT pg_sleep(600)", []),
+            _ => Ok(7),
+        };
+        assert_eq!(ledger.transaction(work).await.unwrap(), 7);
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test]
