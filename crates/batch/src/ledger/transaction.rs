@@ -205,7 +205,7 @@ impl Ledger {
             }
         }
         if done.as_ref().is_err_and(is_disconnection) {
-            // The connection is closed next, and a server that does not respond would be waited for.
+            // The connection is closed next. A server that does not respond would delay a ROLLBACK.
             return done;
         }
         // If the disk is full, SQLite has rolled back by itself.
