@@ -35,16 +35,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(url) => Ledger::connect(&url).await?.with_acceptance_log("acceptances").await?,
         None => Ledger::open("pictures.db").await?,
     };
-    ledger.set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?)).await?;
+    ledger
+        .limits()
+        .set_budget(Scope::EachGroup, Some(env::var("CREDITS_PER_USER")?.parse()?))
+        .await?;
     // Until a cost is known, one lost response would hold back all other submissions.
-    ledger.set_price("gen-2-pro", Some(4.0.into())).await?;
+    ledger.limits().set_price("gen-2-pro", Some(4.0.into())).await?;
     let (sender, changes) = broadcast::channel(1000);
     let mut app = Router::new()
         .route("/users/{user}/", get(Html(include_str!("web_app.html"))).post(order))
         .route("/users/{user}/changes", get(changes_of_user))
         .route("/users/{user}/pictures/{number}", get(picture))
         .with_state((ledger.clone(), Arc::new(changes)));
-    let publishing = tokio::spawn(publish(ledger.watch().await?, sender));
+    let publishing = tokio::spawn(publish(ledger.jobs().watch().await?, sender));
     let batch = Batch::open(ClientBuilder::from_env()?, ledger)?;
     let mut batch = batch.save_to("pictures").wait_for_jobs().stop_when(stopped());
     let webhooks = (env::var("IMAGEKILN_WEBHOOK_URL"), env::var("IMAGEKILN_WEBHOOK_SECRET"));
@@ -98,7 +101,8 @@ async fn order(
     let request = request.into_request();
     request.validate().map_err(refused(StatusCode::UNPROCESSABLE_ENTITY))?;
     let job = Job::new(format!("{user}-{number}"), "{name}.{ext}", request).group(user);
-    let added = ledger.add([job.metadata(json!({ "prompt": prompt, "number": number }))]).await;
+    let added =
+        ledger.jobs().add([job.metadata(json!({ "prompt": prompt, "number": number }))]).await;
     added.map(|()| Redirect::to("./")).map_err(refused(StatusCode::CONFLICT))
 }
 
@@ -115,7 +119,7 @@ async fn changes_of_user(
 ) -> Result<impl IntoResponse, Refusal> {
     let changes = BroadcastStream::new(changes.resubscribe());
     let after = after.and_then(|number| number.parse().ok()).unwrap_or_default();
-    let jobs = ledger.list(&Filter::all().group(&user), after, 50).await;
+    let jobs = ledger.jobs().list(&Filter::all().group(&user), after, 50).await;
     let jobs = jobs.map_err(refused(StatusCode::INTERNAL_SERVER_ERROR))?;
     let is_own = move |job: &JobStatus| job.group.as_ref() == Some(&user);
     let jobs = stream::iter(jobs).chain(changes.map_while(Result::ok).filter(is_own));
@@ -131,7 +135,7 @@ async fn picture(
     Path((user, number)): Path<(String, u64)>,
 ) -> Result<impl IntoResponse, StatusCode> {
     // Only files that the ledger names are served, and only to their user.
-    let job = ledger.job(&format!("{user}-{number}")).await.unwrap_or_default();
+    let job = ledger.jobs().get(&format!("{user}-{number}")).await.unwrap_or_default();
     let job = job.filter(|job| job.state == JobState::Saved && job.group == Some(user));
     let file = job.and_then(|job| job.location).ok_or(StatusCode::NOT_FOUND)?;
     let picture = tokio::fs::read(file).await.map_err(|_| StatusCode::NOT_FOUND)?;

@@ -54,7 +54,7 @@ impl Job {
     }
 
     /// Sets the group of the job: a user, an order or a campaign, in 1 to 200 bytes. A ledger can
-    /// [limit](crate::Ledger::set_budget) what each group costs, and reports it.
+    /// [limit](crate::Limits::set_budget) what each group costs, and reports it.
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
@@ -159,7 +159,7 @@ pub struct JobStatus {
     pub reason: Option<String>,
     /// How often the job was submitted, in all runs, including submissions whose responses were
     /// lost. Those that were certainly not billed do not count.
-    /// [`Ledger::retry_below`](crate::Ledger::retry_below) bounds it.
+    /// [`Jobs::retry_all`](crate::Jobs::retry_all) bounds it.
     pub submissions: u64,
     /// The id of its task, if the service accepted the job.
     pub task_id: Option<String>,

@@ -37,7 +37,9 @@ pub use self::{
     error::{Error, ErrorKind},
     filter::Filter,
     job::{Job, JobStatus},
-    ledger::{KnownJob, Ledger, LimitStatus, Outage, Resolution, Resolved, Watch},
+    ledger::{
+        Jobs, KnownJob, Ledger, LimitStatus, Limits, Outage, Reports, Resolution, Resolved, Watch,
+    },
     price::Prices,
     report::{Report, ReportRow, SpendingRow},
     scope::Scope,

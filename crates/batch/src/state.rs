@@ -21,7 +21,7 @@ pub enum JobState {
     Saved,
     /// The delivery is not a whole picture, in several attempts. Its bytes are kept, and a person
     /// [accepts](crate::Resolution::Damaged) them, lets the next run
-    /// [download](crate::Ledger::retry) the picture again, or gives it up.
+    /// [download](crate::Jobs::retry) the picture again, or gives it up.
     Damaged,
     /// The request or the task failed, or the submission was billed and its task is not known.
     Failed,
@@ -31,9 +31,9 @@ pub enum JobState {
     /// picture was first ready.
     Expired,
     /// The service may have accepted the submission. The job is not submitted again until a person
-    /// [resolves](crate::Ledger::resolve) it.
+    /// [resolves](crate::Jobs::resolve) it.
     Unknown,
-    /// A person [cancelled](crate::Ledger::cancel) the job before it was submitted.
+    /// A person [cancelled](crate::Jobs::cancel) the job before it was submitted.
     Cancelled,
 }
 
@@ -50,6 +50,22 @@ impl JobState {
         Self::Moderated,
         Self::Expired,
         Self::Unknown,
+        Self::Cancelled,
+    ];
+
+    /// The states in which a job can be [retried](crate::Jobs::retry): it ended without a picture.
+    pub const RETRIABLE: &[Self] =
+        &[Self::Damaged, Self::Failed, Self::Moderated, Self::Expired, Self::Cancelled];
+
+    /// The states in which a job can be [forgotten](crate::Jobs::forget): no picture of it can be
+    /// lost.
+    pub const FORGETTABLE: &[Self] = &[
+        Self::Queued,
+        Self::Saved,
+        Self::Damaged,
+        Self::Failed,
+        Self::Moderated,
+        Self::Expired,
         Self::Cancelled,
     ];
 

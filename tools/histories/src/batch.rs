@@ -99,7 +99,7 @@ async fn jobs(world: &World) -> Result<Vec<JobStatus>> {
     closed(&world.path("ledger.db")).await?;
     match Ledger::open_read_only(world.path("ledger.db")).await {
         Err(error) if error.kind() == ErrorKind::Missing => Ok(Vec::new()),
-        ledger => Ok(ledger?.jobs().await?),
+        ledger => Ok(ledger?.jobs().all().await?),
     }
 }
 
@@ -200,19 +200,19 @@ fn fail_ledger(world: &mut World, ledger: Ledger) -> impl Future<Output = ()> + 
 /// A person looks up each unknown submission in the account of the service.
 async fn decide(world: &mut World) -> Result<()> {
     let batch = open_healthy(world).await?;
-    for job in batch.ledger().jobs().await? {
+    for job in batch.ledger().jobs().all().await? {
         let name = job.name;
         match job.state {
             JobState::Unknown => {}
             JobState::Damaged => {
-                batch.ledger().retry(&name).await?;
+                batch.ledger().jobs().retry(&name).await?;
                 continue;
             }
             _ => continue,
         }
         let decided = match world.services.id_for(&name) {
             Some(id) => batch.resolve_with_task(&name, &id).await,
-            None => batch.ledger().resolve(&name, Resolution::NotPaid).await,
+            None => batch.ledger().jobs().resolve(&name, Resolution::NotPaid).await,
         };
         // The poll of the task may fail.
         if let Err(error) = &decided {
@@ -269,7 +269,7 @@ async fn lose_ledger(world: &mut World, life: &mut Life) -> Result<()> {
     if is_refused {
         ensure!(world.services.ids() == charged, "a ledger that is refused has submitted jobs");
         batch.ledger().adopt_output(world.path("pictures")).await?;
-        let jobs = batch.ledger().jobs().await?;
+        let jobs = batch.ledger().jobs().all().await?;
         let paid = unpaid(world, &jobs);
         ensure!(paid.is_empty(), "{paid:?} would be paid for again after the output was adopted");
     }

@@ -253,7 +253,7 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
         _ => open(&ledger).await,
     };
     let many = Scope::Group("many".to_owned());
-    manager.pause(many).await.unwrap();
+    manager.limits().pause(many).await.unwrap();
     let mut number = 0;
     let mut slowest = async |until: &mut (dyn Future<Output = ()> + Unpin)| {
         let mut slowest = Duration::ZERO;
@@ -275,7 +275,7 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
     let job = |number| Job::new(format!("{number}"), format!("{number}.jpg"), request(number));
     let jobs = (0..old()).map(|number| job(number).group("many"));
     let started = Instant::now();
-    let during = slowest(&mut Box::pin(async { manager.add(jobs).await.unwrap() })).await;
+    let during = slowest(&mut Box::pin(async { manager.jobs().add(jobs).await.unwrap() })).await;
     figure(&format!("batch.adding_{name}.time"), "s", vec![started.elapsed().as_secs_f64()]);
     figure(&format!("batch.adding_{name}.before"), "s", vec![before]);
     figure(&format!("batch.adding_{name}.delay"), "s", vec![during - before]);

@@ -52,10 +52,10 @@ const DECISION: Duration = Duration::from_secs(60);
 ///    killed, others continue its jobs when its [lease](Batch::lease) has expired.
 /// 4. **Deliver the names of jobs that a person opens again.** An
 ///    [`Unknown`](JobState::Unknown) job is never `Ended`, so the decision of a person or a webhook
-///    takes effect with the next delivery. [`Ledger::retry`](crate::Ledger::retry),
+///    takes effect with the next delivery. [`Jobs::retry`](crate::Jobs::retry),
 ///    [`Batch::resolve_with_task`] and late webhooks can open jobs whose names the queue has
-///    removed. [`Ledger::watch`](crate::Ledger::watch) returns them within a second, whichever
-///    process opened them. [`Ledger::list`](crate::Ledger::list) returns all open jobs, to fill the
+///    removed. [`Jobs::watch`](crate::Jobs::watch) returns them within a second, whichever
+///    process opened them. [`Jobs::list`](crate::Jobs::list) returns all open jobs, to fill the
 ///    queue when the program starts.
 ///
 /// ```
@@ -130,7 +130,7 @@ impl Batch {
         let of_runs = [
             (self.stop.is_some(), "stop_when", "drop the calls of `Dispatcher::advance`"),
             (*waits_for_jobs, "wait_for_jobs", "the queue waits for jobs"),
-            (archive_after.is_some(), "archive_after", "call `Ledger::archive`"),
+            (archive_after.is_some(), "archive_after", "call `Jobs::archive`"),
         ];
         match of_runs.into_iter().find(|(is_set, ..)| *is_set) {
             Some((_, setting, instead)) => {
@@ -160,8 +160,8 @@ impl Dispatcher {
     ///
     /// The time of `Later` is
     ///
-    /// - the pause of an [outage](crate::Ledger::outages), but at most a minute, because a person
-    ///   may end it, or the time until a [rate](crate::Ledger::set_rate) allows the submission;
+    /// - the pause of an [outage](crate::Limits::outages), but at most a minute, because a person
+    ///   may end it, or the time until a [rate](crate::Limits::set_rate) allows the submission;
     /// - 30 seconds if the job is [`Unknown`](JobState::Unknown) and a webhook may arrive, which is
     ///   for [`callback_patience`](Batch::callback_patience) after its submission, and a minute
     ///   afterwards;
@@ -322,7 +322,7 @@ impl Turn {
             End::Stop(error) => (Err(error), LATER),
         };
         first(result, worker.ledger.release(&job).await)?;
-        Ok(shared.advanced(Box::new(worker.ledger.existing(name).await?), after))
+        Ok(shared.advanced(Box::new(worker.ledger.jobs().existing(name).await?), after))
     }
 }
 

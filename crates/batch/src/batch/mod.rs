@@ -142,7 +142,7 @@ impl Batch {
         })
     }
 
-    /// Adds jobs to the ledger when the batch runs; see [`Ledger::add`].
+    /// Adds jobs to the ledger when the batch runs; see [`Jobs::add`](crate::Jobs::add).
     pub fn jobs(mut self, jobs: impl IntoIterator<Item = Job>) -> Self {
         self.jobs.extend(jobs);
         self
@@ -168,8 +168,9 @@ impl Batch {
     /// highest cost of its operation in the ledger, or a price per megapixel that was set; see
     /// [`Prices`](crate::Prices). A submission without a known cost, for example of an
     /// [`Unknown`](crate::JobState::Unknown) job, counts with its price. If no price is known, the
-    /// first job of an operation is submitted alone; [`Ledger::set_price`] and
-    /// [`price`](Self::price) set one. If a job does not fit, smaller ones after it may.
+    /// first job of an operation is submitted alone; [`price`](Self::price) and
+    /// [`Limits::set_price`](crate::Limits::set_price) set one. If a job does not fit, smaller ones
+    /// after it may.
     ///
     /// The costs exceed the budget if
     ///
@@ -184,8 +185,9 @@ impl Batch {
         self
     }
 
-    /// Sets the price of the jobs of this run whose operation has no [price](Ledger::set_price) in
-    /// the ledger: a number of credits for each job, or a [`Price`]. Only budgets use it.
+    /// Sets the price of the jobs of this run whose operation has no
+    /// [price](crate::Limits::set_price) in the ledger: a number of credits for each job, or a
+    /// [`Price`]. Only budgets use it.
     pub fn price(mut self, price: impl Into<Price>) -> Self {
         self.settings.limits.price = Some(price.into());
         self
@@ -220,8 +222,9 @@ impl Batch {
         self
     }
 
-    /// Makes runs [archive](Ledger::archive) jobs that ended at least `age` ago: at the start, and
-    /// every minute. By default, they stay in the ledger. The report of a run does not count them.
+    /// Makes runs [archive](crate::Jobs::archive) jobs that ended at least `age` ago: at the start,
+    /// and every minute. By default, they stay in the ledger. The report of a run does not count
+    /// them.
     pub fn archive_after(mut self, age: Duration) -> Self {
         self.settings.archive_after = Some(age);
         self
@@ -335,7 +338,7 @@ impl Batch {
             tracing::debug!(%error, "the ledger could not keep the durations of tasks");
         }
         self.unrecorded.add_to(first(checked, ended))?;
-        self.ledger.report().await
+        self.ledger.reports().jobs().await
     }
 
     /// Makes the ledger that of the service of this batch, if no batch has run on it. A run does
@@ -353,7 +356,7 @@ impl Batch {
 
     async fn add_jobs(&mut self) -> Result<(), Error> {
         self.check_service().await?;
-        self.ledger.add(self.jobs.iter().cloned()).await
+        self.ledger.jobs().add(self.jobs.iter().cloned()).await
     }
 
     /// Opens the output. If a person decided so, the ledger may pay for its pictures.

@@ -11,7 +11,7 @@ impl Batch {
     /// service reports, or in [`Error::tasks`].
     ///
     /// The job is [`Unknown`](crate::JobState::Unknown), or a person
-    /// [resolved](crate::Ledger::resolve) it in the meantime, and it was not submitted again. The
+    /// [resolved](crate::Jobs::resolve) it in the meantime, and it was not submitted again. The
     /// task is polled first, at the base URL of the operation.
     ///
     /// # Errors
@@ -36,6 +36,6 @@ impl Batch {
             return Err(Error::new(ErrorKind::Client, message));
         }
         self.ledger.decide(&lost, Step::Accepted(task.reference().clone())).await?;
-        self.ledger.existing(name).await
+        self.ledger.jobs().existing(name).await
     }
 }

@@ -57,7 +57,7 @@ impl Fixture {
 
 /// The ids of the tasks that a ledger contains.
 async fn recorded(ledger: &Ledger) -> HashSet<String> {
-    ledger.jobs().await.unwrap().into_iter().filter_map(|job| job.task_id).collect()
+    ledger.jobs().all().await.unwrap().into_iter().filter_map(|job| job.task_id).collect()
 }
 
 fn batch(simulator: &Simulator, directory: &TempDir, ledger: &Ledger) -> Batch {

@@ -9,16 +9,15 @@ use imagekiln::journal::Directory;
 #[cfg(feature = "postgres")]
 use sqlx_postgres::PgConnectOptions;
 
-#[cfg(feature = "sqlite")]
-use super::acceptances::OpenLog;
 #[cfg(feature = "postgres")]
-use super::postgres;
+use super::database::postgres;
 #[cfg(feature = "sqlite")]
-use super::sqlite::{self, LockedFile};
+use super::database::sqlite::{self, LockedFile};
+#[cfg(feature = "sqlite")]
+use super::submissions::acceptances::OpenLog;
 use super::{
     Ledger,
-    clocks::Clocks,
-    database::{BoxError, Database},
+    database::{BoxError, Database, clocks::Clocks},
 };
 use crate::Error;
 #[cfg(any(feature = "sqlite", doc))]

@@ -1,40 +1,13 @@
 //! The ledger: a database that contains every job, every submission and every worker.
 
-mod acceptances;
-mod active;
-mod add;
-mod admission;
-mod adopt;
-mod advance;
-mod archive;
-mod changes;
-mod claims;
-mod clocks;
 mod connect;
-mod control;
 mod database;
-mod decisions;
-mod ended;
 mod identity;
 mod jobs;
-mod journal;
-mod keys;
 mod limits;
-mod manage;
-mod metrics;
-mod migrations;
-mod order;
-mod outage;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod records;
-mod resolve;
-#[cfg(feature = "postgres")]
-mod server;
-mod spending;
-#[cfg(feature = "sqlite")]
-mod sqlite;
-mod steps;
+mod reports;
+mod submissions;
 mod ticket;
 mod transaction;
 mod workers;
@@ -48,26 +21,31 @@ use std::{
 use imagekiln::journal::Directory;
 use tokio::sync::{self, watch};
 
-pub(crate) use self::admission::Admission;
-pub use self::changes::Watch;
-pub(crate) use self::claims::{Claim, Claimed, Demand, Named};
-pub use self::clocks::Clocks;
-pub use self::control::LimitStatus;
-pub use self::decisions::Resolved;
-pub(crate) use self::identity::Marking;
-pub use self::jobs::KnownJob;
-pub(crate) use self::limits::{Limit, LimitReached, RunLimits};
-pub(crate) use self::order::Order;
-pub use self::outage::Outage;
-pub(crate) use self::outage::refuses_others;
-pub use self::resolve::Resolution;
-pub(crate) use self::resolve::task_of;
-pub(crate) use self::steps::Change;
-pub(crate) use self::ticket::Ticket;
 use self::{
     connect::Source,
+    limits::outage,
     transaction::{Connection, Queue},
-    workers::LocalWorker,
+    workers::{LocalWorker, order},
+};
+pub use self::{
+    database::clocks::Clocks,
+    jobs::{Jobs, changes::Watch, decisions::Resolved, resolve::Resolution, status::KnownJob},
+    limits::{
+        control::{LimitStatus, Limits},
+        outage::Outage,
+    },
+    reports::Reports,
+};
+pub(crate) use self::{
+    identity::Marking,
+    jobs::resolve::task_of,
+    limits::{Limit, LimitReached, RunLimits, admission::Admission, outage::refuses_others},
+    ticket::Ticket,
+    workers::{
+        claims::{Claim, Claimed, Demand, Named},
+        order::Order,
+        steps::Change,
+    },
 };
 #[cfg(doc)]
 use crate::JobState;
@@ -76,11 +54,11 @@ use crate::{
     error::{LOCKED, is_locked},
 };
 
-/// Identifies a database as a ledger: "IKLB". The script for files writes it to them.
-const APPLICATION_ID: i64 = 1_229_671_490;
-
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
 /// connection.
+///
+/// A program reads and changes it by its [`jobs`](Self::jobs), their [`limits`](Self::limits) and
+/// [`reports`](Self::reports). Its workers are those of [batches](crate::Batch).
 ///
 /// Each state of a job is flushed to disk before the step that it announces. A ledger is also a
 /// [`Journal`](imagekiln::journal::Journal): a program can journal its other submissions, without a
@@ -183,6 +161,11 @@ impl Ledger {
         tokio::task::spawn_blocking(run).await.map_err(|error| {
             Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)
         })?
+    }
+
+    /// Wakes the workers of this process, because jobs were added or became claimable.
+    fn announce(&self) {
+        self.0.changes.send_replace(());
     }
 
     fn name(&self) -> String {

@@ -76,12 +76,12 @@ async fn an_ordinary_run_leaves_no_open_record() {
     let is_open = |listed: &Listed| !listed.record.state().is_closed();
     let open = || self::records(&log_of(&fixture)).into_iter().filter(is_open).count();
     assert_eq!(open(), 1);
-    ledger.resolve("lost", Resolution::Paid).await.unwrap();
+    ledger.jobs().resolve("lost", Resolution::Paid).await.unwrap();
     let ledger = fixture.reopen(ledger).await;
     assert_eq!(open(), 0);
     // The ledger has the submissions of jobs that left it.
-    ledger.forget("lost").await.unwrap();
-    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 4);
+    ledger.jobs().forget("lost").await.unwrap();
+    assert_eq!(ledger.jobs().archive(Duration::ZERO).await.unwrap(), 4);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.rows().len(), fixture.accepted()), (0, 5));
@@ -139,7 +139,7 @@ async fn a_lost_response_is_unknown_if_the_ledger_loses_it() {
     let report = batch.pay_again().run().await.unwrap();
     assert_eq!((report.count(JobState::Unknown), report.count(JobState::Saved)), (1, 1));
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Unknown, 3));
-    ledger.resolve("fox", Resolution::Paid).await.unwrap();
+    ledger.jobs().resolve("fox", Resolution::Paid).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(fixture.accepted(), 3);
 }
@@ -157,7 +157,7 @@ async fn a_lost_job_that_is_added_after_the_output_was_adopted_is_not_submitted(
     let ledger = fixture.ledger().await;
     ledger.adopt_output(fixture.output()).await.unwrap();
     fixture.batch(&ledger).jobs(fox()).run().await.unwrap();
-    let fox = ledger.job("fox").await.unwrap().unwrap();
+    let fox = ledger.jobs().get("fox").await.unwrap().unwrap();
     assert_eq!((fox.state, fixture.accepted()), (JobState::Failed, 1));
     assert!(fox.reason.unwrap().contains("has a submission with the key `fox`"));
 }
@@ -244,7 +244,7 @@ async fn a_job_that_was_submitted_again_continues_if_the_ledger_loses_it() {
     let path = closed(&fixture, ledger).await;
     let file = fs::read(&path).unwrap();
     let ledger = fixture.ledger().await;
-    ledger.resolve("0", Resolution::NotPaid).await.unwrap();
+    ledger.jobs().resolve("0", Resolution::NotPaid).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     fs::write(closed(&fixture, ledger).await, file).unwrap();
     fs::remove_file(fixture.output().join("0.jpg")).unwrap();
@@ -324,7 +324,7 @@ async fn the_log_has_the_submissions_without_a_job() {
     task.wait().await.unwrap().save(fixture.directory.path().join("fox.jpg")).await.unwrap();
     fs::create_dir(fixture.output()).unwrap();
     assert!(ledger.adopt_output(fixture.output()).await.unwrap().is_empty());
-    assert_equal(ledger.spending().await.unwrap()[0].credits, fixture.charged());
+    assert_equal(ledger.reports().spending().await.unwrap()[0].credits, fixture.charged());
 }
 
 /// Runs a command that succeeds, and returns its output.
@@ -347,10 +347,10 @@ async fn a_restored_server_pays_for_nothing_twice() {
         let ledger = machine(name).await;
         let report = fixture.batch(&ledger).budget(jobs * PRICE).run().await.unwrap();
         assert_equal(report.count(JobState::Saved) as f64, jobs);
-        let jobs = ledger.jobs().await.unwrap();
+        let jobs = ledger.jobs().all().await.unwrap();
         jobs.into_iter().filter_map(|job| job.location).collect::<HashSet<_>>()
     };
-    machine("one").await.add(jobs(7)).await.unwrap();
+    machine("one").await.jobs().add(jobs(7)).await.unwrap();
     let mut known = run("one", 2.0).await;
     let backup = output(Command::new("pg_dump").args(["--clean", "--schema=imagekiln", &url]));
     for (name, jobs) in [("one", 4.0), ("other", 6.0)] {

@@ -108,7 +108,7 @@ async fn a_batch_survives() {
     let report = fixture.batch(&ledger).jobs(jobs(4)).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (4, 4));
     assert_equal(report.credits(), 4.0 * PRICE);
-    let numbers: Vec<_> = ledger.jobs().await.unwrap().iter().map(|job| job.number).collect();
+    let numbers: Vec<_> = ledger.jobs().all().await.unwrap().iter().map(|job| job.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
 }
 
@@ -120,15 +120,15 @@ async fn what_a_person_decides_is_recorded_once() {
         job("failed", "an owl [[error]]"),
     ];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
-    let paid = ledger.resolve("paid", Resolution::Paid).await.unwrap();
-    let not_paid = ledger.resolve("not paid", Resolution::NotPaid).await.unwrap();
-    let retried = ledger.retry("failed").await.unwrap();
+    let paid = ledger.jobs().resolve("paid", Resolution::Paid).await.unwrap();
+    let not_paid = ledger.jobs().resolve("not paid", Resolution::NotPaid).await.unwrap();
+    let retried = ledger.jobs().retry("failed").await.unwrap();
     let states = [paid, not_paid, retried].map(|job| job.state);
     assert_eq!(states, [JobState::Failed, JobState::Queued, JobState::Queued]);
     for name in ["paid", "not paid", "failed"] {
-        ledger.forget(name).await.unwrap();
+        ledger.jobs().forget(name).await.unwrap();
     }
-    assert!(ledger.jobs().await.unwrap().is_empty());
+    assert!(ledger.jobs().all().await.unwrap().is_empty());
 }
 
 async fn a_webhook_finds_its_task_once() {
@@ -136,7 +136,7 @@ async fn a_webhook_finds_its_task_once() {
     let batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks");
     let mut batch = batch.jobs([job("lost", "a fox [[reply-lost]]")]);
     batch.run().await.unwrap();
-    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    ledger.jobs().resolve("lost", Resolution::NotPaid).await.unwrap();
     let (token, event) = delivery(&fixture);
     batch.callbacks().receive(&token, &event).await.unwrap();
     assert_eq!(state(&ledger, "lost").await, JobState::Submitted);

@@ -26,7 +26,7 @@ async fn damaged(fixture: &Fixture) -> (Ledger, String) {
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs([job("fox", DAMAGED)]).run().await.unwrap();
     assert_eq!(report.count(JobState::Damaged), 1);
-    let status = ledger.job("fox").await.unwrap().unwrap();
+    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     (ledger, status.location.unwrap())
 }
 
@@ -40,7 +40,7 @@ async fn the_other_jobs_continue(backend: Backend) {
         let report = batch.run().await.unwrap();
 
         assert_eq!((report.count(JobState::Damaged), report.count(JobState::Saved)), (1, 7));
-        let status = ledger.job("fox").await.unwrap().unwrap();
+        let status = ledger.jobs().get("fox").await.unwrap().unwrap();
         assert!(status.reason.unwrap().contains("could not fetch the picture"));
         assert_equal(status.credits.unwrap(), PRICE);
         assert!(status.task_id.is_some());
@@ -64,7 +64,7 @@ async fn a_run_stops_after_several_damaged_pictures_in_a_row(backend: Backend) {
 
     assert_eq!(error.kind(), ErrorKind::Client);
     assert!(chain(&error).contains("is truncated"), "{}", chain(&error));
-    let report = ledger.report().await.unwrap();
+    let report = ledger.reports().jobs().await.unwrap();
     assert_eq!((report.count(JobState::Damaged), report.count(JobState::Queued)), (5, 4));
 }
 
@@ -73,7 +73,7 @@ async fn a_damaged_picture_is_downloaded_again(backend: Backend) {
     fixture.simulator.faults().add("damaged:8x").unwrap();
     let (ledger, kept) = damaged_by_rule(&fixture).await;
 
-    let status = ledger.retry("fox").await.unwrap();
+    let status = ledger.jobs().retry("fox").await.unwrap();
     assert_eq!((status.state, status.location), (JobState::Submitted, None));
     let report = fixture.batch(&ledger).run().await.unwrap();
 
@@ -86,7 +86,7 @@ async fn damaged_by_rule(fixture: &Fixture) -> (Ledger, String) {
     let ledger = fixture.ledger().await;
     let report = fixture.batch(&ledger).jobs([job("fox", "a fox")]).run().await.unwrap();
     assert_eq!(report.count(JobState::Damaged), 1);
-    let status = ledger.job("fox").await.unwrap().unwrap();
+    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     (ledger, status.location.unwrap())
 }
 
@@ -97,12 +97,12 @@ async fn a_damaged_picture_that_expired_can_be_paid_for_again(backend: Backend) 
     fixture.simulator.clock().advance(Duration::from_secs(601));
     fixture.simulator.faults().add("early-expiry").unwrap();
 
-    ledger.retry("fox").await.unwrap();
+    ledger.jobs().retry("fox").await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Expired);
 
     fixture.simulator.faults().clear();
-    ledger.retry("fox").await.unwrap();
+    ledger.jobs().retry("fox").await.unwrap();
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (1, 2));
 }
@@ -113,18 +113,18 @@ async fn a_damaged_file_is_accepted(backend: Backend) {
     let (bytes, picture) = (fs::read(&kept).unwrap(), kept.strip_suffix(".damaged").unwrap());
 
     fs::write(picture, "another file").unwrap();
-    let error = ledger.resolve("fox", Resolution::Damaged).await.unwrap_err();
+    let error = ledger.jobs().resolve("fox", Resolution::Damaged).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::File);
     assert!(error.to_string().contains("is another file"), "{error}");
     assert_eq!(fs::read(picture).unwrap(), b"another file");
     fs::remove_file(picture).unwrap();
 
-    let status = ledger.resolve("fox", Resolution::Damaged).await.unwrap();
+    let status = ledger.jobs().resolve("fox", Resolution::Damaged).await.unwrap();
     assert_eq!((status.state, status.reason), (JobState::Saved, None));
     assert_eq!(status.location.as_deref(), Some(picture));
     assert_eq!(fs::read(picture).unwrap(), bytes);
     assert!(!Path::new(&kept).exists() && Path::new(&format!("{picture}.json")).exists());
-    let error = ledger.resolve("fox", Resolution::Damaged).await.unwrap_err();
+    let error = ledger.jobs().resolve("fox", Resolution::Damaged).await.unwrap_err();
     assert_eq!(error.to_string(), "job `fox` is saved, not damaged; nothing was changed");
     // Nothing is left to continue.
     let report = fixture.batch(&ledger).run().await.unwrap();
@@ -134,18 +134,18 @@ async fn a_damaged_file_is_accepted(backend: Backend) {
 async fn a_damaged_picture_is_given_up(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let (ledger, kept) = damaged(&fixture).await;
-    let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
+    let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.to_string(), "job `fox` is damaged, not unknown; nothing was changed");
-    assert_eq!(ledger.archive(Duration::ZERO).await.unwrap(), 0);
+    assert_eq!(ledger.jobs().archive(Duration::ZERO).await.unwrap(), 0);
 
-    let status = ledger.resolve("fox", Resolution::Paid).await.unwrap();
+    let status = ledger.jobs().resolve("fox", Resolution::Paid).await.unwrap();
     assert_eq!(status.state, JobState::Failed);
     assert_eq!(status.reason.as_deref(), Some("the picture was damaged, and a person gave it up"));
 
-    ledger.add([job("wolf", DAMAGED)]).await.unwrap();
+    ledger.jobs().add([job("wolf", DAMAGED)]).await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
-    ledger.forget("wolf").await.unwrap();
-    assert_eq!(ledger.job("wolf").await.unwrap(), None);
+    ledger.jobs().forget("wolf").await.unwrap();
+    assert_eq!(ledger.jobs().get("wolf").await.unwrap(), None);
     assert!(Path::new(&kept).exists());
     // Neither counts as active, and the client does not resume them.
     assert_eq!(

@@ -45,7 +45,7 @@ async fn unknown_jobs_are_resolved_by_filter(backend: Backend) {
     let anna = job("anna", "a fox").group("anna");
     let unknown = vec![job("first", "a fox"), anna, flex, job("last", "a fox")];
     let ledger = with_unknown(&fixture, unknown).await;
-    ledger.add([job("queued", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("queued", "a fox")]).await.unwrap();
     for (number, name) in ["first", "anna", "flex", "last"].iter().enumerate() {
         let of_job = format!("(SELECT submission FROM imagekiln.jobs WHERE name = '{name}')");
         let set = "UPDATE imagekiln.submissions SET sent_at";
@@ -62,17 +62,18 @@ async fn unknown_jobs_are_resolved_by_filter(backend: Backend) {
         (all().named([""; 0]), &[]),
         (all().state(JobState::Queued), &[]),
     ] {
-        let preview = ledger.would_resolve(&filter, Resolution::Paid).await.unwrap();
+        let preview = ledger.jobs().would_resolve(&filter, Resolution::Paid).await.unwrap();
         assert_eq!(names(&preview.resolved), expected, "{filter:?}");
     }
-    let done = ledger.resolve_all(&all().sent_before(at(2000)), Resolution::Paid).await.unwrap();
+    let done =
+        ledger.jobs().resolve_all(&all().sent_before(at(2000)), Resolution::Paid).await.unwrap();
     assert_eq!(names(&done.resolved), ["first", "anna"]);
     assert_eq!((done.held, done.changed), (vec![], vec![]));
-    let states = ledger.jobs().await.unwrap().into_iter().map(|job| job.state);
+    let states = ledger.jobs().all().await.unwrap().into_iter().map(|job| job.state);
     let (failed, unknown) = (JobState::Failed, JobState::Unknown);
     let expected = [failed, failed, unknown, unknown, JobState::Queued];
     assert_eq!(states.collect::<Vec<_>>(), expected);
-    let error = ledger.resolve_all(&all(), Resolution::Damaged).await.unwrap_err();
+    let error = ledger.jobs().resolve_all(&all(), Resolution::Damaged).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
 }
 
@@ -81,15 +82,15 @@ async fn a_job_that_is_not_paid_is_submitted_once_more(backend: Backend) {
     let ledger = with_unknown(&fixture, jobs(3)).await;
     let two = Filter::all().named(["0", "1"]);
     for expected in [2, 0] {
-        let done = ledger.resolve_all(&two, Resolution::NotPaid).await.unwrap();
+        let done = ledger.jobs().resolve_all(&two, Resolution::NotPaid).await.unwrap();
         assert_eq!((done.resolved.len(), done.changed.len()), (expected, 0));
     }
     let report = fixture.batch(&ledger).run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Unknown)), (2, 1));
     assert_eq!(fixture.accepted(), 5);
     // Jobs are found by the ids of their tasks, too.
-    let task = ledger.job("1").await.unwrap().unwrap().task_id.unwrap();
-    let found = ledger.list(&Filter::all().named([task]), 0, 10).await.unwrap();
+    let task = ledger.jobs().get("1").await.unwrap().unwrap().task_id.unwrap();
+    let found = ledger.jobs().list(&Filter::all().named([task]), 0, 10).await.unwrap();
     assert_eq!(names(&found), ["1"]);
 }
 
@@ -100,12 +101,12 @@ async fn a_submission_that_may_still_be_sent_is_left_out(backend: Backend) {
     let hold = "UPDATE imagekiln.submissions SET hold_until = 9000000000000";
     fixture.execute(&format!("{hold} WHERE id = {of_job}")).await;
     let all = Filter::all();
-    let preview = ledger.would_resolve(&all, Resolution::NotPaid).await.unwrap();
+    let preview = ledger.jobs().would_resolve(&all, Resolution::NotPaid).await.unwrap();
     assert_eq!((names(&preview.resolved), names(&preview.held)), (vec!["1"], vec!["0"]));
-    assert_eq!(ledger.resolve_all(&all, Resolution::NotPaid).await.unwrap(), preview);
+    assert_eq!(ledger.jobs().resolve_all(&all, Resolution::NotPaid).await.unwrap(), preview);
     assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     // Nothing is sent after this decision.
-    let paid = ledger.resolve_all(&all, Resolution::Paid).await.unwrap();
+    let paid = ledger.jobs().resolve_all(&all, Resolution::Paid).await.unwrap();
     assert_eq!(names(&paid.resolved), ["0"]);
 }
 
@@ -117,8 +118,10 @@ async fn a_webhook_counts_more_than_a_decision(backend: Backend) {
         let (token, event) = delivery(&fixture);
         let (all, callbacks) = (Filter::all(), batch.callbacks());
         let manager = fixture.another(&ledger).await;
-        let (resolved, received) =
-            tokio::join!(manager.resolve_all(&all, resolution), callbacks.receive(&token, &event));
+        let (resolved, received) = tokio::join!(
+            manager.jobs().resolve_all(&all, resolution),
+            callbacks.receive(&token, &event)
+        );
         let resolved = resolved.unwrap();
         assert!(resolved.resolved.len() + resolved.changed.len() <= 1);
         received.unwrap();
@@ -131,9 +134,9 @@ async fn a_webhook_counts_more_than_a_decision(backend: Backend) {
 async fn the_time_of_a_submission_is_known(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown(&fixture, jobs(1)).await;
-    ledger.add([job("queued", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("queued", "a fox")]).await.unwrap();
     fixture.execute("UPDATE imagekiln.submissions SET sent_at = 1738310709000").await;
-    let listed = ledger.list_with_requests(&Filter::all(), 0, 10).await.unwrap();
+    let listed = ledger.jobs().list_with_requests(&Filter::all(), 0, 10).await.unwrap();
     let [(lost, request), (queued, _)] = listed.try_into().unwrap();
     assert_eq!(request.text("prompt"), Some("fox 0"));
     let json = serde_json::to_value(&lost).unwrap();

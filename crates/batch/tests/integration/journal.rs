@@ -52,7 +52,7 @@ async fn a_single_submission_is_resumed_from_the_ledger(backend: Backend) {
 async fn only_a_worker_can_submit_a_job(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a red fox")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a red fox")]).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let ticket = json!({"imagekiln_batch": {"job": 1, "worker": 1}});
     let error = client.submit_for(fox(), Origin::new("fox").context(&ticket)).await.unwrap_err();
@@ -90,21 +90,21 @@ async fn an_unknown_job_is_not_submitted_again_by_itself(backend: Backend) {
 async fn a_person_resolves_an_unknown_job(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
-    let status = ledger.resolve("fox", Resolution::NotPaid).await.unwrap();
+    let status = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap();
     assert_eq!((status.state, status.task_id), (JobState::Queued, None));
-    let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
+    let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
     assert_eq!(error.to_string(), "job `fox` is queued, not unknown; nothing was changed");
     fixture.batch(&ledger).run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Saved);
-    let error = ledger.resolve("wolf", Resolution::Paid).await.unwrap_err();
+    let error = ledger.jobs().resolve("wolf", Resolution::Paid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::State);
 }
 
 async fn a_paid_job_without_a_task_fails(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = with_unknown_job(&fixture).await;
-    let status = ledger.resolve("fox", Resolution::Paid).await.unwrap();
+    let status = ledger.jobs().resolve("fox", Resolution::Paid).await.unwrap();
     assert_eq!(status.state, JobState::Failed);
     assert!(status.reason.unwrap().contains("response was lost"));
     let report = fixture.batch(&ledger).run().await.unwrap();
@@ -117,14 +117,14 @@ async fn a_task_that_a_person_found_is_handed_in(backend: Backend) {
         let fixture = Fixture::new(backend).await;
         let ledger = with_unknown_job(&fixture).await;
         if let Some(resolution) = resolved {
-            ledger.resolve("fox", resolution).await.unwrap();
+            ledger.jobs().resolve("fox", resolution).await.unwrap();
         }
         let [task] = fixture.simulator.tasks().try_into().unwrap();
         let mut batch = fixture.batch(&ledger);
         let status = batch.resolve_with_task("fox", &task.id).await.unwrap();
         assert_eq!((status.state, status.task_id), (JobState::Submitted, Some(task.id)));
         batch.run().await.unwrap();
-        let status = ledger.job("fox").await.unwrap().unwrap();
+        let status = ledger.jobs().get("fox").await.unwrap().unwrap();
         assert!(is_picture(status.location.unwrap()));
         assert_eq!((status.state, fixture.accepted()), (JobState::Saved, 1));
     }
@@ -136,7 +136,7 @@ async fn only_the_task_of_a_lost_response_is_handed_in(backend: Backend) {
     let [lost] = fixture.simulator.tasks().try_into().unwrap();
     let mut batch = fixture.batch(&ledger).jobs([job("wolf", "a wolf")]);
     batch.run().await.unwrap();
-    let wolf = ledger.job("wolf").await.unwrap().unwrap().task_id.unwrap();
+    let wolf = ledger.jobs().get("wolf").await.unwrap().unwrap().task_id.unwrap();
     for (name, task, kind, part) in [
         ("fox", "00000000-0000", ErrorKind::Client, "the service does not know the task"),
         ("fox", &*wolf, ErrorKind::State, "belongs to another submission"),

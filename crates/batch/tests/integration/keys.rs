@@ -54,10 +54,10 @@ async fn a_key_is_paid_once_on_a_ledger(backend: Backend) {
     assert!(tasks.iter().all(|task| task.id() == tasks[0].id()));
     assert_eq!(fixture.accepted(), 1);
     // Another key is another picture, and a submission that was not sent is no attempt.
-    ledger.pause(Scope::Ledger).await.unwrap();
+    ledger.limits().pause(Scope::Ledger).await.unwrap();
     clients[0].submit_once("back", fox()).await.unwrap_err();
     assert!(clients[0].attempts("back").await.unwrap().is_empty());
-    ledger.unpause(Scope::Ledger).await.unwrap();
+    ledger.limits().unpause(Scope::Ledger).await.unwrap();
     let _ = task(clients[0].submit_once("back", fox()).await.unwrap());
     assert_eq!(fixture.accepted(), 2);
 
@@ -109,19 +109,19 @@ async fn a_job_is_the_picture_of_its_name(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     fixture.batch(&ledger).jobs([job("cover", "a red fox")]).run().await.unwrap();
-    let path = ledger.job("cover").await.unwrap().unwrap().location.unwrap();
+    let path = ledger.jobs().get("cover").await.unwrap().unwrap().location.unwrap();
     let client = client(&fixture, &ledger);
     for _ in 0..2 {
         assert_eq!(saved(client.submit_once("cover", fox()).await.unwrap()), PathBuf::from(&path));
         let error = client.submit_once("cover", fox().seed(8)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KeyConflict, "{error}");
-        ledger.archive(Duration::ZERO).await.unwrap();
-        assert!(ledger.job("cover").await.unwrap().is_none());
+        ledger.jobs().archive(Duration::ZERO).await.unwrap();
+        assert!(ledger.jobs().get("cover").await.unwrap().is_none());
     }
     assert_eq!(fixture.accepted(), 1);
     // A name that a person removes is free.
     fixture.batch(&ledger).jobs([job("back", "a red fox")]).run().await.unwrap();
-    ledger.forget("back").await.unwrap();
+    ledger.jobs().forget("back").await.unwrap();
     let _ = task(client.submit_once("back", fox()).await.unwrap());
     assert_eq!(fixture.accepted(), 3);
 }
@@ -129,7 +129,7 @@ async fn a_job_is_the_picture_of_its_name(backend: Backend) {
 async fn a_job_is_submitted_by_its_batch_only(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("cover", "a red fox")]).await.unwrap();
+    ledger.jobs().add([job("cover", "a red fox")]).await.unwrap();
     let client = client(&fixture, &ledger);
     let error = client.submit_once("cover", fox()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Journal);
@@ -146,13 +146,13 @@ async fn a_key_is_no_name_for_a_job(backend: Backend) {
     let ledger = fixture.ledger().await;
     let client = client(&fixture, &ledger);
     let paid = task(client.submit_once("cover", fox()).await.unwrap());
-    let error = ledger.add([job("cover", "a red fox")]).await.unwrap_err();
+    let error = ledger.jobs().add([job("cover", "a red fox")]).await.unwrap_err();
     assert_eq!(error.kind(), BatchError::Job);
     let expected = "`cover` is the key of a submission without a job; give the job another name";
     assert_eq!(error.to_string(), expected);
 
     // Another process adds the job at the same moment.
-    ledger.add([job("other", "a red fox")]).await.unwrap();
+    ledger.jobs().add([job("other", "a red fox")]).await.unwrap();
     fixture.execute("UPDATE imagekiln.jobs SET name = 'cover', target = 'cover.jpg'").await;
     let report = time::timeout(Duration::from_secs(60), fixture.batch(&ledger).run()).await;
     assert_eq!(report.unwrap().unwrap().count(JobState::Failed), 1);
@@ -175,7 +175,7 @@ async fn a_retried_job_is_the_next_attempt(backend: Backend) {
     let second = Key::new("cover").attempt(2);
     client.submit_once(second.clone(), request.clone()).await.unwrap_err();
     assert_eq!(fixture.accepted(), 1);
-    ledger.retry("cover").await.unwrap();
+    ledger.jobs().retry("cover").await.unwrap();
     fixture.batch(&ledger).run().await.unwrap();
     let error = client.submit_once(second, request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskFailed, "{error}");

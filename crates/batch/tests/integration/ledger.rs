@@ -84,10 +84,10 @@ async fn a_closed_ledger_can_be_opened_while_a_clone_exists() {
     let (directory, ledger) = new_ledger().await;
     let clone = ledger.clone();
     // What has begun to wait for its transaction fails, or ends before.
-    let (added, ()) = tokio::join!(clone.add(jobs(1)), ledger.close());
+    let (added, ()) = tokio::join!(clone.jobs().add(jobs(1)), ledger.close());
     let opened = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-    assert_eq!(opened.jobs().await.unwrap().len(), usize::from(added.is_ok()));
-    assert_kind(clone.jobs().await, ErrorKind::Ledger, "the ledger is closed");
+    assert_eq!(opened.jobs().all().await.unwrap().len(), usize::from(added.is_ok()));
+    assert_kind(clone.jobs().all().await, ErrorKind::Ledger, "the ledger is closed");
 }
 
 async fn a_batch_does_not_replace_the_journal_of_its_client() {
@@ -113,7 +113,7 @@ async fn a_process_that_has_the_ledger_for_a_moment_is_waited_for() {
 async fn only_the_user_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let (directory, ledger) = new_ledger().await;
-    ledger.add([job("fox", "a red fox")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a red fox")]).await.unwrap();
     let mut names = Vec::new();
     for file in files(directory.path()) {
         let mode = fs::metadata(&file).unwrap().permissions().mode();
@@ -170,17 +170,17 @@ async fn several_processes_create_a_ledger_at_the_same_moment() {
 async fn adding_the_same_jobs_again_changes_nothing(backend: Backend) {
     let ledger = Fixture::new(backend).await.ledger().await;
     let jobs = || [job("one", "a red fox"), job("two", "a grey fox")];
-    ledger.add(jobs()).await.unwrap();
-    let before = ledger.jobs().await.unwrap();
-    ledger.add(jobs()).await.unwrap();
-    assert_eq!(ledger.jobs().await.unwrap(), before);
+    ledger.jobs().add(jobs()).await.unwrap();
+    let before = ledger.jobs().all().await.unwrap();
+    ledger.jobs().add(jobs()).await.unwrap();
+    assert_eq!(ledger.jobs().all().await.unwrap(), before);
     assert_eq!(before.len(), 2);
     assert!(before.iter().all(|job| job.state == JobState::Queued && job.operation == "gen-2-pro"));
 }
 
 async fn all_jobs_are_added_or_none(backend: Backend) {
     let ledger = Fixture::new(backend).await.ledger().await;
-    ledger.add([job("one", "a red fox")]).await.unwrap();
+    ledger.jobs().add([job("one", "a red fox")]).await.unwrap();
     let conflicts = [
         (job("one", "a grey fox"), "another request"),
         (Job::new("three", "one.jpg", Gen2Pro::new("a fox")), "target of another job"),
@@ -192,16 +192,16 @@ async fn all_jobs_are_added_or_none(backend: Backend) {
         (Job::new("three", "two.jpg", Gen2Pro::new("a fox")), "target of another job"),
     ];
     for (conflict, part) in conflicts {
-        let added = ledger.add([job("two", "a fox"), conflict]).await;
+        let added = ledger.jobs().add([job("two", "a fox"), conflict]).await;
         assert_kind(added, ErrorKind::Job, part);
     }
-    assert_eq!(ledger.jobs().await.unwrap().len(), 1);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 1);
 }
 
 async fn many_jobs_are_added_in_their_order(backend: Backend) {
     let ledger = Fixture::new(backend).await.ledger().await;
     let many = || (0..1200).map(|number| job(&number.to_string(), "a fox"));
-    ledger.add(many().skip(700).take(2)).await.unwrap();
+    ledger.jobs().add(many().skip(700).take(2)).await.unwrap();
     let conflicts = [
         (job("701", "another fox"), "another request"),
         (Job::new("last", "700.jpg", Gen2Pro::new("a fox")), "target of another job"),
@@ -209,14 +209,15 @@ async fn many_jobs_are_added_in_their_order(backend: Backend) {
     for (conflict, part) in conflicts {
         // It is in the last chunk.
         let others = many().enumerate().filter(|(number, _)| *number != 701);
-        let added = ledger.add(others.map(|(_, job)| job).chain([conflict])).await;
+        let added = ledger.jobs().add(others.map(|(_, job)| job).chain([conflict])).await;
         assert_kind(added, ErrorKind::Job, part);
-        assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 2);
+        assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Queued), 2);
     }
-    let (first, second) = tokio::join!(ledger.add(many()), ledger.add(many().take(900)));
+    let (first, second) =
+        tokio::join!(ledger.jobs().add(many()), ledger.jobs().add(many().take(900)));
     first.unwrap();
     second.unwrap();
-    let added = ledger.jobs().await.unwrap();
+    let added = ledger.jobs().all().await.unwrap();
     let names: Vec<_> = added.iter().map(|job| &*job.name).collect();
     let others = (0..1200).filter(|number| ![700, 701].contains(number));
     let others: Vec<_> = others.map(|number| number.to_string()).collect();
@@ -233,7 +234,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 async fn secrets_are_not_in_the_ledger() {
     let (directory, ledger) = new_ledger().await;
     let request = Gen2Pro::new("a red fox").webhook_secret("whsec-0123456789");
-    ledger.add([Job::new("fox", "fox.jpg", request)]).await.unwrap();
+    ledger.jobs().add([Job::new("fox", "fox.jpg", request)]).await.unwrap();
     for file in files(directory.path()) {
         let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("whsec-0123456789"));
@@ -253,13 +254,13 @@ async fn several_processes_add_the_same_job_at_the_same_moment(backend: Backend)
         for ledger in &ledgers {
             let ledger = ledger.clone();
             let name = round.to_string();
-            additions.spawn(async move { ledger.add([job(&name, "a fox")]).await });
+            additions.spawn(async move { ledger.jobs().add([job(&name, "a fox")]).await });
         }
         for added in additions.join_all().await {
             added.unwrap();
         }
     }
-    assert_eq!(ledger.jobs().await.unwrap().len(), 100);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 100);
 }
 
 async fn several_processes_add_the_same_jobs(backend: Backend) {
@@ -268,9 +269,14 @@ async fn several_processes_add_the_same_jobs(backend: Backend) {
     let (other, third) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let backward = jobs(1200).into_iter().rev();
     let few = jobs(1210).into_iter().skip(1190);
-    let added = tokio::join!(ledger.add(jobs(1200)), other.add(backward), third.add(few));
+    let added = tokio::join!(
+        ledger.jobs().add(jobs(1200)),
+        other.jobs().add(backward),
+        third.jobs().add(few)
+    );
     assert!(matches!(added, (Ok(()), Ok(()), Ok(()))), "{added:?}");
-    let numbers: HashSet<_> = ledger.jobs().await.unwrap().iter().map(|job| job.number).collect();
+    let numbers: HashSet<_> =
+        ledger.jobs().all().await.unwrap().iter().map(|job| job.number).collect();
     assert_eq!(numbers.len(), 1210);
 }
 
@@ -279,9 +285,9 @@ async fn many_jobs_are_added_again_in_a_moment() {
     let url = format!("{}?options[statement_timeout]=5s", cluster().create_database());
     let ledger = Ledger::connect(&url).await.unwrap();
     for _ in 0..2 {
-        ledger.add(jobs(10_000)).await.unwrap();
+        ledger.jobs().add(jobs(10_000)).await.unwrap();
     }
-    assert_eq!(ledger.jobs().await.unwrap().len(), 10_000);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 10_000);
 }
 
 /// A worker may be suspended, or a person may have an open transaction.
@@ -303,8 +309,8 @@ async fn a_lock_that_does_not_become_free_is_an_error() {
     other.close().await.unwrap();
     let impatient = Ledger::connect(&impatient).await.unwrap();
     let other = locked().await;
-    let error = impatient.pause(Scope::Ledger).await.unwrap_err();
+    let error = impatient.limits().pause(Scope::Ledger).await.unwrap_err();
     assert!(error.to_string().contains("another process has kept it locked"), "{error}");
     other.close().await.unwrap();
-    impatient.pause(Scope::Ledger).await.unwrap();
+    impatient.limits().pause(Scope::Ledger).await.unwrap();
 }

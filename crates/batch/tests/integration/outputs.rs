@@ -31,7 +31,7 @@ async fn a_template_names_the_picture(backend: Backend) {
         Job::new("../two", "{{{name}}}-{id}.{ext}", request("红色的狐狸")),
     ];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
-    let two = ledger.job("../two").await.unwrap().unwrap();
+    let two = ledger.jobs().get("../two").await.unwrap().unwrap();
     let two = format!("{{two}}-{}.jpg", two.task_id.unwrap());
     for name in ["gen-2-pro/001-a-red-fox-7.jpg", &two] {
         assert!(is_picture(fixture.output().join(name)), "{name}");
@@ -52,7 +52,7 @@ async fn two_jobs_have_two_places(backend: Backend) {
         ["Fox-{seed}.jpg", "fox-{seed}.jpg"].map(|target| Job::new(target, target, request()));
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     assert_eq!(fixture.files(), [2, 2, 0], "pictures, descriptions, others");
-    let places = ledger.jobs().await.unwrap().into_iter().map(|job| job.location.unwrap());
+    let places = ledger.jobs().all().await.unwrap().into_iter().map(|job| job.location.unwrap());
     let places: HashSet<_> = places.map(|place| place.to_lowercase()).collect();
     assert_eq!(places.len(), 2, "{places:?}");
 }
@@ -61,7 +61,7 @@ async fn an_invalid_template_is_refused(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let invalid = Job::new("fox", "{sed}.jpg", Gen2Pro::new("a fox"));
-    let error = ledger.add([invalid]).await.unwrap_err();
+    let error = ledger.jobs().add([invalid]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Job);
     let error = chain(&error);
     assert!(error.contains("job `fox`") && error.contains("`sed` is not a field"), "{error}");
@@ -142,7 +142,8 @@ async fn a_saved_picture_is_read_unless_it_was_removed(backend: Backend) {
     let ledger = fixture.ledger().await;
     let jobs = [job("saved", "a red fox"), job("failed", "a grey fox [[error]]")];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
-    let read = async |name| ledger.job(name).await.unwrap().unwrap().read_picture().await.unwrap();
+    let read =
+        async |name| ledger.jobs().get(name).await.unwrap().unwrap().read_picture().await.unwrap();
     let path = fixture.output().join("saved.jpg");
     assert_eq!(read("saved").await, Some(fs::read(&path).unwrap()));
     fs::remove_file(path).unwrap();

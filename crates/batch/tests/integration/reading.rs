@@ -25,15 +25,15 @@ async fn read(name: &str) -> Result<Ledger, Error> {
 async fn a_reader_sees_what_others_write(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(2)).await.unwrap();
+    ledger.jobs().add(jobs(2)).await.unwrap();
     let reader = read(&fixture.ledger_name()).await.unwrap();
-    assert_eq!(reader.jobs().await.unwrap(), ledger.jobs().await.unwrap());
-    ledger.add(jobs(3)).await.unwrap();
-    assert_eq!(reader.report().await.unwrap(), ledger.report().await.unwrap());
-    assert_eq!(reader.jobs().await.unwrap().len(), 3);
-    let error = reader.add(jobs(4)).await.unwrap_err();
+    assert_eq!(reader.jobs().all().await.unwrap(), ledger.jobs().all().await.unwrap());
+    ledger.jobs().add(jobs(3)).await.unwrap();
+    assert_eq!(reader.reports().jobs().await.unwrap(), ledger.reports().jobs().await.unwrap());
+    assert_eq!(reader.jobs().all().await.unwrap().len(), 3);
+    let error = reader.jobs().add(jobs(4)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ledger);
-    assert_eq!(ledger.jobs().await.unwrap().len(), 3);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 3);
 }
 
 async fn a_reader_creates_nothing(backend: Backend) {

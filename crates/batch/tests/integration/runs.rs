@@ -53,7 +53,7 @@ async fn all_pictures_are_saved_and_reported(backend: Backend) {
     assert_equal(report.credits(), 20.0 * PRICE);
     assert_equal(report.credits(), fixture.charged());
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
-    for job in ledger.jobs().await.unwrap() {
+    for job in ledger.jobs().all().await.unwrap() {
         let target = fixture.output().join(&job.target);
         assert_eq!(job.location.as_deref(), target.to_str());
         assert!(is_picture(job.location.unwrap()));
@@ -147,7 +147,7 @@ async fn a_file_is_never_overwritten(backend: Backend) {
             }
         };
         fixture.batch(&ledger).jobs([job(name, name)]).on_change(create).run().await.unwrap();
-        let status = ledger.job(name).await.unwrap().unwrap();
+        let status = ledger.jobs().get(name).await.unwrap().unwrap();
         assert_eq!(status.state, JobState::Saved);
         assert_eq!(fs::read(&target).unwrap(), b"mine");
         let location = status.location.unwrap();
@@ -172,7 +172,7 @@ async fn a_file_of_another_program_is_not_taken_for_the_picture(backend: Backend
     let ledger = fixture.reopen(ledger).await;
     assert_eq!(state(&ledger, "fox").await, JobState::Ready);
     fixture.batch(&ledger).run().await.unwrap();
-    let status = ledger.job("fox").await.unwrap().unwrap();
+    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"mine");
     assert!(is_picture(status.location.unwrap()));
 }
@@ -198,7 +198,7 @@ async fn a_refused_key_stops_the_batch_and_bills_nothing(backend: Backend) {
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::Auth);
     let text = chain(&error);
     assert!(!text.contains("wrong"), "{text}");
-    assert_eq!(ledger.report().await.unwrap().count(JobState::Queued), 9);
+    assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Queued), 9);
     assert!(fixture.simulator.counts().refused_with(403) <= 2);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
@@ -273,7 +273,7 @@ async fn a_picture_that_cannot_be_saved_stops_the_submissions(backend: Backend) 
     assert_eq!(error.client_error().unwrap().kind(), imagekiln::ErrorKind::File);
     assert!(fixture.accepted() <= 2, "{}", fixture.accepted());
     let paid = fixture.accepted();
-    assert_eq!(ledger.report().await.unwrap().count(JobState::Ready), paid);
+    assert_eq!(ledger.reports().jobs().await.unwrap().count(JobState::Ready), paid);
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
     let report = fixture.batch(&ledger).run().await.unwrap();
@@ -334,7 +334,7 @@ async fn paid_jobs_come_first(backend: Backend) {
     }
     drop(batch);
     let ledger = fixture.reopen(ledger).await;
-    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    ledger.jobs().resolve("lost", Resolution::NotPaid).await.unwrap();
     let changed = Arc::new(Mutex::new(Vec::new()));
     let names = Arc::clone(&changed);
     let on_change = move |job: &JobStatus| names.lock().unwrap().push(job.name.clone());

@@ -281,11 +281,11 @@ pub fn jobs(count: usize) -> Vec<Job> {
 }
 
 pub async fn state(ledger: &Ledger, name: &str) -> JobState {
-    ledger.job(name).await.unwrap().unwrap().state
+    ledger.jobs().get(name).await.unwrap().unwrap().state
 }
 
 pub async fn reason(ledger: &Ledger, name: &str) -> String {
-    ledger.job(name).await.unwrap().unwrap().reason.unwrap()
+    ledger.jobs().get(name).await.unwrap().unwrap().reason.unwrap()
 }
 
 pub fn is_picture(path: impl AsRef<Path>) -> bool {

@@ -90,7 +90,7 @@ async fn a_lost_response_is_found_by_its_webhook(backend: Backend) {
     let report = batch.run().await.unwrap();
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (5, 5));
     assert_eq!(unknown.load(Ordering::Relaxed), 4);
-    for job in ledger.jobs().await.unwrap() {
+    for job in ledger.jobs().all().await.unwrap() {
         assert!(is_picture(job.location.unwrap()));
     }
 }
@@ -134,7 +134,7 @@ async fn a_webhook_proves_that_a_job_was_billed(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
     let mut batch = with_lost_job(&fixture, &ledger).await;
-    ledger.resolve("0", Resolution::NotPaid).await.unwrap();
+    ledger.jobs().resolve("0", Resolution::NotPaid).await.unwrap();
     assert_eq!(state(&ledger, "0").await, JobState::Queued);
     let (token, event) = delivery(&fixture);
     batch.callbacks().receive(&token, &event).await.unwrap();
@@ -154,8 +154,8 @@ async fn a_webhook_finds_a_job_that_waits_for_its_submission(backend: Backend) {
     let mut batch = fixture.batch(&ledger).callback_url("http://127.0.0.1:9/hooks").jobs(both);
     batch.run().await.unwrap();
     fs::remove_file(taken).unwrap();
-    ledger.retry("first").await.unwrap();
-    ledger.resolve("lost", Resolution::NotPaid).await.unwrap();
+    ledger.jobs().retry("first").await.unwrap();
+    ledger.jobs().resolve("lost", Resolution::NotPaid).await.unwrap();
     let (token, event) = delivery(&fixture);
     // The first job is active until the webhook was handled.
     time::resume();
@@ -213,7 +213,7 @@ async fn a_webhook_ends_a_job_whose_task_failed(backend: Backend) {
         assert_eq!(state(&ledger, "lost").await, expected);
     }
     assert_eq!(reason(&ledger, "lost").await, "the task ended with status `Error`");
-    ledger.forget("lost").await.unwrap();
+    ledger.jobs().forget("lost").await.unwrap();
 }
 
 async fn bad_webhooks_change_nothing(backend: Backend) {

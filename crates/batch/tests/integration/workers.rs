@@ -54,7 +54,7 @@ async fn the_cap_holds_for_all_workers(backend: Backend) {
     let config = Config { max_active_tasks: 4, ..Config::default() };
     let fixture = Fixture::with(backend, config).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(60)).await.unwrap();
+    ledger.jobs().add(jobs(60)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.max_active(4)).await;
     assert_eq!((report.count(JobState::Saved), fixture.accepted()), (60, 60));
     assert!(fixture.simulator.counts().refused.is_empty(), "more than 4 active tasks");
@@ -63,7 +63,7 @@ async fn the_cap_holds_for_all_workers(backend: Backend) {
 async fn the_budget_holds_for_all_workers(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(20)).await.unwrap();
+    ledger.jobs().add(jobs(20)).await.unwrap();
     let report = run_all(&fixture, &ledger, 3, |batch| batch.budget(7.5 * PRICE)).await;
     assert_eq!((report.count(JobState::Saved), report.count(JobState::Queued)), (7, 13));
     assert_equal(fixture.charged(), 7.0 * PRICE);
@@ -96,7 +96,7 @@ const EXPIRE: &str = "UPDATE imagekiln.workers SET lease_until = 0";
 async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("paid", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("paid", "a fox")]).await.unwrap();
     let first = fixture.batch(&fixture.another(&ledger).await);
     let _dead = run_until(first, JobState::Submitted).await;
     // The second worker waits for the lease of the first.
@@ -111,7 +111,7 @@ async fn the_jobs_of_a_dead_worker_are_taken_over(backend: Backend) {
 async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
     let (first, other) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let submitted = Arc::new(Notify::new());
     let is_submitted = Arc::clone(&submitted);
@@ -131,7 +131,7 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
         assert_eq!(run.await.unwrap().unwrap().count(JobState::Saved), 1);
     }
     assert_eq!(fixture.accepted(), 1);
-    let status = ledger.job("fox").await.unwrap().unwrap();
+    let status = ledger.jobs().get("fox").await.unwrap().unwrap();
     assert!(is_picture(status.location.unwrap()));
 }
 
@@ -139,7 +139,7 @@ async fn a_worker_that_lost_its_lease_writes_nothing(backend: Backend) {
 async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
     let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let mut slow = fixture.batch(&first).lease(SELDOM);
@@ -152,7 +152,7 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
     taker.run().await.unwrap();
     assert_eq!(state(&ledger, "fox").await, JobState::Unknown);
     assert!(reason(&ledger, "fox").await.contains("did not respond"));
-    let error = ledger.resolve("fox", Resolution::NotPaid).await.unwrap_err();
+    let error = ledger.jobs().resolve("fox", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Hold);
     assert!(error.to_string().contains("try again in 900 s"), "{error}");
     let report = slow.await.unwrap().unwrap();
@@ -163,7 +163,7 @@ async fn a_lost_response_that_arrives_after_all_is_recorded(backend: Backend) {
 async fn a_run_continues_with_a_response_that_arrives_after_its_lease(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a fox")]).await.unwrap();
     fixture.simulator.faults().add("slow-headers@submission=20:once").unwrap();
     let (first, second) = (fixture.another(&ledger).await, fixture.another(&ledger).await);
     let mut slow = fixture.batch(&first).lease(Duration::from_secs(9));
@@ -181,7 +181,7 @@ async fn a_run_continues_with_a_response_that_arrives_after_its_lease(backend: B
 async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a fox [[slow-headers@delivery=9:2x]]")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a fox [[slow-headers@delivery=9:2x]]")]).await.unwrap();
     let first = fixture.another(&ledger).await;
     let second = fixture.another(&ledger).await;
     let is_saving = Arc::new(Notify::new());
@@ -205,7 +205,7 @@ async fn a_worker_that_lost_its_lease_saves_no_second_picture(backend: Backend) 
 async fn a_stopped_run_ends_its_active_jobs(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(10)).await.unwrap();
+    ledger.jobs().add(jobs(10)).await.unwrap();
     let submitted = Arc::new(Notify::new());
     let is_submitted = Arc::clone(&submitted);
     let mut batch = fixture
@@ -234,7 +234,7 @@ async fn a_batch_waits_for_more_jobs(backend: Backend) {
     let (mut batch, mut changes) = with_changes(batch);
     let run = tokio::spawn(async move { batch.run().await });
     for number in 0..3 {
-        ledger.add([job(&format!("{number}"), "a fox")]).await.unwrap();
+        ledger.jobs().add([job(&format!("{number}"), "a fox")]).await.unwrap();
         while changes.recv().await.unwrap().state != JobState::Saved {}
     }
     stop.send(()).unwrap();
@@ -254,7 +254,7 @@ async fn a_waiting_batch_that_lost_its_lease_starts_jobs(backend: Backend) {
     fixture.execute(EXPIRE).await;
     // Its worker ends the one that waits.
     fixture.batch(&fixture.another(&ledger).await).run().await.unwrap();
-    ledger.add([job("late", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("late", "a fox")]).await.unwrap();
     let added = time::Instant::now();
     while changes.recv().await.unwrap().state != JobState::Saved {}
     assert!(added.elapsed() < Duration::from_secs(60), "it waited for the next renewal");
@@ -273,7 +273,7 @@ async fn changes_follow_each_job(backend: Backend) {
     let ledger = fixture.ledger().await;
     let (mut batch, mut changes) = with_changes(fixture.batch(&ledger).jobs(jobs(1)));
     batch.run().await.unwrap();
-    let status = ledger.job("0").await.unwrap().unwrap();
+    let status = ledger.jobs().get("0").await.unwrap().unwrap();
     drop(batch);
     let mut states = Vec::new();
     while let Some(job) = changes.recv().await {

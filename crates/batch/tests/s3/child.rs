@@ -80,7 +80,7 @@ impl Fixture {
 
     pub async fn status(&self) -> JobStatus {
         let ledger = Ledger::open(self.ledger_path()).await.unwrap();
-        ledger.job("fox").await.unwrap().unwrap()
+        ledger.jobs().get("fox").await.unwrap().unwrap()
     }
 }
 

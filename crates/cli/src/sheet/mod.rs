@@ -50,7 +50,7 @@ pub async fn write(
     });
     let mut last = 0;
     'pages: loop {
-        let jobs = ledger.list_with_requests(filter, last, PAGE).await?;
+        let jobs = ledger.jobs().list_with_requests(filter, last, PAGE).await?;
         let Some((end, _)) = jobs.last() else { break };
         last = end.number;
         for (job, request) in jobs {

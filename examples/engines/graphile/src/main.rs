@@ -4,7 +4,7 @@
 //! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
 //! DATABASE_URL has the ledger and the queue. Workers need IMAGEKILN_API_KEY and
-//! IMAGEKILN_BASE_URL. `Ledger::add` and `kiln batch run --add-only` add jobs. A supervisor
+//! IMAGEKILN_BASE_URL. `Jobs::add` and `kiln batch run --add-only` add jobs. A supervisor
 //! restarts the processes.
 
 use std::sync::{Arc, LazyLock};
@@ -69,9 +69,9 @@ async fn deliver(queue: &WorkerUtils, name: String, after: Duration) -> Result<(
 /// Adds the names of all open jobs, then those of new jobs and of jobs that a person opens again.
 async fn feed(queue: &WorkerUtils, ledger: &Ledger) -> Result<(), Error> {
     use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
-    let mut watch = ledger.watch().await?;
+    let mut watch = ledger.jobs().watch().await?;
     let open = Filter::all().states([Queued, Submitting, Submitted, Ready, Unknown]);
-    let mut jobs = ledger.list(&open, 0, usize::MAX).await?;
+    let mut jobs = ledger.jobs().list(&open, 0, usize::MAX).await?;
     loop {
         for job in jobs {
             deliver(queue, job.name, Duration::ZERO).await?;

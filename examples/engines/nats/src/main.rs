@@ -4,7 +4,7 @@
 //! - `cargo run -- work`, any number of processes, continues the jobs.
 //!
 //! DATABASE_URL has the ledger, NATS_URL the servers, separated by commas. Workers need
-//! IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL. `Ledger::add` and `kiln batch run --add-only` add
+//! IMAGEKILN_API_KEY and IMAGEKILN_BASE_URL. `Jobs::add` and `kiln batch run --add-only` add
 //! jobs. A supervisor restarts the processes.
 
 use std::{env, sync::LazyLock, time::Duration};
@@ -34,9 +34,9 @@ const QUEUE: &str = "advance";
 /// Adds the names of all open jobs, then those of new jobs and of jobs that a person opens again.
 async fn feed(queue: &Context, ledger: &Ledger) -> Result<(), Error> {
     use JobState::{Queued, Ready, Submitted, Submitting, Unknown};
-    let mut watch = ledger.watch().await?;
+    let mut watch = ledger.jobs().watch().await?;
     let open = Filter::all().states([Queued, Submitting, Submitted, Ready, Unknown]);
-    let mut jobs = ledger.list(&open, 0, usize::MAX).await?;
+    let mut jobs = ledger.jobs().list(&open, 0, usize::MAX).await?;
     loop {
         for job in jobs {
             // Waits until a majority of the servers has the message.

@@ -106,8 +106,8 @@ impl Proof {
         };
         let simulator = Simulator::start(config).await?;
         let ledger = Ledger::connect(&url).await?;
-        ledger.add((0..JOBS).map(job)).await?;
-        ledger.set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
+        ledger.jobs().add((0..JOBS).map(job)).await?;
+        ledger.limits().set_max_active(Scope::Ledger, Some(ACTIVE as u64)).await?;
         let client = Client::builder().api_key(simulator.api_key()).base_url(simulator.base_url());
         let batch = Batch::open(client, ledger)?;
         let mut variables = vec![
@@ -225,14 +225,17 @@ impl Proof {
 
     async fn jobs(&self, states: impl IntoIterator<Item = JobState>) -> Result<Vec<JobStatus>> {
         let filter = Filter::all().states(states);
-        Ok(self.batch.ledger().list(&filter, 0, usize::MAX).await?)
+        Ok(self.batch.ledger().jobs().list(&filter, 0, usize::MAX).await?)
     }
 
     async fn wait_for(&mut self, what: &str, is_reached: impl Fn(&Self) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while !is_reached(self) {
             if Instant::now() > end {
-                bail!("no {what} within {PATIENCE:?}: {}", self.batch.ledger().report().await?);
+                bail!(
+                    "no {what} within {PATIENCE:?}: {}",
+                    self.batch.ledger().reports().jobs().await?
+                );
             }
             self.supervise()?;
             sleep(Duration::from_millis(10)).await;

@@ -59,7 +59,7 @@ async fn deliver(dispatcher: &Dispatcher, names: impl IntoIterator<Item = String
 async fn a_queue_that_delivers_everything_twice_pays_once(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(6)).await.unwrap();
+    ledger.jobs().add(jobs(6)).await.unwrap();
     let one = dispatcher(&fixture, &ledger).await;
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
     let names = || (0..6).map(|number| number.to_string());
@@ -92,19 +92,19 @@ async fn a_dispatcher_that_lost_its_lease_continues(backend: Backend) {
 async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add([job("fox", "a fox").group("anna")]).await.unwrap();
+    ledger.jobs().add([job("fox", "a fox").group("anna")]).await.unwrap();
     let dispatcher = dispatcher(&fixture, &ledger).await;
     let anna = Scope::Group("anna".to_owned());
-    ledger.pause(anna.clone()).await.unwrap();
+    ledger.limits().pause(anna.clone()).await.unwrap();
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
-    ledger.set_budget(anna.clone(), Some(1.0)).await.unwrap();
-    ledger.unpause(anna.clone()).await.unwrap();
+    ledger.limits().set_budget(anna.clone(), Some(1.0)).await.unwrap();
+    ledger.limits().unpause(anna.clone()).await.unwrap();
     // The price of the first job of an operation is not known.
-    ledger.add([job("wolf", "a wolf")]).await.unwrap();
+    ledger.jobs().add([job("wolf", "a wolf")]).await.unwrap();
     deliver(&dispatcher, ["wolf".to_owned()]).await;
     assert!(matches!(dispatcher.advance("fox").await.unwrap(), Advanced::Later(_)));
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Queued, 1));
-    ledger.set_budget(anna, None).await.unwrap();
+    ledger.limits().set_budget(anna, None).await.unwrap();
     deliver(&dispatcher, ["fox".to_owned()]).await;
     assert_eq!(fixture.accepted(), 2);
     dispatcher.finish().await.unwrap();
@@ -113,14 +113,14 @@ async fn a_limit_holds_back_what_a_queue_delivers(backend: Backend) {
 async fn a_queue_is_filled_again_from_the_ledger(backend: Backend) {
     let fixture = Fixture::new(backend).await;
     let ledger = fixture.ledger().await;
-    ledger.add(jobs(4)).await.unwrap();
+    ledger.jobs().add(jobs(4)).await.unwrap();
     let lost = dispatcher(&fixture, &ledger).await;
     deliver(&lost, ["2".to_owned()]).await;
     // The process ends, and the queue has lost everything.
     drop(lost);
     let ledger = fixture.reopen(ledger).await;
     let open = [JobState::Queued, JobState::Submitted, JobState::Ready];
-    let open = ledger.list(&Filter::all().states(open), 0, 100).await.unwrap();
+    let open = ledger.jobs().list(&Filter::all().states(open), 0, 100).await.unwrap();
     assert_eq!(open.len(), 3);
     let next = dispatcher(&fixture, &ledger).await;
     deliver(&next, open.into_iter().map(|job| job.name)).await;
@@ -243,7 +243,7 @@ async fn calls_that_are_dropped_at_any_time_pay_once(backend: Backend) {
     let jobs: Vec<_> = (0..18)
         .map(|number| job(&format!("{number}"), &format!("fox {number} {}", slow[number % 3])))
         .collect();
-    ledger.add(jobs).await.unwrap();
+    ledger.jobs().add(jobs).await.unwrap();
     let one = dispatcher(&fixture, &ledger).await;
     let other = dispatcher(&fixture, &fixture.another(&ledger).await).await;
     let mut dropped = HashSet::new();
@@ -307,7 +307,7 @@ async fn an_outage_holds_jobs_back_for_its_pause(backend: Backend) {
     // While another job finds out whether it has ended.
     fixture.execute("UPDATE imagekiln.outages SET probe = 'another'").await;
     assert_eq!(later(right.advance("0").await.unwrap()), Duration::from_secs(5));
-    ledger.unpause(Scope::Ledger).await.unwrap();
+    ledger.limits().unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(right.advance("0").await.unwrap()), JobState::Saved);
 }
 
@@ -326,11 +326,11 @@ async fn settings_of_runs_are_refused() {
         assert_eq!(error.kind(), ErrorKind::State);
         assert!(error.to_string().contains(named), "{error}");
     }
-    assert_eq!(ledger.jobs().await.unwrap().len(), 0);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
     let elsewhere = Fixture::new(Backend::Sqlite).await;
     fixture.batch(&ledger).check_service().await.unwrap();
     let elsewhere = Batch::open(elsewhere.client(), ledger.clone()).unwrap().jobs(jobs(1));
     let Err(error) = elsewhere.dispatcher().await else { panic!("another service is not refused") };
     assert_eq!(error.kind(), ErrorKind::Elsewhere);
-    assert_eq!(ledger.jobs().await.unwrap().len(), 0);
+    assert_eq!(ledger.jobs().all().await.unwrap().len(), 0);
 }

@@ -58,9 +58,9 @@ async fn a_webhook_opens_a_job_that_was_resolved(backend: Backend) {
     let impatient = batch.callback_patience(Duration::ZERO);
     let dispatcher = with_lost_job(&fixture, impatient).await;
     assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
-    ledger.resolve("0", Resolution::Paid).await.unwrap();
+    ledger.jobs().resolve("0", Resolution::Paid).await.unwrap();
     assert_eq!(ended(dispatcher.advance("0").await.unwrap()), JobState::Failed);
-    let mut watch = ledger.watch().await.unwrap();
+    let mut watch = ledger.jobs().watch().await.unwrap();
     let (token, event) = delivery(&fixture);
     callbacks.receive(&token, &event).await.unwrap();
     let opened = watch.changed().await.unwrap().remove(0);
@@ -83,14 +83,14 @@ async fn an_unknown_job_continues_after_a_decision(backend: Backend) {
     assert_eq!(fixture.accepted(), 1);
 
     fixture.simulator.faults().add("error-before@submission:2x").unwrap();
-    ledger.add([job("paid", "a paid fox"), job("unpaid", "a fox")]).await.unwrap();
+    ledger.jobs().add([job("paid", "a paid fox"), job("unpaid", "a fox")]).await.unwrap();
     for (name, resolution) in [("paid", Resolution::Paid), ("unpaid", Resolution::NotPaid)] {
         assert_eq!(later(dispatcher.advance(name).await.unwrap()), LATER);
-        person.resolve(name, resolution).await.unwrap();
+        person.jobs().resolve(name, resolution).await.unwrap();
     }
     assert_eq!(ended(dispatcher.advance("paid").await.unwrap()), JobState::Failed);
     // Three responses in a row were lost, so submissions pause.
-    person.unpause(Scope::Ledger).await.unwrap();
+    person.limits().unpause(Scope::Ledger).await.unwrap();
     assert_eq!(ended(dispatcher.advance("unpaid").await.unwrap()), JobState::Saved);
     assert_eq!(fixture.accepted(), 2);
 }
@@ -107,7 +107,7 @@ async fn a_submission_whose_outcome_was_not_recorded_becomes_unknown(backend: Ba
     later(dispatcher.advance("0").await.unwrap());
     assert_eq!(state(&ledger, "0").await, JobState::Unknown);
     // The request may still be on its way.
-    let error = ledger.resolve("0", Resolution::NotPaid).await.unwrap_err();
+    let error = ledger.jobs().resolve("0", Resolution::NotPaid).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Hold, "{error}");
     assert_eq!(later(dispatcher.advance("0").await.unwrap()), LATER);
     assert_eq!(fixture.accepted(), 1);

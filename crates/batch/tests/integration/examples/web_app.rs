@@ -167,7 +167,7 @@ fn browser() -> reqwest::Client {
 /// A person looks up what no webhook has found.
 async fn resolve_unknown(fixture: &Fixture, ledger: Ledger) {
     let batch = fixture.batch(&ledger);
-    for job in ledger.jobs().await.unwrap() {
+    for job in ledger.jobs().all().await.unwrap() {
         let prompt = job.metadata.unwrap()["prompt"].clone();
         let is_it = |task: &TaskView| task.request["prompt"] == prompt;
         let task = fixture.simulator.tasks().into_iter().find(is_it);
@@ -176,7 +176,7 @@ async fn resolve_unknown(fixture: &Fixture, ledger: Ledger) {
                 batch.resolve_with_task(&job.name, &task.id).await.unwrap();
             }
             (JobState::Unknown, None) => {
-                ledger.resolve(&job.name, Resolution::NotPaid).await.unwrap();
+                ledger.jobs().resolve(&job.name, Resolution::NotPaid).await.unwrap();
             }
             _ => {}
         }

@@ -52,7 +52,7 @@ impl Scenario {
                 Some(_) => Resolution::Paid,
                 None => Resolution::NotPaid,
             };
-            ledger.resolve(&name, resolution).await.unwrap();
+            ledger.jobs().resolve(&name, resolution).await.unwrap();
             self.resolved += 1;
         }
         unknown
@@ -73,13 +73,18 @@ impl Scenario {
     pub async fn compare(self, name: &str) -> Found {
         let ledger = self.fixture.ledger().await;
         let billed = self.billed();
-        let jobs = ledger.jobs().await.unwrap();
+        let jobs = ledger.jobs().all().await.unwrap();
         let saved = jobs_in(&ledger, JobState::Saved).await;
         let failed = jobs_in(&ledger, JobState::Failed).await;
         let given_up: Vec<_> = jobs.iter().filter(|job| is_given_up(job, &billed)).collect();
         assert!(given_up.is_empty(), "given up without proof: {given_up:?}");
         assert_eq!((jobs.len(), billed.len()), (self.sizes.jobs as usize, jobs.len()));
-        assert_eq!(saved.len() + failed.len(), jobs.len(), "{}", ledger.report().await.unwrap());
+        assert_eq!(
+            saved.len() + failed.len(),
+            jobs.len(),
+            "{}",
+            ledger.reports().jobs().await.unwrap()
+        );
         for job in &failed {
             assert!(is_lost(webhook_url(&billed[&job.name])), "{job:?}");
             assert!(job.reason.is_some() && job.task_id.is_none(), "{job:?}");
@@ -126,7 +131,7 @@ fn is_given_up(job: &JobStatus, billed: &HashMap<String, TaskView>) -> bool {
 }
 
 async fn jobs_in(ledger: &Ledger, state: JobState) -> Vec<JobStatus> {
-    let jobs = ledger.jobs().await.unwrap();
+    let jobs = ledger.jobs().all().await.unwrap();
     jobs.into_iter().filter(|job| job.state == state).collect()
 }
 

@@ -38,7 +38,7 @@ pub async fn a_restored_ledger_pays_for_nothing_twice(backend: Backend) {
     let ledger = open(&scenario).await;
     ledger.adopt_output(scenario.fixture.output()).await.unwrap();
     let billed = scenario.billed();
-    for job in ledger.jobs().await.unwrap() {
+    for job in ledger.jobs().all().await.unwrap() {
         let is_known = job.state != JobState::Queued || !billed.contains_key(&job.name);
         assert!(is_known, "the next run would pay again for {job:?}");
     }

@@ -216,7 +216,7 @@ impl Advance<'_> {
 
     async fn job(&self, ledger: &Ledger) -> Result<Box<JobStatus>, Failure> {
         let name = &self.options.name;
-        ledger.job(name).await?.map(Box::new).ok_or_else(|| {
+        ledger.jobs().get(name).await?.map(Box::new).ok_or_else(|| {
             let ledger = quoted(&self.place.to_string());
             Failure::usage(format!("the ledger has no job `{}`", one_line(name))).advise(format!(
                 "nothing was sent; `kiln batch status --all --ledger {ledger}` lists the jobs"

@@ -56,7 +56,7 @@ pub enum Change {
                       may be billed again. It downloads `damaged` pictures again and pays nothing \
                       for them. Jobs must meet all conditions. Without --state, cancelled jobs are \
                       among them.",
-        mut_arg("state", |arg| arg.value_parser(state(Ledger::RETRIABLE))),
+        mut_arg("state", |arg| arg.value_parser(state(JobState::RETRIABLE))),
         mut_arg("all", |arg| arg.help("All jobs that ended without a picture"))
     )]
     Retry(Ended),
@@ -76,7 +76,7 @@ pub enum Change {
         after_help = "If a job file still contains a removed job, the next run adds it again, and \
                       pays for it again. What the removed jobs have cost still counts for \
                       --budget. Jobs must meet all conditions.",
-        mut_arg("state", |arg| arg.value_parser(state(Ledger::FORGETTABLE))),
+        mut_arg("state", |arg| arg.value_parser(state(JobState::FORGETTABLE))),
         mut_arg("all", |arg| arg.help("All jobs in the states of --state"))
     )]
     Forget(Ended),
@@ -116,11 +116,11 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
     let (jobs, named, event, done) = match change {
         Change::Cancel(jobs) => {
             let (jobs, named) = queued(jobs).await?;
-            (ledger.cancel(&jobs).await?, named, "cancelled", "cancelled")
+            (ledger.jobs().cancel(&jobs).await?, named, "cancelled", "cancelled")
         }
         Change::Retry(jobs) => {
-            let (jobs, named) = jobs.read(context, ledger, Ledger::RETRIABLE).await?;
-            (ledger.retry_all(&jobs, u64::MAX).await?, named, "retried", "retried")
+            let (jobs, named) = jobs.read(context, ledger, JobState::RETRIABLE).await?;
+            (ledger.jobs().retry_all(&jobs, u64::MAX).await?, named, "retried", "retried")
         }
         Change::Forget(jobs) => {
             if jobs.state.is_empty() && !jobs.jobs.has_names() {
@@ -128,15 +128,15 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
                 let advice = "nothing was changed; pass --state, such as --state failed, or names";
                 return Err(Failure::usage(problem).advise(advice));
             }
-            let (jobs, named) = jobs.read(context, ledger, Ledger::FORGETTABLE).await?;
-            (ledger.forget_all(&jobs).await?, named, "removed", "removed")
+            let (jobs, named) = jobs.read(context, ledger, JobState::FORGETTABLE).await?;
+            (ledger.jobs().forget_all(&jobs).await?, named, "removed", "removed")
         }
         Change::Archive { older_than } => {
-            (ledger.archive(older_than).await?, 0, "archived", "archived")
+            (ledger.jobs().archive(older_than).await?, 0, "archived", "archived")
         }
         Change::Priority { priority, jobs } => {
             let (jobs, named) = queued(jobs).await?;
-            let jobs = ledger.set_priority(&jobs, priority).await?;
+            let jobs = ledger.jobs().set_priority(&jobs, priority).await?;
             output.result(
                 || format!("the priority of {} is {priority}", counted(jobs, "job")),
                 || json!({ "event": "priority", "jobs": jobs, "priority": priority }),

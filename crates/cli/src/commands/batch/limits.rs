@@ -136,20 +136,20 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
         }
         Change::Pause(options) => {
             let (scope, what) = options.scope();
-            ledger.pause(scope.clone()).await?;
+            ledger.limits().pause(scope.clone()).await?;
             (scope, format!("{what} is paused"))
         }
         Change::Unpause(options) => {
             let (scope, what) = options.scope();
-            ledger.unpause(scope.clone()).await?;
-            for limit in ledger.limits().await?.iter().filter(|limit| limit.is_paused) {
+            ledger.limits().unpause(scope.clone()).await?;
+            for limit in ledger.limits().list().await?.iter().filter(|limit| limit.is_paused) {
                 context.output.note(&format!("still paused: {}", shown(&limit.scope)));
             }
             (scope, format!("{what} is not paused"))
         }
         Change::Budget { credits, options } => {
             let (scope, what) = options.scope();
-            ledger.set_budget(scope.clone(), credits).await?;
+            ledger.limits().set_budget(scope.clone(), credits).await?;
             let done = match credits {
                 Some(credits) => {
                     format!("the budget of {what} is {:.2} credits", Credits(credits))
@@ -160,7 +160,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
         }
         Change::MaxActive { tasks, options } => {
             let (scope, what) = options.scope();
-            ledger.set_max_active(scope.clone(), tasks).await?;
+            ledger.limits().set_max_active(scope.clone(), tasks).await?;
             let done = match tasks {
                 Some(tasks) => format!("{what} may have {}", active_tasks(tasks)),
                 None => format!("{what} has no limit on active tasks"),
@@ -169,7 +169,7 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
         }
         Change::Rate { per_minute, options } => {
             let (scope, what) = options.scope();
-            ledger.set_rate(scope.clone(), per_minute).await?;
+            ledger.limits().set_rate(scope.clone(), per_minute).await?;
             let done = match per_minute {
                 Some(rate) => format!("{what} may have {}", a_minute(rate)),
                 None => format!("{what} has no rate"),
@@ -179,11 +179,11 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
     };
     // A limit of a group that does not exist limits nothing.
     if let Scope::Group(name) = &scope
-        && ledger.list(&Filter::all().group(name), 0, 1).await?.is_empty()
+        && ledger.jobs().list(&Filter::all().group(name), 0, 1).await?.is_empty()
     {
         context.output.note(&format!("the ledger has no jobs of {}", shown(&scope)));
     }
-    let limits = ledger.limits().await?;
+    let limits = ledger.limits().list().await?;
     let limit = limits.iter().find(|limit| limit.scope == scope);
     let event = || json::with(for_programs(&scope, limit), [("event", "limit".into())]);
     context.output.result(|| done, event)
@@ -195,7 +195,7 @@ async fn set_price(
     model: &str,
     price: Limit<Price>,
 ) -> Result<(), Failure> {
-    ledger.set_price(model, price).await?;
+    ledger.limits().set_price(model, price).await?;
     let done = || match price {
         Some(price) => format!("the price of {model} is {price}"),
         None => format!("{model} has no price"),
@@ -212,7 +212,7 @@ async fn set_price(
 }
 
 pub async fn list(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let (limits, outages) = (ledger.limits().await?, ledger.outages().await?);
+    let (limits, outages) = (ledger.limits().list().await?, ledger.limits().outages().await?);
     let people = || {
         let mut lines: Vec<_> = limits.iter().map(for_people).collect();
         if lines.is_empty() {

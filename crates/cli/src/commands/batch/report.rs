@@ -76,7 +76,7 @@ pub async fn status(
     };
     let filter = options.conditions.filter(Filter::all().states(states));
     let filter = sent_at(filter, options.sent);
-    let (report, mut outages) = (ledger.report().await?, ledger.outages().await?);
+    let (report, mut outages) = (ledger.reports().jobs().await?, ledger.limits().outages().await?);
     if report.count(JobState::Queued) == 0 {
         outages.clear();
     }
@@ -93,7 +93,7 @@ pub async fn status(
     // Each page is printed before the next one is read.
     let is_json = context.output.json;
     let print = |text: &str| context.process().write_on_stdout(text).or_else(write_failed);
-    let prices = ledger.prices().await?;
+    let prices = ledger.limits().prices().await?;
     print(&if is_json { status_begin(place, &report, &outages) } else { people() })?;
     let (mut listed, mut last) = (BTreeSet::new(), 0);
     loop {
@@ -146,11 +146,11 @@ async fn list(
     after: u64,
 ) -> Result<Vec<ListedJob>, Error> {
     let mut jobs = Vec::new();
-    for job in ledger.list(filter, after, PAGE).await? {
+    for job in ledger.jobs().list(filter, after, PAGE).await? {
         let (mut prompt, mut expected) = (None, None);
         if job.state == JobState::Unknown {
             // The job is listed even if its request cannot be read.
-            let request = ledger.request(&job.name).await.ok().flatten();
+            let request = ledger.jobs().request(&job.name).await.ok().flatten();
             prompt = request.and_then(|request| request.text(PROMPT).map(str::to_owned));
             expected = prices.of(&job.operation).map(|price| price.of_all(1, job.pixels));
         }
@@ -273,7 +273,7 @@ const HEADER: [&str; 8] =
     ["day", "group", "model", "submissions", "without cost", "known", "estimated", "total"];
 
 pub async fn spending(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let rows = ledger.spending().await?;
+    let rows = ledger.reports().spending().await?;
     let people = || match &rows[..] {
         [] => "the ledger contains no submissions".to_owned(),
         rows => context.process().stdout.table(&spending_table(rows)),

@@ -86,7 +86,7 @@ pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Re
     };
     let decision = Decision { resolution, dry_run, by_name: jobs.names.is_some() };
     let (decided, failed) = decision.carry_out(ledger, &jobs.filter).await?;
-    decision.print(context, &decided, &ledger.prices().await?)?;
+    decision.print(context, &decided, &ledger.limits().prices().await?)?;
     match failed {
         Some(error) => Err(error.into()),
         None => decision.check_complete(&decided),
@@ -126,14 +126,14 @@ impl Decision {
         let (resolution, mut failed) = (self.resolution, None);
         let mut decided = match resolution {
             Resolution::Damaged => Resolved::default(),
-            _ if self.dry_run => ledger.would_resolve(filter, resolution).await?,
-            _ => ledger.resolve_all(filter, resolution).await?,
+            _ if self.dry_run => ledger.jobs().would_resolve(filter, resolution).await?,
+            _ => ledger.jobs().resolve_all(filter, resolution).await?,
         };
         let Resolved { resolved, held, changed, .. } = &mut decided;
         if !self.by_name {
             return Ok((decided, None));
         }
-        let listed = ledger.list(filter, 0, usize::MAX).await?;
+        let listed = ledger.jobs().list(filter, 0, usize::MAX).await?;
         let done: HashSet<_> = resolved.iter().chain(&*held).map(|job| job.number).collect();
         // The list has their states now.
         changed.retain(|job| listed.iter().all(|listed| listed.number != job.number));
@@ -142,7 +142,7 @@ impl Decision {
                 job.state == JobState::Damaged && resolution != Resolution::NotPaid;
             if is_resolved
                 && !self.dry_run
-                && let Err(error) = ledger.resolve(&job.name, resolution).await
+                && let Err(error) = ledger.jobs().resolve(&job.name, resolution).await
             {
                 is_resolved = false;
                 failed.get_or_insert(error);

@@ -73,7 +73,7 @@ impl Selection {
         }
         let filter = names.iter().fold(Filter::all(), |filter, names| filter.named(names));
         if let Some(names) = &names {
-            check_known(names, &ledger.list(&filter, 0, usize::MAX).await?)?;
+            check_known(names, &ledger.jobs().list(&filter, 0, usize::MAX).await?)?;
         }
         Ok(Selected { filter: conditions.filter(filter), names })
     }
@@ -103,7 +103,7 @@ impl Selected {
         if self.names.is_none() {
             return Ok(0);
         }
-        let found = ledger.list(&self.filter, 0, usize::MAX).await?;
+        let found = ledger.jobs().list(&self.filter, 0, usize::MAX).await?;
         let Some(job) = found.iter().find(|job| !states.contains(&job.state)) else {
             return Ok(found.len() as u64);
         };

@@ -69,7 +69,7 @@ struct Decided {
 pub async fn execute(context: &Context, ledger: &Ledger, options: Options) -> Result<(), Failure> {
     let entries = usage::read(context.process(), &options.usage, &options.column)?;
     let (count, complete) = (entries.len(), options.complete(&entries));
-    let prices = ledger.prices().await?;
+    let prices = ledger.limits().prices().await?;
     let (mut unknown, mut charged) = (Vec::new(), Vec::new());
     let is_charged = |job: &JobStatus| job.credits.is_some_and(|credits| credits > 0.0);
     for (job, submission) in submissions(ledger, &prices).await? {
@@ -108,7 +108,7 @@ async fn claimed(
     entries: &[Entry],
 ) -> Result<HashSet<String>, Failure> {
     let tasks: Vec<_> = entries.iter().filter_map(|entry| entry.task.clone()).collect();
-    let mut claimed = ledger.known_tasks(&tasks).await?;
+    let mut claimed = ledger.jobs().known_tasks(&tasks).await?;
     if tasks.iter().any(|task| !claimed.contains(task)) && context.records()? {
         let found = history::read(context.process())?.flatten();
         claimed.extend(found.filter_map(|entry| Some(entry.record.task()?.id().to_owned())));
@@ -123,7 +123,7 @@ async fn submissions(
 ) -> Result<Vec<(JobStatus, Submission)>, Failure> {
     let (mut found, mut last) = (Vec::new(), 0);
     loop {
-        let page = ledger.list_with_requests(&Filter::all(), last, PAGE).await?;
+        let page = ledger.jobs().list_with_requests(&Filter::all(), last, PAGE).await?;
         let Some((end, _)) = page.last() else { return Ok(found) };
         last = end.number;
         let submission = |(job, request): (JobStatus, Request)| {
@@ -151,7 +151,7 @@ async fn carry_out(
     {
         let names = decided.iter().filter(|one| one.finding == finding).map(|one| &one.job.name);
         let names: Vec<_> = names.cloned().collect();
-        let outcome = ledger.resolve_all(&Filter::all().named(names), resolution).await?;
+        let outcome = ledger.jobs().resolve_all(&Filter::all().named(names), resolution).await?;
         let left = [(outcome.held, "its request may still be sent"), (outcome.changed, CHANGED)];
         for (jobs, reason) in left {
             let jobs: HashSet<_> = jobs.into_iter().map(|job| job.number).collect();

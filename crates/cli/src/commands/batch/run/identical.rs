@@ -68,7 +68,7 @@ pub async fn find(
     ledger: Option<&Ledger>,
 ) -> Result<Option<String>, Failure> {
     let known = match ledger {
-        Some(ledger) if !candidates.is_empty() => ledger.known_jobs().await?,
+        Some(ledger) if !candidates.is_empty() => ledger.jobs().known().await?,
         _ => HashMap::new(),
     };
     let (mut new, mut same) = (HashMap::new(), Vec::new());

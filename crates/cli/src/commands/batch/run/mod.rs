@@ -131,8 +131,8 @@ async fn add(
     };
     identical::check(&new.candidates, &ledger).await?;
     let added = Filter::all().named(new.jobs.iter().map(|job| &job.name));
-    ledger.add(new.jobs.into_iter().map(Into::into)).await?;
-    let jobs = ledger.list(&added, 0, usize::MAX).await?;
+    ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
+    let jobs = ledger.jobs().list(&added, 0, usize::MAX).await?;
     jobs.iter().try_for_each(|job| print_job(&context.output, job))
 }
 
@@ -161,7 +161,7 @@ async fn run(
     let _durations =
         is_kept.then(|| KeptDurations::of(context.process(), batch.client())).flatten();
     identical::check(&new.candidates, &ledger).await?;
-    ledger.add(new.jobs.into_iter().map(Into::into)).await?;
+    ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
     set_prices(context, &ledger).await?;
     check_simulated(context, &ledger).await?;
     if let Some(webhooks) = webhooks {
@@ -230,10 +230,10 @@ fn with_options(batch: Batch, context: &Context, options: &RunOptions) -> Batch 
 
 /// Gives the ledger the prices of the settings that it has none of.
 pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let known = ledger.prices().await?;
+    let known = ledger.limits().prices().await?;
     for (model, price) in context.settings.prices() {
         if !known.is_set(&model) {
-            ledger.set_price(&model, Some(price)).await?;
+            ledger.limits().set_price(&model, Some(price)).await?;
         }
     }
     Ok(())
@@ -242,7 +242,7 @@ pub async fn set_prices(context: &Context, ledger: &Ledger) -> Result<(), Failur
 /// Refuses a ledger with tasks that an in-process simulator cannot have: each of them would be
 /// polled in vain until its deadline.
 async fn check_simulated(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let report = ledger.report().await?;
+    let report = ledger.reports().jobs().await?;
     let active = report.count(JobState::Submitted) + report.count(JobState::Ready);
     if !context.shared.simulate || active == 0 {
         return Ok(());

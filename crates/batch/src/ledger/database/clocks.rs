@@ -1,0 +1,52 @@
+//! The clocks of a ledger.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// The clocks that a ledger reads in this process. Tests replace them.
+#[derive(Clone)]
+pub struct Clocks {
+    /// The time of day, which the records of a ledger in SQLite have. Those in PostgreSQL have the
+    /// time of the server, because all workers share it.
+    pub wall: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+    /// A clock for the lease of a worker, which continues while the machine is suspended.
+    pub lease: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl Clocks {
+    /// Returns the time of day in milliseconds since the Unix epoch.
+    pub(in crate::ledger) fn milliseconds(&self) -> i64 {
+        let now = (self.wall)().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+impl Default for Clocks {
+    #[expect(clippy::disallowed_methods, reason = "this is where the clocks are injected")]
+    fn default() -> Self {
+        Self { wall: Arc::new(SystemTime::now), lease: Arc::new(uptime) }
+    }
+}
+
+/// Returns a time of a ledger, in milliseconds since the Unix epoch.
+pub(in crate::ledger) fn time_of(milliseconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(milliseconds.unsigned_abs())
+}
+
+/// Returns the time since the machine started, including the time for which it was suspended.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn uptime() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
+/// Returns the time of day, which continues while the machine is suspended. If somebody turns the
+/// clock back, a lease ends later.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(clippy::disallowed_methods, reason = "this is where the clocks are injected")]
+fn uptime() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}

@@ -1,0 +1,301 @@
+//! The connection to the database. The statements of the ledger run on SQLite and on PostgreSQL
+//! without a change.
+
+pub(super) mod clocks;
+pub(super) mod migrations;
+#[cfg(feature = "postgres")]
+pub(super) mod postgres;
+#[cfg(feature = "postgres")]
+mod server;
+#[cfg(feature = "sqlite")]
+pub(super) mod sqlite;
+mod values;
+
+#[cfg(feature = "postgres")]
+use sqlx_core::{arguments::Arguments as _, query::query_with, raw_sql::raw_sql, row::Row as _};
+#[cfg(feature = "postgres")]
+use sqlx_postgres::PgArguments;
+
+#[cfg(feature = "sqlite")]
+use self::clocks::Clocks;
+#[cfg(feature = "postgres")]
+use self::server::Server;
+pub(in crate::ledger) use self::values::{FromRow, Row, Value};
+use crate::{Error, ErrorKind};
+
+/// Identifies a database as a ledger: "IKLB". The script for files writes it to them.
+const APPLICATION_ID: i64 = 1_229_671_490;
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
+#[cfg(feature = "postgres")]
+const LOCK: i64 = APPLICATION_ID;
+
+#[cfg(feature = "postgres")]
+const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
+
+pub(super) enum Database {
+    #[cfg(feature = "sqlite")]
+    Sqlite(rusqlite::Connection, Clocks),
+    /// The time is that of the transaction, in milliseconds.
+    #[cfg(feature = "postgres")]
+    Postgres(Server, i64),
+}
+
+impl Database {
+    /// Runs a statement, and returns the number of rows that it changed.
+    pub(super) fn execute(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection, _) => {
+                let changed = bound(connection, sql, values)?.raw_execute()?;
+                Ok(changed as u64)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                let query = query_with(sql, arguments(values)?);
+                let done = connection.run(|connection| query.execute(connection))?;
+                Ok(done.rows_affected())
+            }
+        }
+    }
+
+    /// Runs a statement, and returns its rows.
+    pub(super) fn rows<T: FromRow>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<T>, Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection, _) => {
+                let (mut found, mut statement) = (Vec::new(), bound(connection, sql, values)?);
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()? {
+                    found.push(T::from_row(&Row::Sqlite(row))?);
+                }
+                Ok(found)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                let query = query_with(sql, arguments(values)?);
+                let rows = connection.run(|connection| query.fetch_all(connection))?;
+                rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()
+            }
+        }
+    }
+
+    /// Runs a statement, and returns its first row, if there is one.
+    pub(super) fn row<T: FromRow>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Option<T>, Error> {
+        Ok(self.rows(sql, values)?.into_iter().next())
+    }
+
+    /// Runs a statement, and returns its only value.
+    pub(super) fn value<T>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<T, Error>
+    where
+        (T,): FromRow,
+    {
+        self.row::<(T,)>(sql, values)?.map(|row| row.0).ok_or_else(no_row)
+    }
+
+    /// Runs a statement, and returns whether it has rows.
+    pub(super) fn finds(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<bool, Error> {
+        Ok(self.row::<()>(sql, values)?.is_some())
+    }
+
+    /// Runs the statements of a script.
+    pub(super) fn run_script(&mut self, script: &str) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection, _) => Ok(connection.execute_batch(script)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                connection.run(|connection| raw_sql(script).execute(connection))?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins a transaction. If it is exclusive, it waits until no other one is.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
+    pub(super) fn begin(&mut self, is_exclusive: bool) -> Result<(), Error> {
+        match self {
+            // A transaction that reads first could not become a writer later. A connection that
+            // only reads starts a reader.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).map(drop),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, now) => {
+                let lock = format!("SELECT pg_advisory_xact_lock({LOCK});");
+                let lock = if is_exclusive { &*lock } else { "" };
+                // In one round trip. The time is that after the lock, which may take long.
+                let begin = format!("BEGIN; {lock} {CLOCK}");
+                let rows = connection.run(|connection| raw_sql(&begin).fetch_all(connection))?;
+                *now = rows.last().ok_or_else(no_row)?.try_get("now")?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the time now, which becomes that of a transaction that took long so far.
+    pub(super) fn later(&mut self) -> Result<i64, Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => {}
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, now) => {
+                let row = connection.run(|connection| raw_sql(CLOCK).fetch_one(connection))?;
+                *now = row.try_get("now")?;
+            }
+        }
+        Ok(self.now())
+    }
+
+    /// Excludes other transactions that add many jobs, until the end of this one.
+    pub(super) fn lock_additions(&mut self) -> Result<(), Error> {
+        match self {
+            // A file has one writer at a time.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection, _) => {
+                let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
+                connection.run(|connection| raw_sql(&lock).execute(connection))?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns an expression for the number of the next job, in order of their positions.
+    pub(super) fn next_number(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => {
+                "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
+                    (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
+                + ROW_NUMBER() OVER (ORDER BY position)"
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => "nextval('job_numbers')",
+        }
+    }
+
+    /// Returns the end of a query of `rows` that nobody else may change until the end of this
+    /// transaction.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
+    pub(super) fn for_update(&self, rows: &str) -> String {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => String::new(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => format!(" FOR UPDATE OF {rows}"),
+        }
+    }
+
+    /// Returns a query of the texts in the JSON array that is the value of this parameter.
+    pub(super) fn elements(&self, parameter: usize) -> String {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => format!("SELECT value FROM json_each(${parameter})"),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => {
+                format!("SELECT json_array_elements_text(CAST(${parameter} AS json))")
+            }
+        }
+    }
+
+    /// Returns a query of the numbers in the JSON array that is the value of this parameter.
+    pub(super) fn numbers(&self, parameter: usize) -> String {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(..) => self.elements(parameter),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(..) => {
+                format!("SELECT CAST(json_array_elements_text(${parameter}::json) AS BIGINT)")
+            }
+        }
+    }
+
+    /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
+    /// all workers of the ledger share.
+    pub(super) fn now(&self) -> i64 {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_, clocks) => clocks.milliseconds(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_, now) => *now,
+        }
+    }
+}
+
+/// Returns a statement with these values. SQLite numbers parameters in order of appearance.
+#[cfg(feature = "sqlite")]
+fn bound<'c>(
+    connection: &'c rusqlite::Connection,
+    sql: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<rusqlite::CachedStatement<'c>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    for (number, value) in (1..).zip(values) {
+        let Some(index) = statement.parameter_index(&format!("${number}"))? else { continue };
+        match value {
+            Value::Integer(value) => statement.raw_bind_parameter(index, value),
+            Value::Real(value) => statement.raw_bind_parameter(index, value),
+            Value::Text(value) => statement.raw_bind_parameter(index, value),
+        }?;
+    }
+    Ok(statement)
+}
+
+#[cfg(feature = "postgres")]
+fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Error> {
+    let mut arguments = PgArguments::default();
+    for value in values {
+        match value {
+            Value::Integer(value) => arguments.add(value),
+            Value::Real(value) => arguments.add(value),
+            Value::Text(value) => arguments.add(value),
+        }
+        .map_err(sqlx_core::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
+/// Whether another row has a value that must be unique.
+pub(super) fn is_taken(error: &Error) -> bool {
+    let Some(source) = std::error::Error::source(error) else { return false };
+    #[cfg(feature = "postgres")]
+    if let Some(sqlx_core::Error::Database(error)) = source.downcast_ref() {
+        return error.is_unique_violation();
+    }
+    #[cfg(feature = "sqlite")]
+    if let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() {
+        use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+
+        let codes = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY];
+        return codes.contains(&error.extended_code);
+    }
+    false
+}
+
+/// Returns the error for a row that the ledger always contains.
+pub(super) fn no_row() -> Error {
+    Error::new(ErrorKind::Ledger, "the ledger lacks a row; it may be damaged")
+}

@@ -1,0 +1,45 @@
+//! Opens ledgers in PostgreSQL.
+
+use sqlx_postgres::PgConnectOptions;
+
+use super::{
+    BoxError, Database, migrations,
+    server::{LONGEST, Server},
+};
+use crate::{Error, ErrorKind};
+
+pub(in crate::ledger) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error> {
+    url.parse().map(Box::new).map_err(|error: sqlx_core::Error| {
+        let message = "could not parse the URL of the ledger; use \
+                       postgres://user:password@host:port/database";
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })
+}
+
+pub(in crate::ledger) fn open_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+    let mut database = Database::Postgres(Server::connect(options, LONGEST)?, 0);
+    for setting in [
+        "search_path TO imagekiln",
+        // A commit must survive a crash of the server, whatever its settings are.
+        "synchronous_commit TO on",
+        // Outside of transactions, the connection holds no locks.
+        "idle_session_timeout TO 0",
+        // A process that is suspended while it holds a lock must not stop all other workers. One on
+        // a busy machine may need seconds between two statements of a migration.
+        "idle_in_transaction_session_timeout TO '30s'",
+    ] {
+        database.execute(&format!("SET {setting}"), [])?;
+    }
+    migrations::upgrade(&mut database)?;
+    database.execute("SET idle_in_transaction_session_timeout TO '5s'", [])?;
+    Ok(database)
+}
+
+pub(in crate::ledger) fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+    let mut database = Database::Postgres(Server::connect(options, LONGEST)?, 0);
+    for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
+        database.execute(&format!("SET {setting}"), [])?;
+    }
+    migrations::check(&mut database)?;
+    Ok(database)
+}

@@ -1,0 +1,187 @@
+//! Ledgers in SQLite files: private, and locked by one process.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    hash::{BuildHasher as _, RandomState},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    process,
+    sync::LazyLock,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{
+    APPLICATION_ID, BoxError, Database,
+    clocks::Clocks,
+    migrations::{self, no_ledger},
+};
+use crate::{Error, ErrorKind};
+
+/// How long a process waits for the transactions of another one that has opened the same file.
+const LONGEST_TURN: Duration = Duration::from_secs(60);
+
+/// The number of prepared statements that a connection keeps.
+const STATEMENTS: usize = 100;
+
+/// The first version of SQLite that loses no pages of a file if two connections write it or move
+/// its write-ahead log at the same moment: <https://sqlite.org/wal.html#walresetbug>. The bundled
+/// version is later, but a program can link another one.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// A file that no other process can open as a ledger until this value is dropped.
+pub(in crate::ledger) struct LockedFile {
+    /// The resolved path, even if the given path is a link.
+    pub(in crate::ledger) path: PathBuf,
+    /// A separate file, because SQLite manages the locks of its own files. It names the process
+    /// that has locked it.
+    lock: File,
+}
+
+impl LockedFile {
+    /// Creates the file if it does not exist. SQLite gives the files next to it the same mode.
+    pub(in crate::ledger) fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |error: io::Error| {
+            let message = format!(
+                "could not open the ledger {}; check the path and its permissions",
+                path.display()
+            );
+            Error::new(ErrorKind::Ledger, message).with_source(error)
+        };
+        private().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let path = fs::canonicalize(path).map_err(failed)?;
+        let mut lock_path = path.clone().into_os_string();
+        lock_path.push(".lock");
+        let lock = private().read(true).write(true).create(true).truncate(false).open(lock_path);
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {
+                // Without it, the message of another process says less.
+                let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", this_process()));
+                Ok(Self { path, lock })
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = (&lock).read_to_string(&mut owner);
+                let advice = "wait for it, or give each process its own ledger";
+                let (who, advice) = match owner.split_once(' ') {
+                    Some(_) if owner == this_process() => {
+                        ("this process".to_owned(), "use a clone of the ledger, or close it")
+                    }
+                    Some((number, _)) => (format!("process {number}"), advice),
+                    None => ("another process".to_owned(), advice),
+                };
+                let path = path.display();
+                let message = format!("the ledger {path} is already open in {who}; {advice}");
+                Err(Error::new(ErrorKind::Locked, message))
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Lets another process open the file.
+    pub(in crate::ledger) fn unlock(&self) {
+        // The system does it when the file is closed, at the latest.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// The number of this process, and what tells it from those with its number in other containers.
+fn this_process() -> &'static str {
+    static THIS: LazyLock<String> = LazyLock::new(|| {
+        let start = RandomState::new().hash_one(process::id());
+        format!("{} {start:016x}", process::id())
+    });
+    &THIS
+}
+
+/// Options for files that other users cannot read, because polling URLs may be signed.
+fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Fails if SQLite has this version, and the version may damage ledgers.
+pub(in crate::ledger) fn check_version(version: i32) -> Result<(), Error> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    let message = format!(
+        "SQLite {} can damage a ledger that two processes write; build this program with SQLite \
+         {} or later",
+        dotted(version),
+        dotted(OLDEST_SQLITE)
+    );
+    Err(Error::new(ErrorKind::Ledger, message))
+}
+
+fn dotted(version: i32) -> String {
+    format!("{}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000)
+}
+
+/// Changes nothing in a database of another program.
+pub(in crate::ledger) fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_program(&connection)?;
+    let wal = "PRAGMA journal_mode = WAL";
+    let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err("SQLite could not turn on its write-ahead log for this file".into());
+    }
+    // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
+    let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
+        PRAGMA foreign_keys = ON";
+    connection.execute_batch(settings)?;
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::upgrade(&mut database)?;
+    Ok(database)
+}
+
+fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(LONGEST_TURN)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// Fails if the file is the database of another program. An empty one becomes a ledger.
+fn check_program(connection: &Connection) -> Result<(), BoxError> {
+    // In one statement, because another process may create the tables at the same time.
+    let find = "SELECT application_id, (SELECT COUNT(*) FROM sqlite_schema)
+        FROM pragma_application_id";
+    let found = connection.query_row(find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match found {
+        (APPLICATION_ID, _) | (0, 0_i64) => Ok(()),
+        _ => Err("the file is the database of another program".into()),
+    }
+}
+
+pub(in crate::ledger) fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
+    if !path.try_exists()? {
+        return Err(no_ledger());
+    }
+    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check_program(&connection)?;
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::check(&mut database)?;
+    Ok(database)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sqlite_that_damages_ledgers_is_refused() {
+        check_version(rusqlite::version_number()).unwrap();
+        check_version(OLDEST_SQLITE).unwrap();
+        let error = check_version(3_046_000).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Ledger);
+        assert!(error.to_string().starts_with("SQLite 3.46.0 can damage"), "{error}");
+        assert!(error.to_string().ends_with("SQLite 3.51.3 or later"), "{error}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Values of statements, and rows of their results.
+
+#[cfg(feature = "postgres")]
+use sqlx_core::{decode::Decode, row::Row as _, types::Type};
+#[cfg(feature = "postgres")]
+use sqlx_postgres::{PgRow, Postgres};
+
+use crate::Error;
+
+/// A value for a parameter of a statement: `$1` is the first one.
+#[derive(Debug, Clone)]
+pub(in crate::ledger) enum Value {
+    Integer(Option<i64>),
+    Real(Option<f64>),
+    Text(Option<String>),
+}
+
+/// A row of a result.
+pub(in crate::ledger) enum Row<'r> {
+    #[cfg(feature = "sqlite")]
+    Sqlite(&'r rusqlite::Row<'r>),
+    #[cfg(feature = "postgres")]
+    Postgres(&'r PgRow),
+}
+
+/// The type of a column of each database.
+pub(in crate::ledger) trait Column: SqliteColumn + PostgresColumn {}
+impl<T: SqliteColumn + PostgresColumn> Column for T {}
+
+#[cfg(feature = "sqlite")]
+pub(in crate::ledger) use rusqlite::types::FromSql as SqliteColumn;
+#[cfg(not(feature = "sqlite"))]
+pub(in crate::ledger) trait SqliteColumn {}
+#[cfg(not(feature = "sqlite"))]
+impl<T> SqliteColumn for T {}
+
+#[cfg(feature = "postgres")]
+pub(in crate::ledger) trait PostgresColumn:
+    for<'r> Decode<'r, Postgres> + Type<Postgres>
+{
+}
+#[cfg(feature = "postgres")]
+impl<T: for<'r> Decode<'r, Postgres> + Type<Postgres>> PostgresColumn for T {}
+#[cfg(not(feature = "postgres"))]
+pub(in crate::ledger) trait PostgresColumn {}
+#[cfg(not(feature = "postgres"))]
+impl<T> PostgresColumn for T {}
+
+impl Row<'_> {
+    /// Returns the value of the column with this name.
+    pub(in crate::ledger) fn named<T: Column>(&self, name: &str) -> Result<T, Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(row) => Ok(row.get(name)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => Ok(row.try_get(name)?),
+        }
+    }
+
+    fn at<T: Column>(&self, index: usize) -> Result<T, Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(row) => Ok(row.get(index)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => Ok(row.try_get(index)?),
+        }
+    }
+}
+
+/// What a row of a result is read as.
+pub(in crate::ledger) trait FromRow: Sized {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error>;
+}
+
+/// The columns of a row as a tuple, in order.
+macro_rules! tuples {
+    ($(($($column:ident $index:tt),*))*) => {
+        $(impl<$($column: Column),*> FromRow for ($($column,)*) {
+            fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+                Ok(($(row.at::<$column>($index)?,)*))
+            }
+        })*
+    };
+}
+
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+}
+
+impl FromRow for () {
+    fn from_row(_: &Row<'_>) -> Result<Self, Error> {
+        Ok(())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<Option<f64>> for Value {
+    fn from(value: Option<f64>) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Self::Text(Some(value.clone()))
+    }
+}
+
+impl From<Option<String>> for Value {
+    fn from(value: Option<String>) -> Self {
+        Self::Text(value)
+    }
+}

@@ -1,0 +1,92 @@
+//! Lets jobs that ended leave the ledger.
+
+use std::{convert::Infallible, future, time::Duration};
+
+use tokio::time;
+
+use super::{Jobs, state_in};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{
+    Error, JobState,
+    ledger::{Ledger, database::Database},
+};
+
+/// The number of jobs that leave at once. Workers write in between.
+const CHUNK: i64 = 1_000;
+
+/// How often a run lets jobs leave.
+const PAUSE: Duration = Duration::from_secs(60);
+
+impl Jobs<'_> {
+    /// Removes the jobs that ended at least `age` ago: those that are [`Saved`](JobState::Saved),
+    /// [`Failed`](JobState::Failed), [`Moderated`](JobState::Moderated),
+    /// [`Expired`](JobState::Expired) or [`Cancelled`](JobState::Cancelled). Returns their number.
+    ///
+    /// Their requests leave the ledger, which are the largest part of it. What proves the payment
+    /// stays: the record of the submission with its task, its cost, and the file with its digest.
+    /// [`spending`](crate::Reports::spending) and the budgets still count it. The names of the jobs
+    /// stay, too: a program can add the same jobs again, and nothing is paid for twice.
+    ///
+    /// SQLite uses the space for later jobs, but the file does not shrink.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may have left:
+    /// each transaction moves up to 1,000.
+    pub async fn archive(self, age: Duration) -> Result<u64, Error> {
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 2);
+        let mut archived = 0;
+        loop {
+            let left = self.ledger.transaction(move |database| archive(database, age)).await?;
+            archived += left;
+            if left == 0 {
+                return Ok(archived);
+            }
+        }
+    }
+}
+
+impl Ledger {
+    /// [Archives](Jobs::archive) the jobs that ended at least `age` ago, if there is one, until the
+    /// future is dropped.
+    pub(crate) async fn archive_regularly(self, age: Option<Duration>) -> Infallible {
+        let Some(age) = age else { return future::pending().await };
+        loop {
+            if let Err(error) = self.jobs().archive(age).await {
+                tracing::warn!(error = error.chain(), "jobs that ended stay in the ledger");
+            }
+            time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Returns the number of jobs that left. If this runs again after its commit, others leave.
+fn archive(database: &mut Database, age: i64) -> Result<u64, Error> {
+    let now = database.now();
+    // A person decides about damaged pictures.
+    let states = [&[JobState::Saved], JobState::RETRIABLE].concat();
+    let states: Vec<_> = states.into_iter().filter(|state| *state != JobState::Damaged).collect();
+    let find = format!(
+        "SELECT id FROM jobs WHERE changed_at <= $1 AND {} ORDER BY changed_at, id LIMIT $2{}",
+        state_in(&states),
+        database.for_update("jobs SKIP LOCKED")
+    );
+    let ended = database.rows::<(i64,)>(&find, [(now - age).into(), CHUNK.into()])?;
+    if ended.is_empty() {
+        return Ok(0);
+    }
+    let ids: serde_json::Value = ended.into_iter().map(|(id,)| id).collect();
+    let (ids, listed) = (ids.to_string(), database.numbers(1));
+    let keep = format!(
+        "INSERT INTO archived_jobs
+            (name, number, target, request_sha256, state, location, archived_at)
+         SELECT name, number, target, request_sha256, state, location, $2
+         FROM jobs WHERE id IN ({listed})"
+    );
+    database.execute(&keep, [ids.as_str().into(), now.into()])?;
+    let detach = format!("UPDATE submissions SET job = NULL WHERE job IN ({listed})");
+    database.execute(&detach, [ids.as_str().into()])?;
+    let remove = format!("DELETE FROM jobs WHERE id IN ({listed})");
+    database.execute(&remove, [ids.as_str().into()])
+}

@@ -1,0 +1,298 @@
+//! Resolves many unknown jobs at once.
+
+use imagekiln::journal::{State, Step};
+
+use super::{
+    Jobs,
+    resolve::Resolution,
+    status::{COLUMNS, FoundJob, TABLES, page},
+};
+use crate::{
+    Error, ErrorKind, Filter, JobState, JobStatus,
+    ledger::{
+        database::{Database, FromRow, Row, no_row},
+        records::SubmissionRow,
+    },
+};
+
+/// How many jobs a transaction decides about. Workers wait until it ends.
+const PAGE: usize = 100;
+
+/// The unknown jobs that [`Jobs::resolve_all`] resolved and left out, each with the status that
+/// it had before.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The jobs that are resolved.
+    pub resolved: Vec<JobStatus>,
+    /// The jobs that cannot be [`NotPaid`](Resolution::NotPaid) yet, because the worker that lost
+    /// its lease may still send the request: see [`ErrorKind::Hold`].
+    pub held: Vec<JobStatus>,
+    /// The jobs that changed in the meantime: a webhook found their tasks, or another person
+    /// decided about them.
+    pub changed: Vec<JobStatus>,
+}
+
+/// What happens to an unknown job.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Resolved,
+    Held,
+    Changed,
+}
+
+impl Resolved {
+    fn add(&mut self, job: JobStatus, outcome: &Outcome) {
+        let jobs = match outcome {
+            Outcome::Resolved => &mut self.resolved,
+            Outcome::Held => &mut self.held,
+            Outcome::Changed => &mut self.changed,
+        };
+        jobs.push(job);
+    }
+}
+
+/// An unknown job, and its submission.
+struct Unresolved {
+    job: FoundJob,
+    submission: i64,
+    hold_until: Option<i64>,
+}
+
+impl Unresolved {
+    /// What a decision would do now.
+    fn expected(&self, step: &Step, now: i64) -> Outcome {
+        let is_held = *step == Step::NotBilled && self.hold_until > Some(now);
+        if is_held { Outcome::Held } else { Outcome::Resolved }
+    }
+}
+
+impl FromRow for Unresolved {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let (submission, hold_until) = (row.named("submission")?, row.named("hold_until")?);
+        Ok(Self { job: FoundJob::from_row(row)?, submission, hold_until })
+    }
+}
+
+impl Jobs<'_> {
+    /// Resolves all jobs in the state [`Unknown`](JobState::Unknown) that match a filter as
+    /// [`Paid`](Resolution::Paid) or [`NotPaid`](Resolution::NotPaid), like
+    /// [`resolve`](Self::resolve).
+    ///
+    /// A task counts more than this decision: a job whose task a webhook finds at the same time
+    /// continues. [`Filter::sent_before`] leaves out the jobs that become unknown later.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    ///
+    /// use imagekiln_batch::{Filter, Ledger, Resolution};
+    ///
+    /// # async fn run(
+    /// #     ledger: Ledger,
+    /// #     outage: std::ops::Range<SystemTime>,
+    /// # ) -> Result<(), imagekiln_batch::Error> {
+    /// let lost = Filter::all().sent_after(outage.start).sent_before(outage.end);
+    /// let preview = ledger.would_resolve(&lost, Resolution::NotPaid).await?;
+    /// println!("{} jobs, {} of them not yet", preview.resolved.len(), preview.held.len());
+    /// let done = ledger.resolve_all(&lost, Resolution::NotPaid).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): the resolution is [`Damaged`](Resolution::Damaged).
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be resolved:
+    ///   each transaction resolves up to 100.
+    pub async fn resolve_all(
+        self,
+        filter: &Filter,
+        resolution: Resolution,
+    ) -> Result<Resolved, Error> {
+        self.resolve_pages(filter, resolution, true).await
+    }
+
+    /// Returns which jobs [`resolve_all`](Self::resolve_all) would resolve and leave out now.
+    /// Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The same errors as [`resolve_all`](Self::resolve_all).
+    pub async fn would_resolve(
+        self,
+        filter: &Filter,
+        resolution: Resolution,
+    ) -> Result<Resolved, Error> {
+        self.resolve_pages(filter, resolution, false).await
+    }
+
+    async fn resolve_pages(
+        self,
+        filter: &Filter,
+        resolution: Resolution,
+        writes: bool,
+    ) -> Result<Resolved, Error> {
+        let step = step(resolution)?;
+        let (mut all, mut last) = (Resolved::default(), 0);
+        loop {
+            let (jobs, now) = self.unresolved(filter, last).await?;
+            let Some(end) = jobs.last() else { return Ok(all) };
+            last = end.job.status.number;
+            let outcomes = if writes {
+                self.decide_page(&jobs, &step).await?
+            } else {
+                jobs.iter().map(|job| job.expected(&step, now)).collect()
+            };
+            for (job, outcome) in jobs.into_iter().zip(&outcomes) {
+                all.add(job.job.status, outcome);
+            }
+        }
+    }
+
+    /// Returns the next unknown jobs that match a filter, and the time in milliseconds.
+    async fn unresolved(
+        self,
+        filter: &Filter,
+        after: u64,
+    ) -> Result<(Vec<Unresolved>, i64), Error> {
+        let filter = filter.clone();
+        self.ledger
+            .transaction(move |database| {
+                let (listed, values) = page(database, &filter, after, PAGE);
+                let find = format!(
+                    "SELECT {COLUMNS}, j.submission, s.hold_until FROM {TABLES}
+                 WHERE j.state = '{}' AND s.id IS NOT NULL AND {listed}",
+                    JobState::Unknown
+                );
+                Ok((database.rows(&find, values)?, database.now()))
+            })
+            .await
+    }
+
+    async fn decide_page(self, jobs: &[Unresolved], step: &Step) -> Result<Vec<Outcome>, Error> {
+        let submissions: Vec<_> = jobs.iter().map(|job| job.submission).collect();
+        let step = step.clone();
+        let outcomes = self
+            .ledger
+            .exclusive(move |database| {
+                let mut outcomes = Vec::with_capacity(submissions.len());
+                for &submission in &submissions {
+                    outcomes.push(decide(database, submission, &step)?);
+                }
+                Ok(outcomes)
+            })
+            .await?;
+        self.ledger.announce();
+        Ok(outcomes)
+    }
+}
+
+/// Decides about a submission that was unknown. If the connection broke after the commit, it has
+/// been decided already.
+fn decide(database: &mut Database, submission: i64, step: &Step) -> Result<Outcome, Error> {
+    let found = SubmissionRow::find_one(database, "s.id = $1", submission)?;
+    let mut found = found.ok_or_else(no_row)?;
+    if found.record.task().is_some() {
+        return Ok(Outcome::Changed);
+    }
+    if *step == Step::NotBilled && found.hold_until > Some(database.now()) {
+        return Ok(Outcome::Held);
+    }
+    let is_written = found.try_advance(database, step)?;
+    // Another person may have decided otherwise.
+    let is_decided = match found.record.state() {
+        State::NotBilled => *step == Step::NotBilled,
+        State::Settled => *step == Step::Settled,
+        _ => false,
+    };
+    Ok(if is_written && is_decided { Outcome::Resolved } else { Outcome::Changed })
+}
+
+fn step(resolution: Resolution) -> Result<Step, Error> {
+    match resolution {
+        Resolution::Paid => Ok(Step::Settled),
+        Resolution::NotPaid => Ok(Step::NotBilled),
+        Resolution::Damaged => {
+            let message = "a damaged job is resolved by its name; nothing was changed";
+            Err(Error::new(ErrorKind::State, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use imagekiln::journal::Intent;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Ledger;
+
+    /// Opens a ledger with this number of unknown jobs: 0, 1, and so on.
+    async fn with_unknown(directory: &tempfile::TempDir, count: usize) -> Ledger {
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let add = move |database: &mut Database| {
+            for number in 0..count {
+                add_unknown(database, &number.to_string());
+            }
+            Ok(())
+        };
+        ledger.transaction(add).await.unwrap();
+        ledger
+    }
+
+    fn add_unknown(database: &mut Database, name: &str) {
+        let add = "INSERT INTO jobs (name, number, target, operation, request, request_sha256,
+                pixels, state, added_at, changed_at)
+            SELECT $1, COUNT(*) + 1, $1, 'gen-2-pro', '', '', 0, 'queued', 0, 0
+            FROM jobs RETURNING id";
+        let job: i64 = database.value(add, [name.into()]).unwrap();
+        let intent = json!({"id": name, "operation": "gen-2-pro", "at": 1_795_673_076});
+        let intent: Intent = serde_json::from_value(intent).unwrap();
+        let submission = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
+        let submit = "UPDATE jobs SET submission = $1, state = 'unknown' WHERE id = $2";
+        database.execute(submit, [submission.id.into(), job.into()]).unwrap();
+    }
+
+    async fn state(ledger: &Ledger, name: &str) -> JobState {
+        ledger.jobs().get(name).await.unwrap().unwrap().state
+    }
+
+    #[tokio::test]
+    async fn what_became_of_a_job_in_the_meantime_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = with_unknown(&directory, 3).await;
+        let (jobs, _) = ledger.jobs().unresolved(&Filter::all(), 0).await.unwrap();
+        let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
+        let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
+        let lost = ledger.lost("0").await.unwrap();
+        ledger.decide(&lost, accepted).await.unwrap();
+        ledger.jobs().resolve("1", Resolution::Paid).await.unwrap();
+        // The second run is that after a commit whose response was lost.
+        for _ in 0..2 {
+            let outcomes = ledger.jobs().decide_page(&jobs, &Step::NotBilled).await.unwrap();
+            let expected = [Outcome::Changed, Outcome::Changed, Outcome::Resolved];
+            assert_eq!(outcomes, expected);
+        }
+        assert_eq!(state(&ledger, "0").await, JobState::Submitted);
+        assert_eq!(state(&ledger, "1").await, JobState::Failed);
+        assert_eq!(state(&ledger, "2").await, JobState::Queued);
+        let outcomes = ledger.jobs().decide_page(&jobs, &Step::Settled).await.unwrap();
+        assert_eq!(outcomes, [Outcome::Changed, Outcome::Resolved, Outcome::Changed]);
+    }
+
+    #[tokio::test]
+    async fn every_page_is_resolved() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = with_unknown(&directory, 2 * PAGE + 1).await;
+        let preview =
+            ledger.jobs().would_resolve(&Filter::all(), Resolution::NotPaid).await.unwrap();
+        assert_eq!(preview.resolved.len(), 2 * PAGE + 1);
+        let names = preview.resolved.iter().map(|job| &job.name).skip(1);
+        let others = Filter::all().named(names.cloned());
+        let done = ledger.jobs().resolve_all(&others, Resolution::NotPaid).await.unwrap();
+        assert_eq!(done.resolved, preview.resolved[1..]);
+        let queued = Filter::all().state(JobState::Queued);
+        assert_eq!(ledger.jobs().list(&queued, 0, usize::MAX).await.unwrap().len(), 2 * PAGE);
+        assert_eq!(state(&ledger, "0").await, JobState::Unknown);
+    }
+}

@@ -1,0 +1,203 @@
+//! Jobs that ended, which a person queues again or removes.
+
+use imagekiln::journal::Step;
+
+use super::{Jobs, state_in, status::page, unchanged};
+#[cfg(doc)]
+use crate::ErrorKind;
+use crate::{
+    Error, Filter, JobState, JobStatus,
+    ledger::{
+        database::{Database, Value},
+        records::SubmissionRow,
+    },
+};
+
+/// The number of jobs that a transaction changes at once.
+const CHUNK: usize = 1_000;
+
+impl Jobs<'_> {
+    /// Queues a job again that is in one of the states [`RETRIABLE`](JobState::RETRIABLE), and
+    /// returns its new status. The next run submits it, and the service may bill it again. What it
+    /// has cost so far still counts for the budget.
+    ///
+    /// A [`Damaged`](JobState::Damaged) job becomes [`Submitted`](JobState::Submitted) instead: the
+    /// next run downloads its picture again, and pays nothing. The damaged file stays.
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn retry(self, name: &str) -> Result<JobStatus, Error> {
+        let retried = self.retry_all(&Filter::all().name(name), u64::MAX).await?;
+        let job = self.existing(name).await?;
+        if retried > 0 { Ok(job) } else { Err(unchanged(&job, JobState::RETRIABLE)) }
+    }
+
+    /// [Retries](Self::retry) the jobs that match a filter, are in one of the states
+    /// [`RETRIABLE`](JobState::RETRIABLE), and have had fewer than `submissions`
+    /// [submissions](JobStatus::submissions). The ledger counts them, so the bound holds for all
+    /// processes and after a crash. Returns the number of jobs that are queued again.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be queued:
+    /// each transaction changes up to 1,000.
+    pub async fn retry_all(self, filter: &Filter, submissions: u64) -> Result<u64, Error> {
+        let most = i64::try_from(submissions).unwrap_or(i64::MAX);
+        let retry = move |database: &mut Database, ended: &Ended| {
+            let retry = format!(
+                "UPDATE jobs SET
+                 state = CASE WHEN state = 'damaged' THEN 'submitted' ELSE 'queued' END,
+                 submission = CASE WHEN state = 'damaged' THEN submission END,
+                 ready_at = CASE WHEN state = 'damaged' THEN ready_at END,
+                 reason = NULL, location = NULL, worker = NULL, left_after = NULL, changed_at = $3
+                 WHERE {} AND (state = 'damaged' OR $4 > (SELECT COUNT(*) FROM submissions s
+                    WHERE s.job = jobs.id AND s.state <> 'withdrawn'))",
+                ended.condition(database)
+            );
+            let [ids, submissions] = ended.values();
+            let values = [ids, submissions, database.now().into(), most.into()];
+            database.execute(&retry, values).map(drop)
+        };
+        let retried = self.change_ended(filter, JobState::RETRIABLE, retry).await?;
+        self.ledger.announce();
+        Ok(retried)
+    }
+
+    /// Removes a job from the ledger. Its files stay, and what it has cost still counts for the
+    /// budget. Its name is free again: a job or a key with it is submitted, and may be billed.
+    ///
+    /// Jobs whose submissions may be billed and whose pictures are not saved cannot be removed:
+    /// those are [`Submitting`](JobState::Submitting), [`Submitted`](JobState::Submitted),
+    /// [`Ready`](JobState::Ready) or [`Unknown`](JobState::Unknown).
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): there is no job with this name, or it cannot be removed.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn forget(self, name: &str) -> Result<(), Error> {
+        match self.forget_all(&Filter::all().name(name)).await? {
+            0 => Err(unchanged(&self.existing(name).await?, JobState::FORGETTABLE)),
+            _ => Ok(()),
+        }
+    }
+
+    /// [Removes](Self::forget) the jobs that match a filter and are in one of the states
+    /// [`FORGETTABLE`](JobState::FORGETTABLE). Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may be removed:
+    /// each transaction removes up to 1,000.
+    pub async fn forget_all(self, filter: &Filter) -> Result<u64, Error> {
+        let forget = |database: &mut Database, ended: &Ended| {
+            let done = format!("(SELECT id FROM jobs WHERE {})", ended.condition(database));
+            // Nobody continues the task of a damaged delivery.
+            let damaged = format!("j.state = 'damaged' AND j.submission = s.id AND j.id IN {done}");
+            for mut submission in SubmissionRow::find(database, &damaged, ended.values())? {
+                submission.advance(database, &Step::Settled)?;
+            }
+            let detach =
+                format!("UPDATE submissions SET job = NULL, key_name = NULL WHERE job IN {done}");
+            database.execute(&detach, ended.values())?;
+            let delete = format!("DELETE FROM jobs WHERE id IN {done}");
+            database.execute(&delete, ended.values()).map(drop)
+        };
+        self.change_ended(filter, JobState::FORGETTABLE, forget).await
+    }
+
+    /// Changes the jobs that match a filter and are in one of the states, so that they leave these
+    /// states or the ledger. Returns their number. Workers can write between two chunks.
+    async fn change_ended<W>(
+        self,
+        filter: &Filter,
+        states: &'static [JobState],
+        change: W,
+    ) -> Result<u64, Error>
+    where
+        W: Fn(&mut Database, &Ended) -> Result<(), Error> + Clone + Send + 'static,
+    {
+        let (mut changed, mut last) = (0, 0);
+        loop {
+            let filter = filter.clone();
+            let chunk = self.ledger.transaction(move |database| {
+                let (listed, values) = page(database, &filter, last, CHUNK);
+                let find = format!(
+                    "SELECT j.id, COALESCE(j.submission, 0), j.number FROM jobs j
+                     WHERE {} AND {listed}",
+                    state_in(states)
+                );
+                Ok(Ended { jobs: database.rows(&find, values)?, states })
+            });
+            let ended = chunk.await?;
+            let Some((.., number)) = ended.jobs.last() else { return Ok(changed) };
+            last = number.unsigned_abs();
+            let change = change.clone();
+            let chunk = self.ledger.transaction(move |database| {
+                change(database, &ended)?;
+                // The same number if this runs again after its commit.
+                let left = format!(
+                    "SELECT COUNT(*) FROM jobs WHERE id IN ({}) AND {}",
+                    database.numbers(1),
+                    state_in(states)
+                );
+                let [ids, _] = ended.values();
+                let left: i64 = database.value(&left, [ids])?;
+                Ok(ended.jobs.len() as u64 - left.unsigned_abs())
+            });
+            changed += chunk.await?;
+        }
+    }
+}
+
+/// Jobs that were in one of the states: their ids, their submissions or 0, and their numbers.
+struct Ended {
+    jobs: Vec<(i64, i64, i64)>,
+    states: &'static [JobState],
+}
+
+impl Ended {
+    /// Returns the condition for the rows of these jobs that nobody has continued since. Otherwise,
+    /// a job that failed once more would be paid for again, if this runs again.
+    fn condition(&self, database: &Database) -> String {
+        let (ids, submissions) = (database.numbers(1), database.elements(2));
+        format!(
+            "id IN ({ids}) AND id || ' ' || COALESCE(submission, 0) IN ({submissions}) AND {}",
+            state_in(self.states)
+        )
+    }
+
+    /// Returns the values of the condition.
+    fn values(&self) -> [Value; 2] {
+        let ids: serde_json::Value = self.jobs.iter().map(|(id, ..)| *id).collect();
+        let submission = |(id, submission, _): &(i64, i64, i64)| format!("{id} {submission}");
+        let submissions: serde_json::Value = self.jobs.iter().map(submission).collect();
+        [ids, submissions].map(|list| list.to_string().as_str().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Job, Ledger};
+
+    #[tokio::test]
+    async fn a_job_that_somebody_continued_in_the_meantime_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let fox = imagekiln::types::Gen2Pro::new("a red fox");
+        ledger.jobs().add([Job::new("fox", "fox.jpg", fox)]).await.unwrap();
+        ledger.jobs().cancel(&Filter::all()).await.unwrap();
+        let retry = |database: &mut Database, ended: &Ended| {
+            // As another person does between the list and the change.
+            database.execute("UPDATE jobs SET state = 'queued', reason = 'other'", [])?;
+            let retry =
+                format!("UPDATE jobs SET reason = NULL WHERE {}", ended.condition(database));
+            database.execute(&retry, ended.values()).map(drop)
+        };
+        ledger.jobs().change_ended(&Filter::all(), JobState::RETRIABLE, retry).await.unwrap();
+        let reason = ledger.jobs().get("fox").await.unwrap().unwrap().reason;
+        assert_eq!(reason.as_deref(), Some("other"));
+    }
+}

@@ -1,0 +1,162 @@
+//! The jobs of a ledger.
+
+pub(super) mod add;
+mod archive;
+pub(super) mod changes;
+pub(super) mod decisions;
+mod ended;
+pub(super) mod resolve;
+pub(super) mod status;
+
+use imagekiln::{Request, journal::Record};
+
+use self::status::{matching, read_request};
+use crate::{
+    Error, ErrorKind, Filter, JobState, JobStatus,
+    ledger::{
+        Ledger,
+        database::{Database, Value},
+        records::read,
+    },
+};
+
+/// The jobs of a ledger, from [`Ledger::jobs`]: adds, reads and changes them.
+#[derive(Debug, Clone, Copy)]
+pub struct Jobs<'l> {
+    ledger: &'l Ledger,
+}
+
+impl Ledger {
+    /// Returns the jobs of the ledger.
+    pub fn jobs(&self) -> Jobs<'_> {
+        Jobs { ledger: self }
+    }
+
+    pub(super) async fn find_job<const N: usize>(
+        &self,
+        condition: &'static str,
+        values: [Value; N],
+    ) -> Result<Option<(Request, Option<Record>)>, Error> {
+        let found = self
+            .transaction(move |database| {
+                let job = format!(
+                    "SELECT j.name, j.request, s.record FROM jobs j
+                     LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
+                );
+                database.row::<(String, String, Option<String>)>(&job, values.clone())
+            })
+            .await?;
+        let Some((name, request, record)) = found else { return Ok(None) };
+        let request = read_request(&name, &request)?;
+        Ok(Some((request, record.as_deref().map(read).transpose()?)))
+    }
+}
+
+impl Jobs<'_> {
+    /// Returns the request of the job with this name, without secrets.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote the
+    /// request.
+    pub async fn request(self, name: &str) -> Result<Option<Request>, Error> {
+        let found = self.ledger.find_job("j.name = $1", [name.into()]).await?;
+        Ok(found.map(|(request, _)| request))
+    }
+
+    /// Cancels the jobs that match a filter and are not submitted: they become
+    /// [`Cancelled`](JobState::Cancelled). Returns their number.
+    ///
+    /// What is submitted continues, because it is paid for. [`retry`](Self::retry) queues a job
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn cancel(self, filter: &Filter) -> Result<u64, Error> {
+        let set = "state = 'cancelled', reason = NULL, worker = NULL, left_after = NULL,
+            changed_at = $1";
+        self.change_queued(filter, set, None).await
+    }
+
+    /// Sets the priority of the jobs that match a filter and are not submitted. Jobs with a higher
+    /// priority are submitted first. Returns the number of jobs.
+    ///
+    /// A worker has up to 32 jobs that it is about to submit. They keep their turn.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn set_priority(self, filter: &Filter, priority: i64) -> Result<u64, Error> {
+        self.change_queued(filter, "priority = $1", Some(priority)).await
+    }
+
+    /// Changes the queued jobs that match a filter. The first value is the time if there is none.
+    async fn change_queued(
+        self,
+        filter: &Filter,
+        set: &'static str,
+        value: Option<i64>,
+    ) -> Result<u64, Error> {
+        let filter = filter.clone();
+        self.ledger
+            .transaction(move |database| {
+                let first = match value {
+                    Some(value) => value,
+                    None => database.now(),
+                };
+                let mut values = vec![first.into()];
+                let condition = matching(database, &filter, "jobs", &mut values);
+                let change =
+                    format!("UPDATE jobs SET {set} WHERE state = 'queued' AND {condition}");
+                database.execute(&change, values)
+            })
+            .await
+    }
+
+    pub(crate) async fn existing(self, name: &str) -> Result<JobStatus, Error> {
+        self.get(name).await?.ok_or_else(|| no_job(name))
+    }
+}
+
+/// Returns the error for a job that is in none of the expected states.
+fn unchanged(job: &JobStatus, expected: &[JobState]) -> Error {
+    let JobStatus { name, state, .. } = job;
+    let message = format!("job `{name}` is {state}, not {}; nothing was changed", either(expected));
+    Error::new(ErrorKind::State, message)
+}
+
+/// Returns the error for a job that is not in the expected state.
+pub(super) fn why_unchanged(
+    database: &mut Database,
+    name: &str,
+    expected: &str,
+) -> Result<Error, Error> {
+    let state = "SELECT state FROM jobs WHERE name = $1";
+    let Some((state,)) = database.row::<(String,)>(state, [name.into()])? else {
+        return Ok(no_job(name));
+    };
+    let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");
+    Ok(Error::new(ErrorKind::State, message))
+}
+
+/// Returns the states for messages.
+fn either(states: &[JobState]) -> String {
+    match states {
+        [others @ .., one, last] => {
+            let others: String = others.iter().map(|state| format!("{state}, ")).collect();
+            format!("{others}{one} or {last}")
+        }
+        states => states.iter().map(JobState::to_string).collect(),
+    }
+}
+
+/// Returns the condition that a job is in one of the states.
+pub(super) fn state_in(states: &[JobState]) -> String {
+    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
+    format!("state IN ({})", names.join(", "))
+}
+
+pub(super) fn no_job(name: &str) -> Error {
+    Error::new(ErrorKind::State, format!("the ledger has no job `{name}`"))
+}

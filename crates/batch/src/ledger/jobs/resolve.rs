@@ -1,0 +1,253 @@
+//! Resolves submissions without a response, which a person or a webhook decides.
+
+use imagekiln::{
+    Client, Damaged, Task, TaskRef, find_operation,
+    journal::{Record, Step},
+};
+
+use super::{Jobs, unchanged, why_unchanged};
+use crate::{
+    Error, ErrorKind, JobState, JobStatus,
+    description::description,
+    ledger::{
+        Ledger,
+        database::{Database, no_row},
+        records::{SubmissionRow, advance::JobChange, has_task},
+    },
+    output::{Output, OutputTarget, SaveError},
+};
+
+/// What a person decides about an [`Unknown`](JobState::Unknown) job's submission, for example from
+/// the usage that the service reports, or about a [`Damaged`](JobState::Damaged) job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// The service billed it, and nothing more is expected. The job becomes
+    /// [`Failed`](JobState::Failed): its task is not known, or its delivery is damaged.
+    Paid,
+    /// The service did not bill it. The job becomes [`Queued`](JobState::Queued) and is submitted
+    /// by the next run.
+    NotPaid,
+    /// The damaged file is good enough. It gets the name of the picture, and the job becomes
+    /// [`Saved`](JobState::Saved).
+    Damaged,
+}
+
+impl Jobs<'_> {
+    /// Resolves a job in the state [`Unknown`](JobState::Unknown) or
+    /// [`Damaged`](JobState::Damaged), and returns its new status. A damaged one cannot be
+    /// [`NotPaid`](Resolution::NotPaid).
+    ///
+    /// [`NotPaid`](Resolution::NotPaid) for a submission that was billed means that the picture is
+    /// paid for twice.
+    ///
+    /// # Errors
+    ///
+    /// - [`State`](ErrorKind::State): there is no job with this name, or it is in another state.
+    /// - [`File`](ErrorKind::File): the damaged file is gone, or another one has the name of the
+    ///   picture.
+    /// - [`Hold`](ErrorKind::Hold): the job cannot be [`NotPaid`](Resolution::NotPaid) yet, because
+    ///   the worker that lost its lease may still send the request. The message says how long to
+    ///   wait: at most 15 minutes.
+    /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
+    pub async fn resolve(self, name: &str, resolution: Resolution) -> Result<JobStatus, Error> {
+        let is_damaged = self.existing(name).await?.state == JobState::Damaged;
+        match resolution {
+            Resolution::Damaged => return self.accept_damaged(name).await,
+            Resolution::Paid if is_damaged => return self.give_up_damaged(name).await,
+            Resolution::Paid | Resolution::NotPaid => {}
+        }
+        let unknown = "j.name = $1 AND j.submission = s.id AND j.state = 'unknown'";
+        let record = self.ledger.record_of(unknown, name, "unknown").await?;
+        let step = match resolution {
+            Resolution::NotPaid => Step::NotBilled,
+            _ => Step::Settled,
+        };
+        self.ledger.decide(&record, step).await?;
+        self.existing(name).await
+    }
+
+    /// The file of a damaged job gets the name of its picture.
+    async fn accept_damaged(self, name: &str) -> Result<JobStatus, Error> {
+        let job = self.existing(name).await?;
+        if job.state != JobState::Damaged {
+            return Err(unchanged(&job, &[JobState::Damaged]));
+        }
+        let gone = || {
+            let message = format!("nothing has arrived of the picture of job `{name}`");
+            Error::new(ErrorKind::File, message)
+        };
+        let (target, kept) = OutputTarget::of_location(job.location.as_deref().ok_or_else(gone)?)?;
+        let key = Damaged::picture_of(&kept).unwrap_or_else(|| kept.clone().into());
+        let key = key.to_string_lossy();
+        let output = Output::new(&target)?;
+        let saved = output.accept(&kept, &key).await.map_err(|error| match error {
+            SaveError::Output { error, .. } => error,
+            _ => {
+                let message = format!("{} is another file", output.location(&key));
+                Error::new(ErrorKind::File, message)
+            }
+        })?;
+        if let Some(request) = self.request(name).await? {
+            let described = description(&job, &request, &saved)?;
+            output.write_beside(&key, &described.to_json()).await?;
+        }
+        self.end_damaged(name, saved.step(), JobState::Saved, (None, Some(saved.location))).await?;
+        output.remove(&kept).await;
+        self.existing(name).await
+    }
+
+    async fn give_up_damaged(self, name: &str) -> Result<JobStatus, Error> {
+        let reason = "the picture was damaged, and a person gave it up".to_owned();
+        self.end_damaged(name, Step::Settled, JobState::Failed, (Some(reason), None)).await?;
+        self.existing(name).await
+    }
+
+    /// Closes the record of a damaged job, and changes the job to this state, with the reason and
+    /// the location.
+    async fn end_damaged(
+        self,
+        name: &str,
+        step: Step,
+        to: JobState,
+        (reason, location): (Option<String>, Option<String>),
+    ) -> Result<(), Error> {
+        let name = name.to_owned();
+        self.ledger
+            .transaction(move |database| {
+                let damaged = "j.name = $1 AND j.submission = s.id AND j.state = 'damaged'";
+                // This may be the second run of a transaction that was committed.
+                let Some(mut submission) = SubmissionRow::find_one(database, damaged, &name)?
+                else {
+                    return Ok(());
+                };
+                let update =
+                    "UPDATE jobs SET state = $1, reason = $2, location = $3, changed_at = $4
+                WHERE name = $5 AND state = 'damaged'";
+                let values = vec![
+                    to.as_str().into(),
+                    reason.clone().into(),
+                    location.clone().into(),
+                    database.now().into(),
+                    (&name).into(),
+                ];
+                let (update, returning) = (update.to_owned(), "id".to_owned());
+                let change = JobChange { update, values, returning };
+                submission.advance_with::<(i64,)>(database, &step, change)?;
+                Ok(())
+            })
+            .await
+    }
+}
+
+impl Ledger {
+    /// Returns the record of the submission of a job whose task is not known. A person may have
+    /// resolved it.
+    pub(crate) async fn lost(&self, name: &str) -> Result<Record, Error> {
+        let lost = "j.name = $1 AND s.task_id IS NULL AND (j.state IN ('queued', 'cancelled')
+            OR j.submission = s.id AND j.state IN ('unknown', 'failed')) ORDER BY s.id";
+        self.record_of(lost, name, "waiting for its task").await
+    }
+
+    /// Returns the record of the last submission of a job that meets a condition.
+    async fn record_of(
+        &self,
+        condition: &'static str,
+        name: &str,
+        expected: &'static str,
+    ) -> Result<Record, Error> {
+        let name = name.to_owned();
+        self.transaction(move |database| {
+            match SubmissionRow::find(database, condition, [(&name).into()])?.pop() {
+                Some(submission) => Ok(submission.record),
+                None => Err(why_unchanged(database, &name, expected)?),
+            }
+        })
+        .await
+    }
+
+    /// Returns the record of the submission with this token in its webhook URL.
+    #[cfg(feature = "webhook")]
+    pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
+        let token = token.to_owned();
+        let find = move |database: &mut Database| {
+            SubmissionRow::find(database, "s.token = $1", [(&token).into()])
+        };
+        Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
+    }
+
+    /// Records the outcome of a submission whose response was lost. A task proves that it was
+    /// billed, even if a person resolved it as not billed: a job that is not submitted again yet
+    /// continues.
+    ///
+    /// Fails with kind [`State`](ErrorKind::State) if the task belongs to another submission, or if
+    /// the submission has a task.
+    pub(crate) async fn decide(&self, lost: &Record, step: Step) -> Result<(), Error> {
+        let submission = lost.intent().id();
+        let (id, decided) = (submission.to_owned(), step.clone());
+        self.exclusive(move |database| {
+            let found = SubmissionRow::find_one(database, "s.intent_id = $1", &id)?;
+            let mut found = found.ok_or_else(no_row)?;
+            let left = found.hold_until.unwrap_or_default() - database.now();
+            if left > 0 && decided == Step::NotBilled {
+                return Err(held(left));
+            }
+            found.decide(database, &decided)
+        })
+        .await?;
+        self.announce();
+        // The log keeps the task, in case the ledger loses it. Without one, the log may have a task
+        // that a person does not know of.
+        if let Step::Accepted(_) = step {
+            for step in [step, Step::Settled] {
+                self.log_step(submission, &step).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SubmissionRow {
+    /// Applies a step that does not come from the client that sent the submission.
+    pub(in crate::ledger) fn decide(
+        &mut self,
+        database: &mut Database,
+        step: &Step,
+    ) -> Result<(), Error> {
+        let known = self.record.task().map(TaskRef::id);
+        let is_refused = match step {
+            Step::Accepted(task) if known != Some(task.id()) => {
+                has_task(database, task.id(), self.record.intent().operation())?
+            }
+            Step::Accepted(_) => false,
+            _ => known.is_some(),
+        };
+        if is_refused {
+            let message = "the submission has a task, or the task belongs to another submission; \
+                           nothing was changed";
+            return Err(Error::new(ErrorKind::State, message));
+        }
+        self.advance(database, step)
+    }
+}
+
+/// Returns the task with this id at the base URL of the operation of a submission. Nothing is sent.
+pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, Error> {
+    let name = lost.intent().operation();
+    let operation = find_operation(name).ok_or_else(|| {
+        let message = format!("this version does not know the operation {name}");
+        Error::new(ErrorKind::Client, message)
+    })?;
+    client.task_by_id(operation, id).map_err(|error| {
+        Error::new(ErrorKind::Client, "could not poll the task").with_source(error)
+    })
+}
+
+/// `left` is in milliseconds.
+fn held(left: i64) -> Error {
+    let message = format!(
+        "the job cannot be resolved as not paid yet: the worker that submitted it lost its \
+         lease and may still send the request; try again in {} s",
+        (left + 999) / 1000
+    );
+    Error::new(ErrorKind::Hold, message)
+}

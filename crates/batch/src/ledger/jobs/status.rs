@@ -1,0 +1,337 @@
+//! Reads the status of jobs.
+
+use std::{
+    collections::{HashMap, HashSet},
+    iter,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use imagekiln::Request;
+
+use super::Jobs;
+use crate::{
+    Error, ErrorKind, Filter, JobState, JobStatus,
+    ledger::{
+        database::{Database, FromRow, Row, Value, clocks::time_of},
+        limits::admission::explain,
+    },
+};
+
+/// How many texts one query looks for.
+const MOST_TEXTS: usize = 1_000;
+
+/// What [`Jobs::known`] returns of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnownJob {
+    /// The position of the job in the ledger, starting at 1.
+    pub number: u64,
+    /// The state of the job, or its last one if it was archived.
+    pub state: JobState,
+    /// The [digest](Request::digest) of its request.
+    pub request_sha256: String,
+    /// Where its picture is; see [`JobStatus::location`].
+    pub location: Option<String>,
+}
+
+impl Jobs<'_> {
+    /// Returns the status of the job with this name.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn get(self, name: &str) -> Result<Option<JobStatus>, Error> {
+        let name = name.to_owned();
+        self.ledger
+            .transaction(move |database| {
+                let mut found = find_jobs(database, "j.name = $1", [(&name).into()])?;
+                explain(database, found.iter_mut().map(|job| &mut job.status))?;
+                Ok(found.pop().map(|job| job.status))
+            })
+            .await
+    }
+
+    /// Returns the status of every job, in the order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn all(self) -> Result<Vec<JobStatus>, Error> {
+        self.list(&Filter::all(), 0, usize::MAX).await
+    }
+
+    /// Returns the status of the next `limit` jobs that match a filter, in the order in which they
+    /// were added: those with a [number](JobStatus::number) above `after`.
+    ///
+    /// ```
+    /// use imagekiln_batch::{Filter, JobState, Ledger};
+    ///
+    /// # async fn run(ledger: Ledger) -> Result<(), imagekiln_batch::Error> {
+    /// let failed = Filter::all().states([JobState::Failed, JobState::Unknown]);
+    /// let mut last = 0;
+    /// loop {
+    ///     let page = ledger.list(&failed, last, 100).await?;
+    ///     let Some(end) = page.last() else { break };
+    ///     last = end.number;
+    ///     for job in page {
+    ///         println!("{} {}", job.name, job.state);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn list(
+        self,
+        filter: &Filter,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JobStatus>, Error> {
+        let filter = filter.clone();
+        self.ledger
+            .transaction(move |database| {
+                let (listed, values) = page(database, &filter, after, limit);
+                let mut found = find_jobs(database, &listed, values)?;
+                explain(database, found.iter_mut().map(|job| &mut job.status))?;
+                Ok(found.into_iter().map(|job| job.status).collect())
+            })
+            .await
+    }
+
+    /// Returns the same jobs as [`list`](Self::list), with their requests.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read, or a later version wrote a
+    /// request.
+    pub async fn list_with_requests(
+        self,
+        filter: &Filter,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(JobStatus, Request)>, Error> {
+        let filter = filter.clone();
+        let found = self
+            .ledger
+            .transaction(move |database| {
+                let (listed, values) = page(database, &filter, after, limit);
+                // In one query: a job may change or leave the ledger between two.
+                let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
+                let mut found = database.rows::<FoundRequest>(&find, values)?;
+                explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
+                Ok(found)
+            })
+            .await?;
+        let pairs = found.into_iter().map(|FoundRequest(job, request)| {
+            let request = read_request(&job.status.name, &request)?;
+            Ok((job.status, request))
+        });
+        pairs.collect()
+    }
+
+    /// Returns what a program needs to know of all jobs before it adds others, by their names.
+    /// Those that were [archived](Self::archive) are among them, because the ledger does not submit
+    /// a job with their name again.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn known(self) -> Result<HashMap<String, KnownJob>, Error> {
+        const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
+            UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
+        type Row = (String, i64, String, String, Option<String>);
+        self.ledger
+            .transaction(|database| {
+                let jobs = database.rows::<Row>(JOBS, [])?;
+                let known =
+                    jobs.into_iter().map(|(name, number, state, request_sha256, location)| {
+                        let (number, state) = (number.unsigned_abs(), state_named(state)?);
+                        Ok((name, KnownJob { number, state, request_sha256, location }))
+                    });
+                known.collect()
+            })
+            .await
+    }
+
+    /// Returns those of the ids that belong to tasks of this ledger: of current and earlier
+    /// submissions, of jobs that left it, and of submissions without a job. A program can find the
+    /// others in the usage that the service reports.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    pub async fn known_tasks(self, ids: &[String]) -> Result<HashSet<String>, Error> {
+        let mut known = HashSet::new();
+        for ids in ids.chunks(MOST_TEXTS) {
+            let ids = serde_json::Value::from(ids).to_string();
+            let find = move |database: &mut Database| {
+                let texts = database.elements(1);
+                let find = format!("SELECT task_id FROM submissions WHERE task_id IN ({texts})");
+                database.rows::<(String,)>(&find, [ids.as_str().into()])
+            };
+            known.extend(self.ledger.transaction(find).await?.into_iter().map(|(id,)| id));
+        }
+        Ok(known)
+    }
+}
+
+/// Returns the condition for a page of jobs `j`, with its values.
+pub(super) fn page(
+    database: &Database,
+    filter: &Filter,
+    after: u64,
+    limit: usize,
+) -> (String, Vec<Value>) {
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut values = vec![after.into(), limit.into()];
+    let condition = matching(database, filter, "j", &mut values);
+    (format!("j.number > $1 AND {condition} ORDER BY j.number LIMIT $2"), values)
+}
+
+/// Returns the condition that a row of `table` matches a filter, and adds its values.
+pub(in crate::ledger) fn matching(
+    database: &Database,
+    filter: &Filter,
+    table: &str,
+    values: &mut Vec<Value>,
+) -> String {
+    let mut conditions = vec!["TRUE".to_owned()];
+    let columns =
+        [("name", &filter.name), ("operation", &filter.operation), ("group_name", &filter.group)];
+    for (column, value) in columns {
+        if let Some(value) = value {
+            values.push(value.into());
+            conditions.push(format!("{table}.{column} = ${}", values.len()));
+        }
+    }
+    conditions.extend(submission_matching(database, filter, table, values));
+    if let Some(states) = &filter.states {
+        let is_in = states.iter().map(|state| format!("{table}.state = '{state}'"));
+        let is_in: Vec<_> = iter::once("FALSE".to_owned()).chain(is_in).collect();
+        conditions.push(format!("({})", is_in.join(" OR ")));
+    }
+    conditions.join(" AND ")
+}
+
+/// Returns the conditions of a filter that need the current submission of a row of `table`.
+fn submission_matching(
+    database: &Database,
+    filter: &Filter,
+    table: &str,
+    values: &mut Vec<Value>,
+) -> Vec<String> {
+    let of_submission = |condition: String| {
+        format!(
+            "EXISTS (SELECT 1 FROM submissions n WHERE n.id = {table}.submission AND {condition})"
+        )
+    };
+    let mut conditions = Vec::new();
+    for (comparison, time) in [(">=", filter.sent_after), ("<", filter.sent_before)] {
+        if let Some(time) = time {
+            values.push(milliseconds(time).into());
+            conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
+        }
+    }
+    if let Some(named) = &filter.named {
+        values.push(serde_json::Value::from(&named[..]).to_string().as_str().into());
+        let texts = database.elements(values.len());
+        let task = of_submission(format!("n.task_id IN ({texts})"));
+        conditions.push(format!("({table}.name IN ({texts}) OR {task})"));
+    }
+    conditions
+}
+
+/// Reads the request of the job with this name.
+pub(in crate::ledger) fn read_request(name: &str, request: &str) -> Result<Request, Error> {
+    Request::from_json(request).map_err(|error| {
+        let message = format!("could not read the request of job `{name}`");
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    })
+}
+
+/// A job, and its current submission.
+pub(in crate::ledger) struct FoundJob {
+    pub(in crate::ledger) id: i64,
+    /// When its state last changed, in milliseconds.
+    pub(in crate::ledger) changed_at: i64,
+    pub(in crate::ledger) status: JobStatus,
+}
+
+/// Returns the jobs `j` that meet a condition.
+pub(in crate::ledger) fn find_jobs(
+    database: &mut Database,
+    condition: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<Vec<FoundJob>, Error> {
+    database.rows(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE {condition}"), values)
+}
+
+/// What a [`FoundJob`] is read from.
+pub(in crate::ledger) const COLUMNS: &str =
+    "j.id, j.name, j.number, j.operation, j.pixels, j.target,
+    j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
+    j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
+    (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
+        AS submissions";
+pub(in crate::ledger) const TABLES: &str = "jobs j LEFT JOIN submissions s ON s.id = j.submission";
+
+impl FromRow for FoundJob {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let changed_at = row.named("changed_at")?;
+        let status = JobStatus {
+            name: row.named("name")?,
+            number: row.named::<i64>("number")?.unsigned_abs(),
+            operation: row.named("operation")?,
+            pixels: row.named::<i64>("pixels")?.unsigned_abs(),
+            target: row.named("target")?,
+            group: row.named("group_name")?,
+            metadata: metadata(row.named("metadata")?)?,
+            priority: row.named("priority")?,
+            state: state_named(row.named("state")?)?,
+            reason: row.named("reason")?,
+            submissions: row.named::<i64>("submissions")?.unsigned_abs(),
+            task_id: row.named("task_id")?,
+            credits: row.named("cost")?,
+            location: row.named("location")?,
+            added_at: time_of(row.named("added_at")?),
+            sent_at: row.named::<Option<i64>>("sent_at")?.map(time_of),
+            submitted_at: row.named::<Option<i64>>("accepted_at")?.map(time_of),
+            ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
+            changed_at: time_of(changed_at),
+        };
+        Ok(Self { id: row.named("id")?, changed_at, status })
+    }
+}
+
+/// Returns the time in milliseconds since the Unix epoch.
+fn milliseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A job with its request.
+struct FoundRequest(FoundJob, String);
+
+impl FromRow for FoundRequest {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
+    }
+}
+
+fn metadata(text: Option<String>) -> Result<Option<serde_json::Value>, Error> {
+    let read = |text: String| serde_json::from_str(&text);
+    text.map(read).transpose().map_err(|error| damaged("the metadata of a job").with_source(error))
+}
+
+/// The table accepts only known states.
+pub(in crate::ledger) fn state_named(name: String) -> Result<JobState, Error> {
+    JobState::named(&name).ok_or_else(|| damaged(&format!("the state {name}")))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Ledger, format!("could not read {what} in the ledger"))
+}

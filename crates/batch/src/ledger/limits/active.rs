@@ -1,0 +1,161 @@
+//! Active tasks: how many there are, and which queued jobs the limits leave to claim.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{StoredLimit, StoredLimits, Subject, outage};
+use crate::{
+    Error, Scope,
+    ledger::database::{Database, Value},
+};
+
+/// The number of jobs between their submission and the saved picture. Jobs that a worker left do
+/// not count: their tasks may never become final.
+pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
+    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
+
+/// The active jobs, the submissions without a job that are not known to have ended, and the jobs
+/// that a worker is about to submit.
+pub(in crate::ledger) const COUNTED: &str = "SELECT operation, group_name, COUNT(*) FROM jobs
+        WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL
+        GROUP BY operation, group_name
+    UNION ALL SELECT operation, group_name, COUNT(*) FROM submissions
+        WHERE job IS NULL AND state IN ('open', 'accepted') GROUP BY operation, group_name";
+
+/// With the condition of an index; see [`OPEN`](super::claims::OPEN).
+const ABOUT_TO_BE_ACTIVE: &str = "
+    UNION ALL SELECT operation, group_name, COUNT(*) FROM jobs
+        WHERE state IN ('queued', 'submitting', 'submitted', 'ready') AND state = 'queued'
+        AND worker IN (SELECT id FROM workers WHERE ended_at IS NULL)
+        GROUP BY operation, group_name";
+
+/// Returns the number of active tasks by scope.
+pub(in crate::ledger) fn count_active(
+    database: &mut Database,
+    counted: &str,
+) -> Result<HashMap<Scope, i64>, Error> {
+    let mut active = HashMap::new();
+    let rows = database.rows::<(String, Option<String>, i64)>(counted, [])?;
+    for (operation, group, count) in &rows {
+        for scope in (Subject { operation, group: group.as_deref() }).scopes() {
+            *active.entry(scope).or_default() += count;
+        }
+    }
+    Ok(active)
+}
+
+/// Which queued jobs a worker may claim: not those of scopes that are paused, have as many active
+/// tasks as they may have, or have used up their rate. Otherwise, the jobs of one group could delay
+/// those of all others.
+pub(in crate::ledger) struct Gate {
+    limits: StoredLimits,
+    active: HashMap<Scope, i64>,
+    /// How many submissions the rates allow now.
+    turns: HashMap<Scope, i64>,
+    closed: HashSet<Scope>,
+    /// Those in which only one job may be submitted, which finds out whether an outage has ended.
+    probed: HashSet<Scope>,
+    /// Those whose jobs a budget does not allow, from so many pixels on.
+    blocked: Vec<(Scope, u64)>,
+}
+
+impl Gate {
+    pub(in crate::ledger) fn read(
+        database: &mut Database,
+        blocked: &[(Scope, u64)],
+    ) -> Result<Self, Error> {
+        let condition = "paused_at IS NOT NULL OR max_active IS NOT NULL OR rate IS NOT NULL";
+        let limits = StoredLimits::read(database, condition, [])?;
+        let has_caps = limits.0.values().any(|limit| limit.max_active.is_some());
+        let active = if has_caps {
+            count_active(database, &format!("{COUNTED}{ABOUT_TO_BE_ACTIVE}"))?
+        } else {
+            HashMap::new()
+        };
+        let now = database.now();
+        let turns_of =
+            |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
+        let turns = limits.0.iter().filter_map(turns_of).collect();
+        let held = outage::held_scopes(database)?;
+        let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
+        let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
+        let (closed, probed) = (scopes(held).collect(), scopes(probed).collect());
+        let blocked = blocked.to_vec();
+        let mut gate = Self { limits, active, turns, closed, probed, blocked };
+        let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
+        known.into_iter().for_each(|scope| gate.close_if_full(scope));
+        Ok(gate)
+    }
+
+    fn close_if_full(&mut self, scope: Scope) {
+        let StoredLimit { max_active, is_paused, .. } = self.limits.of(&scope);
+        let active = self.active.get(&scope).copied().unwrap_or_default();
+        // Nothing counts for "each group": whether a group is full depends on its own tasks.
+        let is_full = max_active.is_some_and(|most| active >= most) && scope != Scope::EachGroup;
+        let has_no_turn = self.turns.get(&scope).is_some_and(|turns| *turns <= 0);
+        if is_paused || is_full || has_no_turn {
+            self.closed.insert(scope);
+        }
+    }
+
+    /// Whether no job can be claimed.
+    pub(in crate::ledger) fn is_closed(&self) -> bool {
+        self.closed.contains(&Scope::Ledger)
+    }
+
+    /// Whether it holds back any jobs.
+    pub(in crate::ledger) fn is_limiting(&self) -> bool {
+        !self.closed.is_empty() || !self.blocked.is_empty()
+    }
+
+    /// Whether a worker may claim one more of these jobs, which then counts as active.
+    pub(in crate::ledger) fn admits(&mut self, subject: Subject<'_>) -> bool {
+        let scopes = subject.scopes();
+        if scopes.iter().any(|scope| self.closed.contains(scope)) {
+            return false;
+        }
+        for scope in scopes {
+            *self.active.entry(scope.clone()).or_default() += 1;
+            self.turns.entry(scope.clone()).and_modify(|turns| *turns -= 1);
+            self.close_if_full(scope.clone());
+            if self.probed.contains(&scope) {
+                self.closed.insert(scope);
+            }
+        }
+        true
+    }
+
+    /// Returns the condition, with its values, that a job is not of a closed scope, and that no
+    /// budget blocks it.
+    pub(in crate::ledger) fn condition(&self, values: &mut Vec<Value>) -> String {
+        let mut condition = String::new();
+        let (mut operations, mut groups) = (Vec::new(), Vec::new());
+        for scope in &self.closed {
+            let list = match scope {
+                Scope::Ledger => continue,
+                Scope::EachGroup => {
+                    condition.push_str(" AND group_name IS NULL");
+                    continue;
+                }
+                Scope::Operation(_) => &mut operations,
+                Scope::Group(_) => &mut groups,
+            };
+            values.push(scope.columns().1.into());
+            list.push(format!("${}", values.len()));
+        }
+        for (column, list) in [("operation", operations), ("COALESCE(group_name, '')", groups)] {
+            if !list.is_empty() {
+                condition.push_str(&format!(" AND {column} NOT IN ({})", list.join(", ")));
+            }
+        }
+        for (scope, pixels) in &self.blocked {
+            let column = match scope {
+                Scope::Group(_) => "COALESCE(group_name, '')",
+                _ => "operation",
+            };
+            values.extend([scope.columns().1.into(), pixels.cast_signed().into()]);
+            let (name, least) = (values.len() - 1, values.len());
+            condition.push_str(&format!(" AND ({column} <> ${name} OR pixels < ${least})"));
+        }
+        condition
+    }
+}

@@ -1,0 +1,246 @@
+//! The decision whether the limits allow a submission.
+
+use std::collections::HashMap;
+
+use super::{
+    Limit, LimitReached, LimitRow, RunLimits, StoredLimits, Subject,
+    active::{ACTIVE, COUNTED, count_active},
+    outage::{self, OF_OPERATION},
+    spending::{SPENDING, Spending, prices},
+};
+use crate::{
+    Error, JobState, JobStatus, Scope,
+    ledger::{
+        Ledger,
+        database::{Database, FromRow, Row},
+        ticket::Ticket,
+    },
+    report::sum,
+};
+
+/// Sums of prices such as 0.1 are inexact.
+const TOLERANCE: f64 = 1e-6;
+
+/// Whether a submission may start.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Admission {
+    Allowed,
+    /// Its price is not known, and no other submission of its operation is open.
+    Alone,
+    /// It has to wait for other jobs, or for a larger limit.
+    Refused(LimitReached),
+}
+
+impl Ledger {
+    /// Returns what the limits allow now. The decision is made again when the intent is written.
+    pub(crate) async fn admission(
+        &self,
+        job: &JobStatus,
+        limits: Option<RunLimits>,
+    ) -> Result<Admission, Error> {
+        let job = job.clone();
+        self.transaction(move |database| {
+            let facts = Facts::read(database, Subject::of(&job), "", None)?;
+            admission(database, Subject::of(&job), job.pixels, &facts, limits)
+        })
+        .await
+    }
+}
+
+/// Adds to queued jobs without a reason which limit of the ledger holds them back now, whether a
+/// worker has looked at them or not.
+pub(in crate::ledger) fn explain<'j>(
+    database: &mut Database,
+    jobs: impl Iterator<Item = &'j mut JobStatus>,
+) -> Result<(), Error> {
+    let limits = "SELECT 1 FROM limits UNION ALL SELECT 1 FROM outages LIMIT 1";
+    if !database.finds(limits, [])? {
+        return Ok(());
+    }
+    let mut reasons: HashMap<_, Option<String>> = HashMap::new();
+    for status in jobs {
+        if status.state != JobState::Queued || status.reason.is_some() {
+            continue;
+        }
+        let kind = (status.operation.clone(), status.group.clone(), status.pixels);
+        if !reasons.contains_key(&kind) {
+            let refused = refusal(database, Subject::of(status), status.pixels)?;
+            reasons.insert(kind.clone(), refused.map(|limit| limit.to_string()));
+        }
+        status.reason = reasons.get(&kind).cloned().flatten();
+    }
+    Ok(())
+}
+
+/// Returns the limit of the ledger that does not allow a submission now.
+pub(in crate::ledger) fn refusal(
+    database: &mut Database,
+    subject: Subject<'_>,
+    pixels: u64,
+) -> Result<Option<LimitReached>, Error> {
+    let mut outages = outage::find(database, OF_OPERATION, [subject.operation.into()])?;
+    if let Some(outage) = outages.pop() {
+        return Ok(Some(Box::new(outage).into()));
+    }
+    let facts = Facts::read(database, subject, "", None)?;
+    Ok(match admission(database, subject, pixels, &facts, None)? {
+        Admission::Refused(limit) => Some(limit),
+        Admission::Allowed | Admission::Alone => None,
+    })
+}
+
+/// What a decision needs.
+pub(in crate::ledger) struct Facts {
+    /// The number of the submission, if it is in the ledger already.
+    pub(in crate::ledger) known: Option<i64>,
+    /// The state of the job that is submitted, if this is the job of the worker that submits it.
+    pub(in crate::ledger) job_state: Option<String>,
+    /// The number of active jobs.
+    active: i64,
+    /// The limits that hold for the submission.
+    pub(in crate::ledger) stored: StoredLimits,
+}
+
+/// The facts that are not limits are the same in each row.
+struct FactRow {
+    known: Option<i64>,
+    job_state: Option<String>,
+    active: i64,
+    limit: Option<LimitRow>,
+}
+
+impl FromRow for FactRow {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        let has_limit = row.named::<Option<String>>("scope")?.is_some();
+        Ok(Self {
+            known: row.named("known")?,
+            job_state: row.named("job_state")?,
+            active: row.named("active")?,
+            limit: has_limit.then(|| LimitRow::from_row(row)).transpose()?,
+        })
+    }
+}
+
+impl Facts {
+    /// Reads everything in one statement, because all workers wait for this transaction.
+    pub(in crate::ledger) fn read(
+        database: &mut Database,
+        subject: Subject<'_>,
+        intent: &str,
+        ticket: Option<&Ticket>,
+    ) -> Result<Self, Error> {
+        let find = format!(
+            "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
+                (SELECT state FROM jobs WHERE id = $4 AND worker IS NOT DISTINCT FROM $5)
+                    AS job_state,
+                {ACTIVE} AS active, limits.*
+             FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
+                OR scope = 'operation' AND name = $1
+                OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
+        );
+        let group = subject.group.unwrap_or_default();
+        let (job, worker) = ticket.map(|ticket| (ticket.job, ticket.worker)).unzip();
+        let operation = subject.operation.into();
+        let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
+        let stored = StoredLimits::default();
+        let mut facts = Self { known: None, job_state: None, active: 0, stored };
+        for row in database.rows::<FactRow>(&find, values)? {
+            (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
+            facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
+        }
+        Ok(facts)
+    }
+}
+
+/// Returns what the limits allow for a picture with so many pixels: the limits of the ledger, and,
+/// for a job, those of its run.
+pub(in crate::ledger) fn admission(
+    database: &mut Database,
+    subject: Subject<'_>,
+    pixels: u64,
+    Facts { active, stored, .. }: &Facts,
+    run: Option<RunLimits>,
+) -> Result<Admission, Error> {
+    let refused =
+        |scope: &Scope, limit| Admission::Refused(LimitReached { scope: scope.clone(), limit });
+    let scopes = subject.scopes().into_iter().map(|scope| (stored.of(&scope), scope));
+    let mut limits: Vec<_> = scopes.collect();
+    if let Some((_, scope)) = limits.iter().find(|(limit, _)| limit.is_paused) {
+        return Ok(refused(scope, Limit::Paused));
+    }
+    let now = database.now();
+    let mut rates = limits.iter();
+    let reached = rates.find_map(|(limit, scope)| Some((scope, limit.reached_rate(now)?)));
+    if let Some((scope, limit)) = reached {
+        return Ok(refused(scope, limit));
+    }
+    if let Some(RunLimits { max_active, .. }) = run
+        && active.unsigned_abs() >= max_active as u64
+    {
+        return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
+    }
+    if limits.iter().any(|(limit, _)| limit.max_active.is_some()) {
+        let active = count_active(database, COUNTED)?;
+        for (limit, scope) in &limits {
+            let active = active.get(scope).copied().unwrap_or_default();
+            if let Some(most) = limit.max_active.filter(|most| active >= *most) {
+                let limit = Limit::ActiveTasks { most: most.unsigned_abs() };
+                return Ok(refused(scope, limit));
+            }
+        }
+    }
+    let run = run.unwrap_or_default();
+    for (limit, scope) in &mut limits {
+        if *scope == Scope::Ledger {
+            limit.budget = limit.budget.or(run.budget);
+        }
+    }
+    limits.retain(|(limit, _)| limit.budget.is_some());
+    if limits.is_empty() {
+        return Ok(Admission::Allowed);
+    }
+    let spending: Vec<Spending> = database.rows(SPENDING, ["".into()])?;
+    let prices = prices(database)?;
+    let price_of = |operation: &str| prices.of_or(operation, run.price);
+    let price = price_of(subject.operation);
+    let cost = price.map(|price| price.of_all(1, pixels));
+    let mut admitted = Admission::Allowed;
+    for (limit, scope) in &limits {
+        let (Some(credits), counted) = (limit.budget, counted(database, scope, &spending)?) else {
+            continue;
+        };
+        let known = sum(counted.iter().map(|of| of.credits));
+        let reserved = sum(counted.iter().map(|of| of.reserved(price_of(&of.operation))));
+        let committed = known + reserved;
+        let is_first_open =
+            spending.iter().all(|of| of.operation != subject.operation || of.open == 0);
+        match cost {
+            Some(cost) if committed + cost <= credits + TOLERANCE => {}
+            None if committed < credits && is_first_open => admitted = Admission::Alone,
+            None if committed < credits => return Ok(refused(scope, Limit::UnknownPrice)),
+            _ => {
+                let is_spent = known + cost.unwrap_or_default() > credits + TOLERANCE;
+                let by_size = price.is_some_and(|price| price.per_megapixel > 0.0);
+                let pixels = by_size.then_some(pixels);
+                let limit = Limit::Budget { credits, committed, cost, pixels, is_spent };
+                return Ok(refused(scope, limit));
+            }
+        }
+    }
+    Ok(admitted)
+}
+
+/// Returns the spending that counts for a scope.
+fn counted(
+    database: &mut Database,
+    scope: &Scope,
+    spending: &[Spending],
+) -> Result<Vec<Spending>, Error> {
+    match scope {
+        Scope::Group(name) => database.rows(SPENDING, [name.into()]),
+        Scope::Operation(name) => {
+            Ok(spending.iter().filter(|of| of.operation == *name).cloned().collect())
+        }
+        _ => Ok(spending.to_vec()),
+    }
+}

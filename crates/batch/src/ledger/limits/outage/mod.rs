@@ -1,0 +1,296 @@
+//! Outages of the service. All processes of a ledger stop submitting at once, and one submission
+//! after a pause finds out for all of them whether the service accepts submissions again.
+//!
+//! A refusal of all submissions, for example because no credits are left, is an outage, too. If the
+//! refusal may be about the model, it is an outage of its operation.
+
+mod ends;
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use imagekiln::{ErrorKind as Kind, Outcomes, journal::Intent};
+
+pub(in crate::ledger) use self::ends::Known;
+pub(crate) use self::ends::refuses_others;
+
+use crate::{
+    Error, Scope,
+    ledger::{
+        Ledger,
+        database::{Database, FromRow, Row, Value, clocks::time_of},
+    },
+};
+
+/// The longest pause that a service may ask for, in milliseconds. A later time means that the clock
+/// was set back.
+const LONGEST_PAUSE: i64 = 24 * 3_600_000;
+
+/// When another submission takes the place of one whose process may have ended, in milliseconds.
+const LONGEST_PROBE: i64 = milliseconds(Outcomes::LONGEST_PAUSE);
+
+/// The kind of an outage in which responses are lost.
+const LOST: Kind = Kind::Outage;
+
+/// Why a ledger submits nothing, or nothing of an operation, from
+/// [`Limits::outages`](crate::Limits::outages). `Display` says it in one line.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Outage {
+    /// What is not submitted: everything, or an operation.
+    pub scope: Scope,
+    /// When it began.
+    pub since: SystemTime,
+    /// How long it has lasted.
+    pub lasted: Duration,
+    /// How long it is until one submission finds out whether it has ended. 0 if the next one does,
+    /// or if one is doing it.
+    pub wait: Duration,
+    /// The number of pauses so far.
+    pub pauses: u64,
+    /// The name of the [kind](imagekiln::ErrorKind::as_str) of the refusal, such as `payment`, or
+    /// `outage` if the service does not say whether it accepts submissions.
+    pub kind: String,
+    /// What the service did.
+    pub reason: String,
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("submissions ")?;
+        if let Scope::Operation(name) = &self.scope {
+            write!(f, "to {name} ")?;
+        }
+        match self.wait.as_secs_f64().ceil() {
+            0.0 => f.write_str("wait until the service accepts one")?,
+            seconds => write!(f, "pause for {seconds} s")?,
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// A row of the table.
+struct Stored {
+    /// The empty name stands for all operations.
+    operation: String,
+    since: i64,
+    until: Option<i64>,
+    ended_at: Option<i64>,
+    pauses: i64,
+    probe: Option<String>,
+    kind: String,
+    reason: String,
+}
+
+impl FromRow for Stored {
+    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            operation: row.named("operation")?,
+            since: row.named("since")?,
+            until: row.named("until")?,
+            ended_at: row.named("ended_at")?,
+            pauses: row.named("pauses")?,
+            probe: row.named("probe")?,
+            kind: row.named("kind")?,
+            reason: row.named("reason")?,
+        })
+    }
+}
+
+/// Whether a submission may start.
+pub(in crate::ledger) enum Entry {
+    Open,
+    /// It finds out whether an outage has ended.
+    Probe,
+    Refused(Box<Outage>),
+}
+
+impl Stored {
+    fn read(
+        database: &mut Database,
+        condition: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Self>, Error> {
+        database.rows(&format!("SELECT * FROM outages WHERE {condition}"), values)
+    }
+
+    /// Returns how long no submission may start, in milliseconds: 0 if it is time for the probe.
+    fn wait(&self, now: i64) -> i64 {
+        let wait = self.until.unwrap_or(now).saturating_sub(now);
+        if wait > LONGEST_PAUSE { 0 } else { wait.max(0) }
+    }
+
+    fn scope(&self) -> Scope {
+        if self.operation.is_empty() {
+            return Scope::Ledger;
+        }
+        Scope::Operation(self.operation.clone())
+    }
+
+    fn outage(self, now: i64) -> Outage {
+        let duration =
+            |milliseconds: i64| Duration::from_millis(milliseconds.max(0).unsigned_abs());
+        Outage {
+            scope: self.scope(),
+            since: time_of(self.since),
+            lasted: duration(now.saturating_sub(self.since)),
+            wait: duration(if self.probe.is_some() { 0 } else { self.wait(now) }),
+            pauses: self.pauses.unsigned_abs(),
+            kind: self.kind,
+            reason: self.reason,
+        }
+    }
+}
+
+/// Returns the scopes in which nothing may be submitted, or only one job, which finds out whether
+/// an outage has ended. The latter have the value `true`.
+pub(super) fn held_scopes(database: &mut Database) -> Result<Vec<(Scope, bool)>, Error> {
+    let now = database.now();
+    let open = Stored::read(database, "until IS NOT NULL", [])?;
+    Ok(open.iter().map(|stored| (stored.scope(), stored.wait(now) == 0)).collect())
+}
+
+/// Returns the outages that meet a condition.
+pub(super) fn find(
+    database: &mut Database,
+    condition: &str,
+    values: impl IntoIterator<Item = Value>,
+) -> Result<Vec<Outage>, Error> {
+    let now = database.now();
+    let found = Stored::read(database, condition, values)?;
+    Ok(found.into_iter().map(|stored| stored.outage(now)).collect())
+}
+
+/// The condition of the outages that hold back an operation, the first value.
+pub(super) const OF_OPERATION: &str = "until IS NOT NULL AND operation IN ('', $1)";
+
+/// Decides whether a submission may start.
+pub(in crate::ledger) fn enter(database: &mut Database, intent: &Intent) -> Result<Entry, Error> {
+    let (now, operation) = (database.now(), intent.operation());
+    let open = Stored::read(database, OF_OPERATION, [operation.into()])?;
+    if open.is_empty() {
+        return Ok(Entry::Open);
+    }
+    let holds =
+        |stored: &Stored| stored.wait(now) > 0 && stored.probe.as_deref() != Some(intent.id());
+    if let Some(stored) = open.into_iter().find(holds) {
+        return Ok(Entry::Refused(Box::new(stored.outage(now))));
+    }
+    let probe = "UPDATE outages SET probe = $1, until = $2
+        WHERE until IS NOT NULL AND operation IN ('', $3)";
+    let values = [intent.id().into(), (now + LONGEST_PROBE).into(), operation.into()];
+    database.execute(probe, values)?;
+    Ok(Entry::Probe)
+}
+
+/// Lets another submission take the place of a probe whose worker has ended.
+pub(in crate::ledger) fn replace_probe(database: &mut Database, worker: i64) -> Result<(), Error> {
+    let replace = "UPDATE outages SET until = $1, probe = NULL WHERE until IS NOT NULL
+        AND probe IN (SELECT intent_id FROM submissions WHERE worker = $2)";
+    let now = database.now();
+    database.execute(replace, [now.into(), worker.into()])?;
+    Ok(())
+}
+
+/// Ends an outage because the task of a lost submission was found: the service accepts submissions,
+/// although its responses do not arrive.
+pub(in crate::ledger) fn found(database: &mut Database) -> Result<(), Error> {
+    let lost = [LOST.as_str().into()];
+    database.execute("DELETE FROM outages WHERE kind = $1", lost)?;
+    Ok(())
+}
+
+impl Ledger {
+    /// Returns the outages that hold back queued jobs of this worker. If it is time for the probe,
+    /// nothing but a limit can keep the worker from sending it.
+    pub(crate) async fn outages_of_jobs(&self, worker: i64) -> Result<Vec<Outage>, Error> {
+        self.transaction(move |database| {
+            let now = database.now();
+            let holds_jobs = "until IS NOT NULL AND EXISTS (SELECT 1 FROM jobs
+                WHERE state = 'queued' AND worker IS NULL
+                    AND (left_after IS NULL OR left_after < $1)
+                    AND outages.operation IN ('', jobs.operation))";
+            let found = Stored::read(database, holds_jobs, [worker.into()])?;
+            let holding = found.into_iter().filter(|stored| stored.wait(now) > 0);
+            Ok(holding.map(|stored| stored.outage(now)).collect())
+        })
+        .await
+    }
+
+    /// Lets one submission find out now whether an outage has ended. The next pauses are short.
+    pub(super) async fn end_pause(&self, scope: &Scope) -> Result<(), Error> {
+        match scope {
+            Scope::Ledger => self.end_pause_if("TRUE", []).await,
+            Scope::Operation(name) => self.end_pause_if("operation = $2", [name.into()]).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Does the same after refusals, because a new run may have another key.
+    pub(crate) async fn end_pause_of_refusals(&self) -> Result<(), Error> {
+        self.end_pause_if("kind <> $2", [LOST.as_str().into()]).await
+    }
+
+    async fn end_pause_if<const N: usize>(
+        &self,
+        condition: &'static str,
+        values: [Value; N],
+    ) -> Result<(), Error> {
+        self.exclusive(move |database| {
+            let end = format!(
+                "UPDATE outages SET until = $1, pauses = 0, probe = NULL
+                 WHERE until IS NOT NULL AND {condition}"
+            );
+            let now = Value::from(database.now());
+            let values: Vec<_> = [now].into_iter().chain(values.clone()).collect();
+            database.execute(&end, values)?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+const fn milliseconds(duration: Duration) -> i64 {
+    let milliseconds = duration.as_millis();
+    if milliseconds > LONGEST_PAUSE as u128 { LONGEST_PAUSE } else { milliseconds as i64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn intent(id: &str) -> Intent {
+        let intent = json!({"id": id, "operation": "gen-2-pro", "at": 1_795_673_076});
+        serde_json::from_value(intent).unwrap()
+    }
+
+    /// The process of a probe may have been killed.
+    #[tokio::test]
+    async fn another_submission_takes_the_place_of_a_probe_whose_worker_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let probe = |database: &mut Database| {
+            let outage = "INSERT INTO outages (operation, since, until, pauses, kind, reason)
+                VALUES ('', 0, 0, 5, 'outage', 'lost')";
+            database.execute(outage, [])?;
+            let worker = "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0)
+                RETURNING id";
+            let worker: i64 = database.value(worker, [])?;
+            let submission = "INSERT INTO submissions
+                (intent_id, operation, record, pixels, state, sent_at, worker)
+                VALUES ('one', 'gen-2-pro', '', 0, 'open', 0, $1)";
+            database.execute(submission, [worker.into()])?;
+            assert!(matches!(enter(database, &intent("one"))?, Entry::Probe));
+            assert!(matches!(enter(database, &intent("two"))?, Entry::Refused(_)));
+            Ok(worker)
+        };
+        let worker = ledger.transaction(probe).await.unwrap();
+        ledger.retire(worker).await.unwrap();
+        let next = |database: &mut Database| enter(database, &intent("two"));
+        assert!(matches!(ledger.transaction(next).await.unwrap(), Entry::Probe));
+    }
+}

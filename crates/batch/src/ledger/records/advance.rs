@@ -1,0 +1,310 @@
+//! Advances a submission by a step, and its job by what follows from it.
+
+use std::array;
+
+use imagekiln::{
+    TaskRef, TaskStatus,
+    journal::{State, Step},
+};
+
+use super::{SubmissionRow, text};
+use crate::{
+    Error, ErrorKind, JobState,
+    ledger::{
+        database::{self, Database, FromRow},
+        limits::outage,
+    },
+};
+
+/// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite,
+/// which PostgreSQL requires.
+const MOST_CREDITS: f64 = 1e300;
+
+/// A change of a job.
+#[derive(Clone)]
+pub(in crate::ledger) struct JobChange {
+    /// An `UPDATE` with these values for its parameters.
+    pub(in crate::ledger) update: String,
+    pub(in crate::ledger) values: Vec<database::Value>,
+    /// The columns to return.
+    pub(in crate::ledger) returning: String,
+}
+
+impl JobChange {
+    /// Returns `None` if no job was changed.
+    pub(in crate::ledger) fn write<T: FromRow>(
+        self,
+        database: &mut Database,
+    ) -> Result<Option<T>, Error> {
+        let Self { update, values, returning } = self;
+        database.row(&format!("{update} RETURNING {returning}"), values)
+    }
+}
+
+impl SubmissionRow {
+    /// Applies a step to the record, and changes the job to what follows from it.
+    ///
+    /// Fails with kind [`State`](ErrorKind::State) before it writes anything if the step is a task
+    /// that cannot be recorded: the record has another one, or the job was submitted again.
+    pub(in crate::ledger) fn advance(
+        &mut self,
+        database: &mut Database,
+        step: &Step,
+    ) -> Result<(), Error> {
+        if self.try_advance(database, step)? { Ok(()) } else { Err(no_place()) }
+    }
+
+    /// Like [`advance`](Self::advance), but this row need not be what the ledger contains. Returns
+    /// `false` if it is not, or if the step cannot be recorded. Then nothing was written.
+    pub(in crate::ledger) fn try_advance(
+        &mut self,
+        database: &mut Database,
+        step: &Step,
+    ) -> Result<bool, Error> {
+        let (before, was_lost) = (self.record.state().clone(), self.record.is_lost());
+        let has_changed = self.record.advance(step);
+        let task = self.record.task();
+        if let Step::Accepted(accepted) = step
+            && task.is_none_or(|task| task.id() != accepted.id())
+        {
+            return Ok(false);
+        }
+        if !has_changed {
+            return Ok(true);
+        }
+        let has_new_state = *self.record.state() != before;
+        let change = if has_new_state { self.job_change(database.now()) } else { None };
+        let is_written = self.write::<()>(database, change)?.is_some();
+        if is_written && was_lost && matches!(step, Step::Accepted(_)) {
+            outage::found(database)?;
+        }
+        Ok(is_written)
+    }
+
+    /// Like [`try_advance`](Self::try_advance), with a change of the job by its worker. Returns
+    /// what the change returns, or `None` if nothing was written.
+    pub(in crate::ledger) fn advance_with<T: FromRow>(
+        &mut self,
+        database: &mut Database,
+        step: &Step,
+        change: JobChange,
+    ) -> Result<Option<T>, Error> {
+        if self.record.advance(step) {
+            self.write(database, Some(change))
+        } else {
+            change.write(database)
+        }
+    }
+
+    /// Writes the record, and a change of the job. Returns what the change returns, or `None` if
+    /// one of the rows is not as expected. Then nothing was written.
+    fn write<T: FromRow>(
+        &mut self,
+        database: &mut Database,
+        change: Option<JobChange>,
+    ) -> Result<Option<T>, Error> {
+        let (stored, task) = (text(&self.record, self.job)?, self.record.task());
+        let own = [
+            self.id.into(),
+            (&self.stored).into(),
+            (&stored).into(),
+            self.state().into(),
+            task.map(|task| task.id().to_owned()).into(),
+            task.and_then(TaskRef::cost).map(|credits| credits.min(MOST_CREDITS)).into(),
+            task.map(|_| database.now()).into(),
+        ];
+        let first = change.as_ref().map_or(1, |change| change.values.len() + 1);
+        let [id, before, after, state, task_id, cost, now] =
+            array::from_fn(|place| format!("${}", first + place));
+        let expected = format!("id = {id} AND record = {before}");
+        let update = format!(
+            "UPDATE submissions SET record = {after}, state = {state}, task_id = {task_id},
+             cost = {cost}, accepted_at = COALESCE(submissions.accepted_at, {now})"
+        );
+        let written = match (change, &database) {
+            (None, _) => database.row(&format!("{update} WHERE {expected} RETURNING id"), own)?,
+            #[cfg(feature = "sqlite")]
+            (Some(change), Database::Sqlite(..)) => {
+                let values: Vec<_> = change.values.iter().cloned().chain(own).collect();
+                let find = format!("SELECT 1 FROM submissions WHERE {expected}");
+                if !database.finds(&find, values.clone())? {
+                    return Ok(None);
+                }
+                let changed = change.write(database)?;
+                if changed.is_some() {
+                    database.execute(&format!("{update} WHERE {expected}"), values)?;
+                }
+                changed
+            }
+            // In one round trip.
+            #[cfg(feature = "postgres")]
+            (Some(JobChange { update: change, values, returning }), Database::Postgres(..)) => {
+                let both = format!(
+                    "WITH expected AS (SELECT 1 FROM submissions WHERE {expected} FOR UPDATE),
+                     changed AS (
+                        {change} AND EXISTS (SELECT 1 FROM expected) RETURNING {returning})
+                     {update} FROM changed WHERE submissions.id = {id} RETURNING changed.*"
+                );
+                database.row(&both, values.into_iter().chain(own))?
+            }
+        };
+        if written.is_some() {
+            self.stored = stored;
+        }
+        Ok(written)
+    }
+
+    /// Returns the value of the column `state`.
+    fn state(&self) -> &'static str {
+        match self.record.state() {
+            State::Unknown => "open",
+            State::Accepted | State::Ready => "accepted",
+            State::NotBilled => "withdrawn",
+            // A person resolves a job as paid, but dismisses a submission that was not billed.
+            _ if self.record.task().is_none() && self.job.is_none() => "withdrawn",
+            _ => "settled",
+        }
+    }
+
+    /// Returns the change that makes the job match the state of the record. The worker of the job
+    /// makes the other changes: it chooses the location of a ready picture, and describes a saved
+    /// one.
+    fn job_change(&self, now: i64) -> Option<JobChange> {
+        let job = self.job?;
+        let (to, from, reason) = match self.record.state() {
+            State::NotBilled => (
+                JobState::Queued,
+                "'submitting', 'unknown'",
+                Some("an earlier submission was resolved as not billed".to_owned()),
+            ),
+            // A person may have resolved the job. If it is queued, it is not submitted again.
+            State::Accepted => {
+                let from = "'submitting', 'unknown', 'failed', 'queued', 'cancelled'";
+                (JobState::Submitted, from, None)
+            }
+            State::Failed(status) => {
+                let moderated = [TaskStatus::RequestModerated, TaskStatus::ContentModerated];
+                let is_moderated = moderated.contains(status);
+                let to = if is_moderated { JobState::Moderated } else { JobState::Failed };
+                (to, "'submitted', 'ready'", Some(format!("the task ended with status `{status}`")))
+            }
+            State::Expired => (
+                JobState::Expired,
+                "'submitted', 'ready'",
+                Some("the delivery URL was refused after the end of its validity".to_owned()),
+            ),
+            State::Settled if self.record.task().is_none() => (
+                JobState::Failed,
+                "'unknown'",
+                Some("it was billed, but its response was lost".to_owned()),
+            ),
+            _ => return None,
+        };
+        // A worker keeps a job that it works on.
+        let update = format!(
+            "UPDATE jobs SET state = $1, changed_at = $3, left_after = NULL,
+             reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,
+             submission = CASE WHEN $1 <> 'queued' THEN $4 END,
+             worker = CASE WHEN state IN ('submitting', 'submitted', 'ready') THEN worker END
+             WHERE id = $5 AND state IN ({from}) AND
+                (submission = $4 OR state IN ('queued', 'cancelled'))"
+        );
+        let values =
+            vec![to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
+        Some(JobChange { update, values, returning: "id".to_owned() })
+    }
+}
+
+fn no_place() -> Error {
+    let message = "the submission has another task, or its job does not wait for it; nothing was \
+                   changed";
+    Error::new(ErrorKind::State, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use imagekiln::journal::Intent;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Ledger;
+
+    fn intent() -> Intent {
+        let intent = json!({"id": "f55b1875", "operation": "gen-2-pro", "at": 1_795_673_076});
+        serde_json::from_value(intent).unwrap()
+    }
+
+    fn accepted() -> Step {
+        let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
+        Step::Accepted(serde_json::from_value(task).unwrap())
+    }
+
+    fn polled(status: TaskStatus) -> Step {
+        Step::Polled { status, at: SystemTime::UNIX_EPOCH, date: None, details: None }
+    }
+
+    /// Two parts of a program read the same submission. The second one to write it does nothing.
+    fn check_that_stale_rows_are_not_written(database: &mut Database) {
+        let add =
+            "INSERT INTO jobs (name, number, target, operation, request, request_sha256, pixels,
+                state, added_at, changed_at)
+            VALUES ('fox-1', 1, 'fox-1', 'gen-2-pro', '', '', 0, 'queued', 0, 0) RETURNING id";
+        let job: i64 = database.value(add, []).unwrap();
+        let add =
+            "INSERT INTO workers (name, started_at, lease_until) VALUES ('', 0, 0) RETURNING id";
+        let worker: i64 = database.value(add, []).unwrap();
+        let (intent, find) = (intent(), "j.name = $1");
+        let mut one = SubmissionRow::insert(database, &intent, Some(job), None).unwrap();
+        let submit = "UPDATE jobs SET state = 'submitting', submission = $1, worker = $2";
+        database.execute(submit, [one.id.into(), worker.into()]).unwrap();
+        assert!(one.try_advance(database, &accepted()).unwrap());
+        let mut other = SubmissionRow::find_one(database, find, "fox-1").unwrap().unwrap();
+        assert!(other.try_advance(database, &polled(TaskStatus::Ready)).unwrap());
+        assert!(!one.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("submitted".to_owned(), "accepted".to_owned()));
+
+        // The job does not match, so the submission stays as it is, too.
+        let save = "UPDATE jobs SET state = 'saved', location = ''";
+        database.execute(save, []).unwrap();
+        assert!(!other.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("saved".to_owned(), "accepted".to_owned()));
+
+        database.execute("UPDATE jobs SET state = 'submitted'", []).unwrap();
+        let mut other = SubmissionRow::find_one(database, find, "fox-1").unwrap().unwrap();
+        assert!(other.try_advance(database, &polled(TaskStatus::Error)).unwrap());
+        assert_eq!(states(database), ("failed".to_owned(), "settled".to_owned()));
+    }
+
+    fn states(database: &mut Database) -> (String, String) {
+        let states = "SELECT j.state, s.state FROM jobs j JOIN submissions s ON s.job = j.id";
+        database.row(states, []).unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_stale_row_is_not_written_to_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        let check = |database: &mut Database| {
+            check_that_stale_rows_are_not_written(database);
+            Ok(())
+        };
+        ledger.transaction(check).await.unwrap();
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test]
+    async fn a_stale_row_is_not_written_to_a_server() {
+        use imagekiln_testbed::postgres::{POSTGRES, cluster};
+        if !(POSTGRES.is_present)() && std::env::var_os(POSTGRES.variable).is_none() {
+            return;
+        }
+        let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
+        let check = |database: &mut Database| {
+            check_that_stale_rows_are_not_written(database);
+            Ok(())
+        };
+        ledger.transaction(check).await.unwrap();
+    }
+}

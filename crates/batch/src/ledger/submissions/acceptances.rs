@@ -1,0 +1,337 @@
+//! The acceptance log: what this machine knows about submissions, in case the database cannot be
+//! written after the service accepted one, or loses its content.
+
+use std::{path::PathBuf, sync::atomic::Ordering};
+
+use imagekiln::{
+    TaskRef,
+    journal::{Directory, Intent, Journal as _, JournalError, Listed, Record, State, Step},
+};
+
+#[cfg(doc)]
+use crate::JobState;
+use crate::{
+    Error, ErrorKind, JobStatus,
+    ledger::{
+        Ledger,
+        database::Database,
+        jobs::status::find_jobs,
+        records::{SubmissionRow, has_task},
+        ticket::Ticket,
+    },
+};
+
+/// The number of the newest records that show whether the database has lost some: more than the
+/// write-ahead log of SQLite has.
+const NEWEST: u64 = 250;
+
+/// The number of the newest records that the log keeps, for a ledger that is restored from a
+/// backup.
+const KEPT: u64 = 10_000;
+
+/// The number of submissions after which the log is shortened. Whoever opens the ledger next would
+/// wait for it otherwise: for ten seconds after 100,000 of them.
+const SHORTENED_EVERY: u64 = 1_000;
+
+/// What the log knows and the database does not.
+#[derive(Default)]
+struct Differences {
+    /// What the log has to be told about submissions that both have.
+    decided: Vec<(String, Step)>,
+    /// The submissions that were sent, or may have been, and that the database has lost.
+    lost: Vec<Record>,
+    /// The submissions that were not sent, unless they are about to be recorded.
+    unsent: Vec<String>,
+}
+
+/// Opens a directory.
+pub(crate) type OpenLog = Box<dyn FnOnce(PathBuf) -> Result<Directory, imagekiln::Error> + Send>;
+
+impl Ledger {
+    /// Opens the log in a directory, and takes over what the database could not record. No
+    /// submission of this process may be in flight.
+    pub(in crate::ledger) async fn open_acceptances(
+        &self,
+        directory: PathBuf,
+        open: OpenLog,
+    ) -> Result<(), Error> {
+        let opened =
+            tokio::task::spawn_blocking(move || open(directory)).await.map_err(unusable)?;
+        let log = opened.map_err(unusable)?;
+        shorten(&log).await;
+        if self.0.acceptances.set(log).is_err() {
+            let message = "the ledger has an acceptance log already";
+            return Err(Error::new(ErrorKind::Ledger, message));
+        }
+        for submission in self.compare_log(NEWEST).await?.unsent {
+            self.log_step(&submission, &Step::NotBilled).await;
+        }
+        Ok(())
+    }
+
+    /// Reserves the space for the acceptance of a submission. It is not sent before
+    /// [`log_sent`](Self::log_sent).
+    pub(super) async fn log_intent(&self, intent: &Intent) -> Result<(), JournalError> {
+        let Some(log) = self.0.acceptances.get() else { return Ok(()) };
+        if self.0.logged.fetch_add(1, Ordering::Relaxed) % SHORTENED_EVERY == SHORTENED_EVERY - 1 {
+            shorten(log).await;
+        }
+        log.intend(intent).await
+    }
+
+    /// Notes in the log that the database has a submission, which is now sent. A record with this
+    /// note that the database lacks is a submission that the database has lost: its response may be
+    /// lost, too, but it is not sent again.
+    pub(super) async fn log_sent(&self, intent: &Intent) -> Result<(), JournalError> {
+        match self.0.acceptances.get() {
+            Some(log) => log.advance(intent.id(), &Step::Lost).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a step to the log. If that fails, the database still has it.
+    pub(in crate::ledger) async fn log_step(&self, submission: &str, step: &Step) {
+        let Some(log) = self.0.acceptances.get() else { return };
+        if let Err(error) = log.advance(submission, step).await {
+            tracing::warn!(%error, submission, "could not write the acceptance log of the ledger");
+        }
+    }
+
+    /// Takes over what the log knows and the database could not record. Returns the submissions
+    /// that the database has lost.
+    pub(in crate::ledger) async fn take_logged(&self) -> Result<Vec<Record>, Error> {
+        Ok(self.compare_log(NEWEST).await?.lost)
+    }
+
+    /// Writes the lost submissions to the database again, so that a person decides about them once,
+    /// and returns the jobs with these names and requests that change. A job whose task is not
+    /// known becomes [`Unknown`](JobState::Unknown). One whose task is known continues if
+    /// `continues`; otherwise the task only counts as paid.
+    pub(in crate::ledger) async fn restore_lost(
+        &self,
+        continues: bool,
+    ) -> Result<Vec<JobStatus>, Error> {
+        let mut changed: Vec<JobStatus> = Vec::new();
+        // A job may have been submitted several times. Only its last submission counts.
+        for record in self.compare_log(u64::MAX).await?.lost.into_iter().rev() {
+            let is_last = changed.iter().all(|job| Some(&*job.name) != record.intent().label());
+            let for_job = is_last && (continues || record.task().is_none());
+            let restore = move |database: &mut Database| restore(database, &record, for_job);
+            changed.extend(self.exclusive(restore).await?);
+        }
+        self.announce();
+        Ok(changed)
+    }
+
+    async fn compare_log(&self, newest: u64) -> Result<Differences, Error> {
+        let records = self.log_records(newest).await?;
+        let compare = move |database: &mut Database| compare(database, &records);
+        let mut found = self.exclusive(compare).await?;
+        for (submission, step) in found.decided.drain(..) {
+            self.log_step(&submission, &step).await;
+        }
+        Ok(found)
+    }
+
+    /// Returns the open records of this process and of those that have ended, and the closed ones
+    /// among the newest, oldest first.
+    async fn log_records(&self, newest: u64) -> Result<Vec<Record>, Error> {
+        let Some(log) = self.0.acceptances.get() else { return Ok(Vec::new()) };
+        let (open, path) = (log.take_over().await.map_err(unusable)?, log.path().to_owned());
+        let closed = tokio::task::spawn_blocking(move || {
+            let newest = Directory::list(path)?.take(usize::try_from(newest).unwrap_or(usize::MAX));
+            let is_closed = |listed: &Listed| listed.record.state().is_closed();
+            Ok::<_, imagekiln::Error>(newest.flatten().filter(is_closed).collect::<Vec<_>>())
+        });
+        let closed = closed.await.map_err(unusable)?.map_err(unusable)?;
+        let mut records: Vec<Listed> = closed;
+        for open in open {
+            match open {
+                Ok(listed) => records.push(listed),
+                Err(unreadable) => tracing::error!(%unreadable, "it may name a paid task"),
+            }
+        }
+        records.sort_unstable_by_key(|listed| listed.number);
+        Ok(records.into_iter().map(|listed| listed.record).collect())
+    }
+}
+
+/// Removes old records from the log. The ledger has them.
+async fn shorten(log: &Directory) {
+    if let Err(error) = log.forget_closed(KEPT).await {
+        tracing::warn!(%error, "could not shorten the acceptance log of the ledger");
+    }
+}
+
+/// Records in the database what only the log knows, and returns the differences that are left.
+fn compare(database: &mut Database, records: &[Record]) -> Result<Differences, Error> {
+    let mut found = Differences::default();
+    for record in records {
+        let submission = record.intent().id();
+        let known = SubmissionRow::find_one(database, "s.intent_id = $1", submission)?;
+        let steps = match known {
+            Some(mut known) => take(database, &mut known, record)?,
+            None => missing(database, record, &mut found)?,
+        };
+        if !record.state().is_closed() {
+            let of_record = |step| (submission.to_owned(), step);
+            found.decided.extend(steps.into_iter().map(of_record));
+        }
+    }
+    Ok(found)
+}
+
+/// Records what the log knows about a submission of the database. Returns the steps for the log.
+fn take(
+    database: &mut Database,
+    known: &mut SubmissionRow,
+    record: &Record,
+) -> Result<Vec<Step>, Error> {
+    let step = match (record.state(), record.task(), known.record.task()) {
+        (State::NotBilled, ..) => Step::NotBilled,
+        (state, Some(_), Some(_)) if state.is_closed() => return Ok(Vec::new()),
+        (_, Some(task), _) => Step::Accepted(task.clone()),
+        (_, None, Some(task)) => return Ok(vec![Step::Accepted(task.clone()), Step::Settled]),
+        (_, None, None) => {
+            return Ok(match known.record.state() {
+                State::NotBilled => vec![Step::NotBilled],
+                state if state.is_closed() => vec![Step::Settled],
+                // The log has the submission if the database loses it before somebody decides.
+                _ => Vec::new(),
+            });
+        }
+    };
+    let Err(error) = known.decide(database, &step) else { return Ok(vec![Step::Settled]) };
+    if error.kind() != ErrorKind::State {
+        return Err(error);
+    }
+    // For example, a person decided that it was not billed, and its job was submitted again.
+    let (submission, task) = (record.intent().id(), record.task().map(TaskRef::id));
+    let error = error.chain();
+    tracing::warn!(error, submission, task, "the ledger has no place for a logged submission");
+    Ok(Vec::new())
+}
+
+/// Adds a submission that the database does not contain to the differences. Returns the steps for
+/// the log.
+fn missing(
+    database: &mut Database,
+    record: &Record,
+    found: &mut Differences,
+) -> Result<Vec<Step>, Error> {
+    match (record.state(), record.task()) {
+        (State::NotBilled, _) => {}
+        (_, Some(task)) => {
+            if has_task(database, task.id(), record.intent().operation())? {
+                return Ok(vec![Step::Settled]);
+            }
+            found.lost.push(record.clone());
+        }
+        (_, None) if record.is_lost() => found.lost.push(record.clone()),
+        (State::Unknown, None) => found.unsent.push(record.intent().id().to_owned()),
+        (_, None) => {}
+    }
+    Ok(Vec::new())
+}
+
+/// Writes a submission that the database has lost. If it is for a job, returns the status of the
+/// job if that changes.
+fn restore(
+    database: &mut Database,
+    record: &Record,
+    for_job: bool,
+) -> Result<Option<JobStatus>, Error> {
+    let intent = record.intent();
+    let (name, digest) = (intent.label().unwrap_or_default(), intent.request_sha256());
+    let find = "SELECT id, request_sha256, submission FROM jobs
+        WHERE name = $1 AND state IN ('queued', 'unknown')";
+    let job = database.row::<(i64, String, Option<i64>)>(find, [name.into()])?;
+    let job = job.filter(|(_, found, _)| for_job && digest == Some(found));
+    // The transaction may run twice.
+    if SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())?.is_none() {
+        let (job, earlier) = job.map_or((None, None), |(id, _, earlier)| (Some(id), earlier));
+        // The job was only submitted again because a person resolved this submission as not billed.
+        if let Some(mut earlier) = SubmissionRow::find_one(database, "s.id = $1", earlier)? {
+            earlier.advance(database, &Step::NotBilled)?;
+        }
+        let mut submission = SubmissionRow::insert(database, intent, job, None)?;
+        let step = record.task().map_or(Step::Lost, |task| Step::Accepted(task.clone()));
+        submission.advance(database, &step)?;
+        match job {
+            Some(_) if record.task().is_none() => wait_for_task(database, &submission)?,
+            Some(_) => {}
+            None => submission.advance(database, &Step::Settled)?,
+        }
+        if record.task().is_none() && Ticket::of(intent).is_some() {
+            keep_name(database, &submission, name)?;
+        }
+    }
+    let restored = find_jobs(database, "s.intent_id = $1", [intent.id().into()])?.pop();
+    Ok(restored.map(|job| job.status))
+}
+
+/// Makes the name of a job that the ledger does not have the key of its lost submission. Otherwise,
+/// the job would be submitted again if it is added later.
+fn keep_name(database: &mut Database, lost: &SubmissionRow, name: &str) -> Result<(), Error> {
+    let keep = "UPDATE submissions SET key_name = $1 WHERE id = $2 AND job IS NULL
+        AND key_name IS NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE name = $1)";
+    database.execute(keep, [name.into(), lost.id.into()])?;
+    Ok(())
+}
+
+/// Makes the job of a lost submission wait for a webhook or a person.
+fn wait_for_task(database: &mut Database, lost: &SubmissionRow) -> Result<(), Error> {
+    let ticket = Ticket::of(lost.record.intent());
+    let token = ticket.and_then(|ticket| ticket.token);
+    let set = "UPDATE submissions SET token = $1 WHERE id = $2";
+    database.execute(set, [token.into(), lost.id.into()])?;
+    let reason = "the ledger was restored, and nobody knows whether the service accepted the job";
+    let wait = "UPDATE jobs SET state = 'unknown', submission = $1, reason = $2, worker = NULL,
+        left_after = NULL, changed_at = $3 WHERE id = $4";
+    let values = [lost.id.into(), reason.into(), database.now().into(), lost.job.into()];
+    database.execute(wait, values)?;
+    Ok(())
+}
+
+fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    let message = "could not use the acceptance log of the ledger; check its permissions";
+    Error::new(ErrorKind::Ledger, message).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// Puts closed records of these numbers into a log.
+    fn fill(log: &Path, numbers: &[u64]) {
+        for number in numbers {
+            let folder = log.join(format!("closed/{}", number / 1_000));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(format!("{number}.json")), "").unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn the_log_is_shortened_when_it_is_opened_and_during_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("ledger.db.acceptances");
+        let has =
+            |number: u64| log.join(format!("closed/{}/{number}.json", number / 1_000)).exists();
+        fill(&log, &[999, 2_500, 12_400]);
+        let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
+        assert_eq!([999, 2_500, 12_400].map(has), [false, true, true]);
+
+        fill(&log, &[13_500]);
+        let intent = |id: &str| -> Intent {
+            let intent = serde_json::json!({"id": id, "operation": "gen-2-pro", "at": 0});
+            serde_json::from_value(intent).unwrap()
+        };
+        ledger.0.logged.store(SHORTENED_EVERY - 2, Ordering::Relaxed);
+        ledger.log_intent(&intent("a")).await.unwrap();
+        assert!(has(2_500), "it is not time yet");
+        ledger.log_intent(&intent("b")).await.unwrap();
+        assert_eq!([2_500, 12_400, 13_500].map(has), [false, true, true]);
+    }
+}

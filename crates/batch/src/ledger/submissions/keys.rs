@@ -1,0 +1,102 @@
+//! The idempotency keys of a ledger. The name of a job is one: a picture of this name is paid for
+//! once, whether a batch asks for it or a client whose journal is the ledger.
+
+use imagekiln::journal::{Account, Intent, Key, Keyed, Record, State};
+use serde_json::Value;
+
+use crate::{
+    Error, ErrorKind,
+    ledger::{
+        Ledger,
+        database::Database,
+        records::{SubmissionRow, key_name},
+        ticket::Ticket,
+    },
+};
+
+/// How long a submission without a job may be in flight, in milliseconds: as long as a worker whose
+/// lease is lost.
+const LONGEST: i64 = 15 * 60 * 1000;
+
+/// A submission with a key: its record, whether it is in flight, the digest of the request of its
+/// job, and where its picture is.
+type Row = (String, i64, Option<String>, Option<String>);
+
+impl Ledger {
+    /// Returns the record of a key.
+    pub(super) async fn keyed(&self, key: &Key) -> Result<Option<Keyed>, Error> {
+        let name = key.name().to_owned();
+        let rows = self
+            .transaction(move |database| {
+                let find = "SELECT s.record, CAST(CASE WHEN j.state = 'submitting'
+                        OR s.job IS NULL AND s.sent_at > $2 THEN 1 ELSE 0 END AS BIGINT),
+                        COALESCE(j.request_sha256, a.request_sha256),
+                        COALESCE(j.location, a.location)
+                    FROM submissions s LEFT JOIN jobs j ON j.submission = s.id
+                    LEFT JOIN archived_jobs a ON a.name = s.key_name
+                    WHERE s.key_name = $1 ORDER BY s.id";
+                let since = database.now() - LONGEST;
+                database.rows::<Row>(find, [(&name).into(), since.into()])
+            })
+            .await?;
+        let known: Vec<Keyed> = rows.into_iter().map(keyed).collect::<Result<_, _>>()?;
+        // One that was not billed is no attempt.
+        let mut attempts = known
+            .into_iter()
+            .filter(|known| known.may_be_billed() && is_of(&known.record, Some(key.service())));
+        Ok(attempts.nth(index(key)))
+    }
+}
+
+fn index(key: &Key) -> usize {
+    key.number().saturating_sub(1) as usize
+}
+
+/// Whether a submission was sent to a service, as far as both are known.
+fn is_of(record: &Record, service: Option<&str>) -> bool {
+    let own = record.intent().account().map(Account::service);
+    own.zip(service).is_none_or(|(own, service)| own == service)
+}
+
+/// Adds what the row of a job says to the record of its submission, which is stored without it.
+fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
+    let unreadable = |error: &dyn std::error::Error| {
+        let message = format!("could not read the record of a key: {error}");
+        Error::new(ErrorKind::Ledger, message)
+    };
+    let mut record: Value = serde_json::from_str(&record).map_err(|error| unreadable(&error))?;
+    if let (Some(Value::Object(intent)), Some(digest)) = (record.get_mut("intent"), digest) {
+        intent.insert("request_sha256".to_owned(), digest.into());
+    }
+    if let (Some(path), Some(location)) = (record.pointer_mut("/state/saved/path"), location) {
+        *path = location.into();
+    }
+    let record: Record = serde_json::from_value(record).map_err(|error| unreadable(&error))?;
+    Ok(Keyed { record, is_in_use: is_in_use > 0 })
+}
+
+/// Fails if the ledger has the key of a submission that is about to be written.
+pub(super) fn check(
+    database: &mut Database,
+    intent: &Intent,
+    ticket: Option<&Ticket>,
+) -> Result<(), Error> {
+    let Some(name) = key_name(intent, ticket.is_some()) else { return Ok(()) };
+    let job = ticket.map(|ticket| ticket.job);
+    let service = intent.account().map(Account::service);
+    let known = SubmissionRow::find(database, "s.key_name = $1", [name.into()])?;
+    let others = known.iter().filter(|row| {
+        let is_other = job.is_none() || row.job != job;
+        is_other && *row.record.state() != State::NotBilled && is_of(&row.record, service)
+    });
+    if others.count() > intent.key().map_or(0, index) {
+        let message = format!("the ledger has a submission with the key `{name}`");
+        return Err(Error::new(ErrorKind::Job, message));
+    }
+    let has_job = "SELECT 1 FROM jobs WHERE name = $1";
+    if job.is_none() && database.finds(has_job, [name.into()])? {
+        let message = format!("the ledger has a job `{name}`, which a batch submits");
+        return Err(Error::new(ErrorKind::Job, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! The ledger as the journal of a client.
+
+pub(super) mod acceptances;
+mod adopt;
+mod keys;
+
+use imagekiln::{
+    TaskRef,
+    journal::{Intent, Journal, JournalError, JournalFuture, Key, Keyed, Record, Step, Unreadable},
+};
+use imagekiln_label::pixels_of_intent;
+
+use crate::{
+    Error, ErrorKind, JobState,
+    job::is_group,
+    ledger::{
+        Ledger,
+        database::Database,
+        limits::{
+            LimitReached, RunLimits, Subject,
+            admission::{Admission, Facts, admission},
+            outage::{self, Entry},
+        },
+        records::{SubmissionRow, has_task, not_queued},
+        ticket::Ticket,
+        workers::{LocalWorker, claims::lease_lost},
+    },
+};
+
+impl Journal for Ledger {
+    fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
+        let worker =
+            Ticket::of(intent).map(|ticket| self.local(ticket.worker).ok_or_else(lease_lost));
+        Box::pin(async move {
+            if intent.group().is_some_and(|group| !is_group(group)) {
+                let message = "the name of a group has 1 to 200 bytes; nothing was sent";
+                return Err(Error::new(ErrorKind::State, message).into());
+            }
+            let worker = worker.transpose()?;
+            self.log_intent(intent).await?;
+            let job = Ticket::of(intent).map(|ticket| ticket.job);
+            let recorded = self.in_order(job, self.record_intent(intent, worker)).await;
+            if recorded.is_err() {
+                self.log_step(intent.id(), &Step::NotBilled).await;
+                return recorded;
+            }
+            let logged = self.log_sent(intent).await;
+            if logged.is_err() {
+                self.advance(intent.id(), &Step::NotBilled).await?;
+            }
+            logged
+        })
+    }
+
+    fn intend_once<'a>(
+        &'a self,
+        intent: &'a Intent,
+        key: &'a Key,
+    ) -> JournalFuture<'a, Option<Keyed>> {
+        Box::pin(async move {
+            // Another one may be faster. The transaction that writes the intent checks it again.
+            if let Some(known) = self.keyed(key).await? {
+                return Ok(Some(known));
+            }
+            let Err(error) = self.intend(intent).await else { return Ok(None) };
+            self.keyed(key).await?.map(Some).ok_or(error)
+        })
+    }
+
+    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
+        Box::pin(async move { Ok(self.keyed(key).await?) })
+    }
+
+    /// Refuses an attempt of a worker whose lease has expired: another worker may already have
+    /// marked its job as unknown.
+    fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
+        let Some(ticket) = Ticket::of(intent) else { return Ok(()) };
+        match self.local(ticket.worker) {
+            Some(local) if self.now_of_leases() < local.leased_until => Ok(()),
+            _ => Err(JournalError::Refused(lease_lost().into())),
+        }
+    }
+
+    fn handles_outages(&self) -> bool {
+        true
+    }
+
+    fn ended<'a>(
+        &'a self,
+        intent: &'a Intent,
+        failure: Option<&'a imagekiln::Error>,
+    ) -> JournalFuture<'a, ()> {
+        Box::pin(async move { Ok(self.note_end(intent, failure).await?) })
+    }
+
+    /// This needs no lease: a step only adds what is known about a submission.
+    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
+        Box::pin(async move {
+            // The log has reserved the space, and the database may be full.
+            if let Step::Accepted(_) | Step::NotBilled = step {
+                self.log_step(submission, step).await;
+            }
+            let (written, due) = (submission.to_owned(), step.clone());
+            self.transaction(move |database| {
+                match SubmissionRow::find_one(database, "s.intent_id = $1", &written)? {
+                    Some(mut row) => row.advance(database, &due),
+                    None if matches!(due, Step::Accepted(_)) => Err(missing()),
+                    None => Ok(()),
+                }
+            })
+            .await?;
+            if let Step::Accepted(_) = step {
+                self.log_step(submission, &Step::Settled).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
+        Box::pin(async move {
+            let (id, task_id) = (submission.id().to_owned(), task.id().to_owned());
+            let taken = self
+                .transaction(move |database| {
+                    match SubmissionRow::find_one(database, "s.intent_id = $1", &id)? {
+                        Some(row) if row.record.task().is_none() => {
+                            has_task(database, &task_id, row.record.intent().operation())
+                        }
+                        _ => Ok(false),
+                    }
+                })
+                .await?;
+            if !taken {
+                self.advance(submission.id(), &Step::Accepted(task.clone())).await?;
+            }
+            Ok(!taken)
+        })
+    }
+
+    /// Returns the records without a job. A batch resumes the others.
+    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
+        Box::pin(async move {
+            let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
+            let find = |database: &mut Database| SubmissionRow::find(database, open, []);
+            let open = self.transaction(find).await?;
+            Ok(open.into_iter().map(|submission| Ok(submission.record)).collect())
+        })
+    }
+}
+
+impl Ledger {
+    /// Records the intent in the database, and then at the output.
+    async fn record_intent(
+        &self,
+        intent: &Intent,
+        worker: Option<LocalWorker>,
+    ) -> Result<(), JournalError> {
+        let limits = worker.as_ref().map(|worker| worker.limits);
+        let written = intent.clone();
+        let intend = move |database: &mut Database| intend(database, &written, limits);
+        let (id, is_probe) = self.exclusive(intend).await?.map_err(|limit| match &worker {
+            Some(_) => JournalError::Refused(limit.into()),
+            None => JournalError::Refused(Error::from(limit).into()),
+        })?;
+        if is_probe {
+            self.probes(intent);
+        }
+        let Some(worker) = worker else { return Ok(()) };
+        if let Err(error) = self.mark(&worker.marking, id).await {
+            self.advance(intent.id(), &Step::NotBilled).await?;
+            return Err(error.into());
+        }
+        Ok(())
+    }
+}
+
+/// The number of a submission, and whether it is the probe of an outage, or the limit that does not
+/// allow it.
+type Intended = Result<(i64, bool), LimitReached>;
+
+/// Records the intent, unless a limit does not allow it. For a job, checks the limits and changes
+/// its state in the same transaction.
+fn intend(
+    database: &mut Database,
+    intent: &Intent,
+    limits: Option<RunLimits>,
+) -> Result<Intended, Error> {
+    let subject = Subject { operation: intent.operation(), group: intent.group() };
+    let ticket = Ticket::of(intent);
+    let facts = Facts::read(database, subject, intent.id(), ticket.as_ref())?;
+    if facts.known.is_some()
+        && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known)?
+    {
+        return Ok(Ok((row.id, false)));
+    }
+    let pixels = pixels_of_intent(intent);
+    if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits)? {
+        return Ok(Err(limit));
+    }
+    let is_probe = match outage::enter(database, intent)? {
+        Entry::Refused(outage) => return Ok(Err(outage.into())),
+        entry => matches!(entry, Entry::Probe),
+    };
+    facts.stored.count_for_rates(database)?;
+    keys::check(database, intent, ticket.as_ref())?;
+    let Some(ticket) = ticket else {
+        return Ok(Ok((SubmissionRow::insert(database, intent, None, None)?.id, is_probe)));
+    };
+    // It may have been removed.
+    if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
+        return Err(why_not(database, ticket.worker)?);
+    }
+    let submission = SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket))?;
+    let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
+        changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";
+    let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
+    let values = [submission.id.into(), now.into(), job.into(), worker.into()];
+    match database.execute(submit, values)? {
+        1 => Ok(Ok((submission.id, is_probe))),
+        _ => Err(why_not(database, worker)?),
+    }
+}
+
+/// Returns the error for a job that its worker can no longer submit.
+fn why_not(database: &mut Database, worker: i64) -> Result<Error, Error> {
+    let alive = "SELECT 1 FROM workers WHERE id = $1 AND ended_at IS NULL";
+    if database.finds(alive, [worker.into()])? {
+        return Ok(not_queued());
+    }
+    Ok(lease_lost())
+}
+
+fn missing() -> Error {
+    Error::new(ErrorKind::State, "the ledger does not contain the submission")
+}

@@ -1,0 +1,112 @@
+//! The order in which the ledger records the submissions of a run: that in which they start,
+//! whichever of them a thread continues first. Otherwise, a budget would pay for any of them.
+
+use std::{
+    collections::HashMap,
+    future::{poll_fn, ready},
+    pin::{Pin, pin},
+    sync::{self, Arc, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::ledger::Ledger;
+
+/// The order of the jobs of a run.
+#[derive(Default)]
+pub(crate) struct Order(Arc<Mutex<()>>);
+
+type Waiting = Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>;
+
+impl Order {
+    /// Returns the wait for the next place, which comes after all others.
+    fn next(&self) -> Waiting {
+        let mut waiting = Box::pin(Arc::clone(&self.0).lock_owned());
+        // The mutex is fair: the first poll takes the place.
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(place) => Box::pin(ready(place)),
+            Poll::Pending => waiting,
+        }
+    }
+}
+
+/// The places of jobs that are about to be submitted.
+#[derive(Default)]
+pub(in crate::ledger) struct Places(sync::Mutex<HashMap<i64, Waiting>>);
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Waiting>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a job. Those after it need not wait for it any more when this is dropped.
+pub(crate) struct Place {
+    ledger: Ledger,
+    job: i64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.ledger.0.places.lock().remove(&self.job);
+    }
+}
+
+impl Ledger {
+    /// Gives a job the next place.
+    pub(crate) fn take_place(&self, order: &Order, job: i64) -> Place {
+        self.0.places.lock().insert(job, order.next());
+        Place { ledger: self.clone(), job }
+    }
+
+    /// Waits until it is the turn of a job, which stays its turn.
+    pub(crate) async fn reach_place(&self, job: i64) {
+        let waiting = self.0.places.lock().remove(&job);
+        if let Some(waiting) = waiting {
+            let place = waiting.await;
+            self.0.places.lock().insert(job, Box::pin(ready(place)));
+        }
+    }
+
+    /// Records the submission of a job when it is its turn. The first poll of `record` puts its
+    /// transaction into the queue of the database, which keeps the order: the next job need not
+    /// wait for the commit.
+    pub(in crate::ledger) async fn in_order<T>(
+        &self,
+        job: Option<i64>,
+        record: impl Future<Output = T>,
+    ) -> T {
+        let waiting = job.and_then(|job| self.0.places.lock().remove(&job));
+        let mut record = pin!(record);
+        if let Some(waiting) = waiting {
+            let _place = waiting.await;
+            let queued = poll_fn(|context| Poll::Ready(record.as_mut().poll(context))).await;
+            if let Poll::Ready(done) = queued {
+                return done;
+            }
+        }
+        record.await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn places_follow_each_other_whoever_waits_first() {
+        let order = Order::default();
+        let [first, second, mut third] = [order.next(), order.next(), order.next()];
+        let is_waiting = async |place: &mut Waiting| timeout(Duration::ZERO, place).await.is_err();
+        assert!(is_waiting(&mut third).await);
+        let first = first.await;
+        assert!(is_waiting(&mut third).await);
+        drop((first, second));
+        third.await;
+    }
+}

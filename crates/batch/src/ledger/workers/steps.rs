@@ -1,0 +1,192 @@
+//! The steps of a job by its worker.
+
+use std::time::SystemTime;
+
+use imagekiln::{
+    Request, TaskRef,
+    journal::{Record, Step},
+};
+
+use super::claims::{Claim, SMALL, lease_lost};
+use crate::{
+    Error, JobState,
+    ledger::{
+        Ledger,
+        database::{Database, clocks::time_of, is_taken, no_row},
+        jobs::status::{find_jobs, state_named},
+        records::{SubmissionRow, advance::JobChange},
+    },
+    output::SavedPicture,
+};
+
+impl Ledger {
+    /// Returns the request of a claimed job, and the record of its submission, if it has one.
+    /// Returns `None` if the job was changed since: a webhook may have found its task, or a person
+    /// may have removed it.
+    pub(crate) async fn claimed_job(
+        &self,
+        job: &Claim,
+    ) -> Result<Option<(Request, Option<Record>)>, Error> {
+        let claim = [job.id.into(), job.worker.into(), job.status.state.as_str().into()];
+        self.find_job("j.id = $1 AND j.worker = $2 AND j.state = $3", claim).await
+    }
+
+    /// Returns the request of a job, and the record of its submission, if it has one.
+    pub(crate) async fn open_job(&self, job: &Claim) -> Result<(Request, Option<Record>), Error> {
+        let found = self.find_job("j.id = $1", [job.id.into()]).await?;
+        found.ok_or_else(no_row)
+    }
+
+    /// Reads the status of a claimed job again: the journal, a webhook or a person may have changed
+    /// it.
+    pub(crate) async fn refresh(&self, job: &mut Claim) -> Result<(), Error> {
+        let id = job.id;
+        let find =
+            move |database: &mut Database| Ok(find_jobs(database, "j.id = $1", [id.into()])?.pop());
+        if let Some(found) = self.transaction(find).await? {
+            job.status = found.status;
+        }
+        Ok(())
+    }
+
+    /// Changes a job by its worker. If both states are the same, only the rest changes.
+    ///
+    /// Fails with kind [`Lease`](ErrorKind::Lease) if the worker no longer has the job.
+    pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
+        let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
+        let write = move |database: &mut Database| change.write(database, id, worker, from);
+        let (state, reason, location, ready_at, changed_at, sent_at, accepted_at, request) =
+            self.transaction(write).await?;
+        let status = &mut job.status;
+        (status.state, status.reason, status.location) = (state_named(state)?, reason, location);
+        (status.ready_at, status.changed_at) = (ready_at.map(time_of), time_of(changed_at));
+        (status.sent_at, status.submitted_at) = (sent_at.map(time_of), accepted_at.map(time_of));
+        job.request = request;
+        Ok(())
+    }
+
+    /// Notes in a claim that the journal has recorded this task. The times are those of this
+    /// process: [`change`](Self::change) replaces them by those of the ledger.
+    pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef, sent_at: SystemTime) {
+        let (status, now) = (&mut job.status, self.local_time());
+        (status.state, status.reason) = (JobState::Submitted, None);
+        status.submissions += 1;
+        (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
+        (status.sent_at, status.submitted_at) = (Some(sent_at), Some(now));
+        status.changed_at = now;
+    }
+
+    /// Returns the time of this process, which need not be that of the ledger.
+    pub(crate) fn local_time(&self) -> SystemTime {
+        time_of(self.0.clocks.milliseconds())
+    }
+
+    /// Announces that the picture will be saved at `location`, where nothing exists. Returns
+    /// `false` if this is the location of another job: after a crash, its picture could be mistaken
+    /// for this job's.
+    pub(crate) async fn set_ready(&self, job: &mut Claim, location: String) -> Result<bool, Error> {
+        match self.change(job, Change::Ready { location }).await {
+            Err(error) if is_taken(&error) => Ok(false),
+            changed => changed.map(|()| true),
+        }
+    }
+}
+
+/// A change of a job by its worker.
+pub(crate) enum Change {
+    /// Another state, or the reason why it stays as it is.
+    State(JobState, Option<String>),
+    Ready {
+        location: String,
+    },
+    /// The picture and its description are durable. It may differ from what its request asked for.
+    Saved(SavedPicture, Option<String>),
+    /// The delivery is not a whole picture. The record says where its bytes are, if some arrived.
+    Damaged {
+        reason: String,
+        location: Option<String>,
+    },
+}
+
+/// The state of a job, its reason and its location, when it became ready and last changed, when its
+/// submission was sent and its task recorded, and the request of a job that became ready, if it is
+/// small.
+pub(super) type Changed = (
+    String,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+);
+
+impl Change {
+    /// If the connection broke after the commit, the job is in its new state already.
+    pub(in crate::ledger) fn write(
+        &self,
+        database: &mut Database,
+        job: i64,
+        worker: Option<i64>,
+        from: JobState,
+    ) -> Result<Changed, Error> {
+        let (to, reason, location) = match self {
+            Self::State(to, reason) => (*to, reason.clone(), None),
+            Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
+            Self::Saved(picture, difference) => {
+                (JobState::Saved, difference.clone(), Some(picture.location.clone()))
+            }
+            Self::Damaged { reason, location } => {
+                (JobState::Damaged, Some(reason.clone()), location.clone())
+            }
+        };
+        let update = "UPDATE jobs SET state = $1, reason = $2,
+             location = CASE WHEN $1 = 'damaged' THEN $3 ELSE COALESCE($3, location) END,
+             ready_at = CASE WHEN $1 IN ('ready', 'saved') THEN COALESCE(ready_at, $4)
+                ELSE ready_at END,
+             changed_at = $4
+             WHERE id = $5 AND worker IS NOT DISTINCT FROM $6 AND state IN ($7, $1)";
+        let values = vec![
+            to.as_str().into(),
+            reason.into(),
+            location.into(),
+            database.now().into(),
+            job.into(),
+            worker.into(),
+            from.as_str().into(),
+        ];
+        let returning = format!(
+            "state, reason, location, ready_at, changed_at,
+             (SELECT sent_at FROM submissions s WHERE s.id = jobs.submission),
+             (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
+             CASE WHEN state = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
+        );
+        let change = JobChange { update: update.to_owned(), values, returning };
+        let changed = match self {
+            Self::Saved(picture, _) => picture.close_record(database, job, change)?,
+            _ => change.write(database)?,
+        };
+        changed.ok_or_else(lease_lost)
+    }
+}
+
+impl SavedPicture {
+    pub(in crate::ledger) fn step(&self) -> Step {
+        let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
+        Step::Saved { path, bytes: self.bytes, sha256 }
+    }
+
+    fn close_record(
+        &self,
+        database: &mut Database,
+        job: i64,
+        change: JobChange,
+    ) -> Result<Option<Changed>, Error> {
+        let current = "j.id = $1 AND j.submission = s.id";
+        match SubmissionRow::find_one(database, current, job)? {
+            Some(mut submission) => submission.advance_with(database, &self.step(), change),
+            None => change.write(database),
+        }
+    }
+}
