@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = Batch::open(ClientBuilder::from_env()?, Ledger::open("foxes.db").await?)?
         .jobs(foxes)
         .max_active(24)
-        .budget(1000.0)
+        .budget(1000)
         .save_to("foxes")
         .on_change(|job| {
             println!("{} {} {}", job.name, job.state, job.reason.as_deref().unwrap_or(""))

@@ -29,6 +29,7 @@ impl Prices {
     }
 
     /// Returns the price of an operation, as if `price` were set for it, unless another one is.
+    #[doc(hidden)]
     pub fn of_or(&self, operation: &str, price: Option<Price>) -> Option<Price> {
         let set = self.set.get(operation).copied().or(price);
         let known = self.known.get(operation).copied().map(Price::from);
@@ -36,11 +37,13 @@ impl Prices {
     }
 
     /// Returns whether a price is set for an operation.
+    #[doc(hidden)]
     pub fn is_set(&self, operation: &str) -> bool {
         self.set.contains_key(operation)
     }
 
     /// Sets the price of an operation, unless one is set.
+    #[doc(hidden)]
     pub fn set_default(&mut self, operation: impl Into<String>, price: Price) {
         self.set.entry(operation.into()).or_insert(price);
     }

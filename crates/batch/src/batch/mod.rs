@@ -58,7 +58,7 @@ type OnChange = Arc<dyn Fn(&JobStatus) + Send + Sync>;
 /// let ledger = Ledger::open("foxes.db").await?;
 /// let report = Batch::open(ClientBuilder::from_env()?, ledger)?
 ///     .jobs(foxes)
-///     .budget(1000.0)
+///     .budget(1000)
 ///     .save_to("foxes")
 ///     .on_change(|job| println!("{} {}", job.name, job.state))
 ///     .run()
@@ -180,8 +180,8 @@ impl Batch {
     /// - the first job of an operation costs more than what is left;
     /// - responses contain no cost: such operations run one job at a time, and are not counted;
     /// - responses are lost, and webhooks find their tasks, before any price is known.
-    pub fn budget(mut self, credits: f64) -> Self {
-        self.settings.limits.budget = Some(credits);
+    pub fn budget(mut self, credits: impl Into<f64>) -> Self {
+        self.settings.limits.budget = Some(credits.into());
         self
     }
 
