@@ -28,6 +28,7 @@ mod sheet;
 mod terminal;
 mod text;
 mod usage;
+mod words;
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc, time::Duration};
 

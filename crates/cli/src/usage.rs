@@ -20,6 +20,7 @@ use crate::{
     models,
     terminal::ERROR,
     text::sanitize::one_line,
+    words,
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
 
@@ -121,12 +122,16 @@ fn unknown_model(name: &str) -> StyledStr {
 }
 
 /// Adds a tip to an unknown command: a prompt or a model without its command.
-fn with_tip_on_command(error: clap::Error) -> clap::Error {
+fn with_tip_on_command(mut error: clap::Error) -> clap::Error {
     let word = text(&error, ContextKind::InvalidSubcommand);
     if let Some(model) = models::find(&word) {
         with_tips(error, vec![format!("to run a model, use 'kiln run {model}'")])
     } else if word.contains(char::is_whitespace) {
         with_tips(error, vec!["to make a picture from a prompt, use 'kiln generate PROMPT'".into()])
+    } else if let Some(tip) = words::tip(&word) {
+        // The parser suggests commands whose spelling is similar.
+        error.remove(ContextKind::SuggestedSubcommand);
+        with_tips(error, vec![tip.to_owned()])
     } else {
         error
     }

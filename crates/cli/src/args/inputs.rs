@@ -1,17 +1,20 @@
 //! What a picture is made from: prompts, which are texts, `-` for standard input, or `@FILE`, and
-//! images, which are paths, http(s) URLs, `data:` URLs, or `-`.
+//! images, which are paths, pictures of the history such as `@3`, http(s) URLs, `data:` URLs, or
+//! `-`.
 
 use std::{
     ffi::OsStr,
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::{Arg, ArgMatches};
 
 use super::completers;
-use crate::{failure::Failure, models::PROMPT, process::Process, text::sanitize::one_line};
+use crate::{
+    failure::Failure, history::find, models::PROMPT, process::Process, text::sanitize::one_line,
+};
 use imagekiln::{
     FileKind, ImageInput,
     text::{self, is_data_url, is_url},
@@ -116,8 +119,22 @@ impl<'a> Inputs<'a> {
             Some(text) if is_url(text) => Ok(ImageInput::url(text)),
             Some(text) if is_data_url(text) => ImageInput::try_url(text)
                 .map_err(|error| Failure::usage(error.to_string()).advise("nothing was sent")),
+            Some(text) if text.starts_with('@') && !Path::new(text).exists() => {
+                image_in(&self.made(text)?)
+            }
             _ => image_in(Path::new(given)),
         }
+    }
+
+    /// The saved picture that `@last` or `@3` names.
+    fn made(&self, given: &str) -> Result<PathBuf, Failure> {
+        let made = find::by_number(self.process, given)?;
+        let saved = made.as_ref().and_then(|entry| entry.saved_path());
+        saved.map(Path::to_owned).ok_or_else(|| {
+            let given = one_line(given);
+            Failure::usage(format!("the picture {given} is not saved in a file"))
+                .advise(format!("nothing was sent; `kiln show {given}` says what became of it"))
+        })
     }
 
     /// Reads standard input, at most one byte more than `limit`.
@@ -175,8 +192,8 @@ fn image_in(path: &Path) -> Result<ImageInput, Failure> {
     }
     let unreadable = |error| {
         Failure::file(format!("could not read the image {shown}"), error).advise(
-            "nothing was sent; pass the path of an image file, an http(s) or data: URL, or `-` for \
-             standard input",
+            "nothing was sent; pass the path of an image file, a picture of the history such as \
+             @3, an http(s) or data: URL, or `-` for standard input",
         )
     };
     let metadata = fs::metadata(path).map_err(unreadable)?;

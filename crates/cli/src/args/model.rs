@@ -148,7 +148,8 @@ pub fn is_of_request(id: &str) -> bool {
     id.starts_with("field ") || id.starts_with("parameter ")
 }
 
-pub const IMAGE: &str = "An IMAGE is a path, an http(s) or data: URL, or `-` for standard input.";
+pub const IMAGE: &str = "An IMAGE is a path, a picture of the history such as @3, an http(s) or \
+                         data: URL, or `-` for standard input.";
 
 /// Notes below the flags of a model, mainly on fields that the contract does not list. `image`
 /// describes images.

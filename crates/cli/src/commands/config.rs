@@ -165,9 +165,21 @@ fn get(context: &Context, name: &str) -> Result<(), Failure> {
     let settings = context.settings.reload()?;
     let name = names::find(name).ok_or_else(|| Failure::usage("unknown setting"))?;
     let (value, source) = in_effect(&settings, name);
+    // Some defaults are descriptions, which no script could use.
+    let is_described = source == Source::Default.to_string() && (name.check)(name.default).is_err();
+    let value = if is_described { Value::Null } else { value };
+    if value.is_null() && !context.output.json {
+        return Err(Failure::unset(name.name));
+    }
     context
         .output
-        .result(|| shown(&value), || json!({ "name": name.name, "value": value, "source": source }))
+        .result(|| lines(&value), || json!({ "name": name.name, "value": value, "source": source }))
+}
+
+/// A value for scripts: a line for each item of a list.
+fn lines(value: &Value) -> String {
+    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    items.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 fn set(context: &Context, name: &str, texts: &[String]) -> Result<(), Failure> {

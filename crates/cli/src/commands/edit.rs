@@ -61,8 +61,8 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .value_parser(value_parser!(OsString))
                 .value_hint(ValueHint::FilePath)
                 .help(
-                    "Images, for the model's image fields in their order: a path, an http(s) or \
-                     data: URL, or `-`",
+                    "Images, for the model's image fields in their order: a path, @ and a number \
+                     of `kiln history`, an http(s) or data: URL, or `-`",
                 ),
         );
     of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)

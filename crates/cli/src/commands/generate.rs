@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     making::{
         self,
+        amount::yes_arg,
         identical::again_arg,
         keyed::KeyOptions,
         plan::{Variant, dry_run_arg},
@@ -63,8 +64,8 @@ pub fn of_model(
     let (description, notes) = (model::description(chosen), model::notes(chosen, model::IMAGE));
     model::with_fields(command, chosen, elsewhere, &options)
         .after_help(format!(
-            "{examples}\n\n`--help` lists all fields of {chosen}. An IMAGE is a path, an http(s) \
-             URL, or `-`."
+            "{examples}\n\n`--help` lists all fields of {chosen}. An IMAGE is a path, @3, \
+             an http(s) URL, or `-`."
         ))
         .after_long_help(format!("{examples}\n\n{description}\n{notes}"))
 }
@@ -73,7 +74,8 @@ pub fn of_model(
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
-    let own = own.chain(options::of::<options::FieldOptions>()).chain([dry_run_arg(), again_arg()]);
+    let asked = [dry_run_arg(), again_arg(), yes_arg()];
+    let own = own.chain(options::of::<options::FieldOptions>()).chain(asked);
     own.chain(options::shared(options::MAKING)).collect()
 }
 

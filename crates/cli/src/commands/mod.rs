@@ -68,7 +68,7 @@ enum Plain {
     Show(show::Options),
     /// Open a saved picture with the desktop's program for it
     #[command(hide = true)]
-    Open(show::Options),
+    Open(show::Chosen),
     Setup(setup::Options),
     Config(config::Options),
     Doctor(doctor::Options),
@@ -187,7 +187,7 @@ async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure>
         Plain::Setup(options) => return setup::run(context, options).await,
         Plain::Models(options) => models::run(context, &options),
         Plain::History(options) => history::run(context, &options),
-        Plain::Show(options) => show::run(context, options),
+        Plain::Show(options) => show::run(context, options).await,
         Plain::Open(options) => show::open(context, options).await,
         Plain::Config(options) => config::run(context, options).await,
         Plain::Webhook(options) => webhook::run(context, options).await,

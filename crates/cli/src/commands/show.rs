@@ -27,30 +27,49 @@ use imagekiln::{
 };
 use imagekiln_label::Description;
 
-/// Show everything that is known about a picture
+/// Show a picture, and everything that is known about it
 #[derive(Args)]
 pub struct Options {
+    #[command(flatten)]
+    chosen: Chosen,
+
+    /// Show only what is known, and not the picture
+    #[arg(long)]
+    info: bool,
+
+    /// Open the picture with the desktop's program for it
+    #[arg(long)]
+    open: bool,
+}
+
+/// Open a picture with the desktop's program for it
+#[derive(Args)]
+pub struct Chosen {
     #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
     #[arg(add = completers::submissions(Submissions::Any))]
     picture: String,
 }
 
-pub fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let made = Made::find(context.process(), &options.picture)?;
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    let made = Made::find(context.process(), &options.chosen.picture)?;
     let fields = made.request().map(request::fields);
     let facts = match &made {
         Made::Recorded(entry) => of_entry(entry, context.process()),
         Made::Described(path, description) => of_description(path, description),
     };
     let Process { stdout, directory, .. } = &**context.process();
+    if let Some(path) = made.path().filter(|_| !options.info && stdout.is_terminal) {
+        seeing::show(context, path).await;
+    }
     context.output.result(
         || for_people(&facts, fields.as_ref(), directory, (stdout.columns)()),
         || json::with(facts.clone(), [("fields", fields.clone().into())]),
-    )
+    )?;
+    if options.open { open(context, options.chosen).await } else { Ok(()) }
 }
 
 /// Opens the picture with the desktop's program for it.
-pub async fn open(context: &Context, options: Options) -> Result<(), Failure> {
+pub async fn open(context: &Context, options: Chosen) -> Result<(), Failure> {
     let made = Made::find(context.process(), &options.picture)?;
     let name = made.name();
     let Some(path) = made.path() else {

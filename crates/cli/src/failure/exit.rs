@@ -23,6 +23,7 @@ pub enum Exit {
     Unpaid = 11,
     AlreadyPaid = 12,
     Later = 13,
+    Unset = 14,
     Interrupted = 130,
 }
 
@@ -40,7 +41,7 @@ struct Row {
 /// The output of the command says what is charged.
 const SHOWN: &str = "see output";
 
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 16] = [
     row(Exit::Success, false, SHOWN, "success"),
     row(Exit::Other, false, SHOWN, "a local file or another local error, or some pictures failed"),
     row(Exit::Usage, false, "no", "invalid usage, settings or request, or a wrong base URL"),
@@ -65,6 +66,7 @@ const ROWS: [Row; 15] = [
     row(Exit::Unpaid, false, "no", "the project has no credits, or reached its spending limit"),
     row(Exit::AlreadyPaid, false, "no", "the same request is already paid; see `--again`"),
     row(Exit::Later, true, SHOWN, "a job has not ended; run `kiln batch advance` again"),
+    row(Exit::Unset, false, "no", "a setting has no value"),
     row(Exit::Interrupted, false, SHOWN, "interrupted; a submitted task continues"),
 ];
 
@@ -85,7 +87,7 @@ impl Exit {
 
 /// The codes of a command with several outcomes, worst first. What was paid for and has no picture
 /// precedes what cost nothing.
-const WORST_FIRST: [Exit; 14] = [
+const WORST_FIRST: [Exit; 15] = [
     Exit::BillingUnknown,
     Exit::Interrupted,
     Exit::Continues,
@@ -98,6 +100,7 @@ const WORST_FIRST: [Exit; 14] = [
     Exit::AlreadyPaid,
     Exit::JobsLeft,
     Exit::Later,
+    Exit::Unset,
     Exit::Other,
     Exit::Network,
 ];

@@ -198,6 +198,12 @@ impl Failure {
         Self::new("interrupted", Exit::Interrupted, "interrupted").advise("nothing was changed")
     }
 
+    /// A setting has no value.
+    pub fn unset(name: &str) -> Self {
+        Self::new("settings", Exit::Unset, format!("`{name}` is not set"))
+            .advise(format!("`kiln config set {name} VALUE` sets it"))
+    }
+
     /// A submission was abandoned before its response arrived.
     pub fn billing_unknown(kind: impl Into<Kind>, message: impl Into<String>) -> Self {
         let mut failure = Self::new(kind, Exit::BillingUnknown, message);

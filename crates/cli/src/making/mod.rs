@@ -1,5 +1,6 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
+pub mod amount;
 pub mod checks;
 mod describe;
 pub mod identical;
@@ -57,6 +58,7 @@ pub async fn make(
     let session = open(context, &planned).await?;
     identical::check(context, &session.client, &planned, matches)?;
     let interrupts = Interrupts::listen(context.process())?;
+    amount::check(context, &planned, matches, &interrupts).await?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();

@@ -2,7 +2,11 @@
 
 mod screen;
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
@@ -20,6 +24,9 @@ use imagekiln::{
     FileKind, Task,
     text::{Credits, counted},
 };
+
+/// How many bytes of a file tell its kind.
+const HEAD: u64 = 64;
 
 const SHOW: &str = "show";
 const OPEN: &str = "open";
@@ -120,6 +127,24 @@ impl Seeing {
                 .after_payment(task.reference())
                 .advise(format!("the picture is paid for and saved: {}", path.display()))
         })
+    }
+}
+
+/// Shows a picture that was saved before, if the terminal can show pictures.
+pub async fn show(context: &Context, path: &Path) {
+    let output = &context.output;
+    if output.json {
+        return;
+    }
+    let Some(protocol) = Protocol::find(&output.process) else { return };
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    match read {
+        Ok(_) => protocol.show(output, path, FileKind::of(&head)).await,
+        Err(error) => {
+            let path = printable(&path.to_string_lossy());
+            output.note(&format!("could not read {path}: {error}"));
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{
-        BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
+        ASK_ABOVE, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
         REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
 };
@@ -243,6 +243,12 @@ impl Settings {
     /// The default of `--max-active` for a batch.
     pub fn max_active(&self) -> Option<u16> {
         self.text(&MAX_ACTIVE)?.parse().ok()
+    }
+
+    /// How many pictures a command makes without a question.
+    pub fn ask_above(&self) -> usize {
+        let text = self.text(&ASK_ABOVE).unwrap_or_else(|| ASK_ABOVE.default.to_owned());
+        text.parse().unwrap_or_default()
     }
 
     /// The prices of operations.

@@ -108,6 +108,12 @@ pub const MAX_ACTIVE: Name = Name {
     check: check_count,
     ..text("max_active", "how many pictures a command may work on at once")
 };
+pub const ASK_ABOVE: Name = Name {
+    flag: Some("--yes"),
+    default: "20",
+    check: check_count,
+    ..text("ask_above", "how many pictures a command makes without a question; not for batches")
+};
 pub const PRICES: Name = Name {
     is_list: true,
     check: check_price,
@@ -141,7 +147,7 @@ pub const ALLOW_HTTP: Name = Name {
 };
 
 /// All settings, in the order in which they are listed.
-pub const NAMES: [&Name; 18] = [
+pub const NAMES: [&Name; 19] = [
     &PROFILE,
     &API_KEY,
     &API_KEY_FILE,
@@ -154,6 +160,7 @@ pub const NAMES: [&Name; 18] = [
     &DESCRIBE,
     &DEADLINE,
     &MAX_ACTIVE,
+    &ASK_ABOVE,
     &PRICES,
     &WEBHOOK_URL,
     &WEBHOOK_SECRET,

@@ -24,6 +24,29 @@ fn standard_input_is_read_for_one_image_only() {
 }
 
 #[test]
+fn a_picture_of_the_history_is_an_image() {
+    let bench = Bench::new();
+    bench.run(&[&["generate", "a fox", "-o", "fox.jpg"], &SMALL[..]].concat()).ok();
+    bench.run(&[&["edit", "in a storm", "@1"], &SMALL[..]].concat()).ok();
+    assert!(bench.last_request()["input_image"].as_str().unwrap().contains("64 x 64"));
+    bench.place.write("mask.png", png(64, 64));
+    bench.run(&["tool", "erase", "@last", "--mask", "mask.png"]).ok();
+    assert!(bench.last_request()["image"].as_str().unwrap().contains("64 x 64"));
+
+    let accepted = bench.simulator.counts().accepted;
+    bench.run(&[&["task", "submit", "gen-2-pro", "--prompt", "a wolf"], &SMALL[..]].concat()).ok();
+    let unsaved = bench.run(&["edit", "in a storm", "@last"]).fails(2).stderr;
+    assert!(unsaved.contains("the picture @last is not saved in a file"), "{unsaved}");
+    let unknown = bench.run(&["edit", "in a storm", "@99"]).fails(2).stderr;
+    assert!(unknown.contains("the history has no submission @99"), "{unknown}");
+    // A file whose name begins like that comes first.
+    bench.place.write("@99", png(80, 64));
+    bench.run(&[&["edit", "in a storm", "@99"], &SMALL[..]].concat()).ok();
+    assert!(bench.last_request()["input_image"].as_str().unwrap().contains("80 x 64"));
+    assert_eq!(bench.simulator.counts().accepted, accepted + 2);
+}
+
+#[test]
 fn an_unlisted_field_accepts_an_image() {
     let bench = Bench::new();
     bench.place.write("person.png", png(64, 64));

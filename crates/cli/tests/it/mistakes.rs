@@ -181,6 +181,17 @@ const MISTAKES: &[(&str, &[Mistake])] = &[
         ],
     ),
     (
+        "Words of other programs",
+        &[
+            ("kiln init", &[]),
+            ("kiln imagine", &[]),
+            ("kiln List", &[]),
+            ("kiln price", &[]),
+            ("kiln delete fox.png", &[]),
+            ("kiln upscale", &[]),
+        ],
+    ),
+    (
         "Files and tasks",
         &[
             ("kiln generate 'a fox' -o nowhere/fox.png", &[]),

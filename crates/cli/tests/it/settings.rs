@@ -21,7 +21,7 @@ fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &s
 /// A setting: the values that the file, a profile and the environment give it.
 type Values = (&'static str, &'static str, &'static str, Option<[&'static str; 2]>);
 
-const VALUES: [Values; 13] = [
+const VALUES: [Values; 14] = [
     (
         "base_url",
         "http://127.0.0.1:1",
@@ -40,6 +40,7 @@ const VALUES: [Values; 13] = [
     ("size", "64x64", "128x64", None),
     ("describe", "true", "false", None),
     ("deadline", "1m", "2m", None),
+    ("ask_above", "10", "30", None),
     ("max_active", "1", "2", None),
     ("prices", "gen-2-pro=3", "gen-2-pro=4", None),
     (
@@ -220,8 +221,16 @@ fn settings_are_set_shown_and_removed() {
     assert_eq!(file(), format!("size = \"64x64\"\n\n[profile.work]\n{hosts}\n"));
     let get = |words: &[&str]| place.run(&[&["config", "get"], words].concat()).ok().text();
     assert_eq!(get(&["size"]), "64x64\n");
-    assert_eq!(get(&["base_url"]), "-\n");
-    assert_eq!(get(&["allow_polling_hosts", "--profile=work"]), "a.example, b.example\n");
+    assert_eq!(get(&["allow_polling_hosts", "--profile=work"]), "a.example\nb.example\n");
+    assert_eq!(get(&["ask_above"]), "20\n");
+    // A default that is a description is no value.
+    for unset in ["base_url", "deadline", "max_active"] {
+        let nothing = place.run(&["config", "get", unset]).fails(14);
+        assert_eq!(nothing.text(), "");
+        assert!(nothing.stderr.contains(&format!("`{unset}` is not set")), "{}", nothing.stderr);
+    }
+    let got = place.run(&["config", "get", "size", "--json"]).ok().json();
+    assert_eq!(got["value"], "64x64");
     let got = place.run(&["config", "get", "model", "--json"]).ok().json();
     assert_eq!(got, json!({ "name": "model", "value": "gen-2-pro", "source": "default" }));
     place.run(&["config", "unset", "size"]).ok();

@@ -51,6 +51,28 @@ fn a_number_of_pictures_goes_to_a_directory() {
     assert_eq!(states, ["saved"; 4]);
 }
 
+/// Nobody pays for a digit too many.
+#[test]
+fn many_pictures_need_a_yes() {
+    let bench = Bench::new();
+    let many = with(&["generate", "a fox", "-n", "21", "-o", "."]);
+    let error = bench.run(&[&["--json"], &many[..]].concat()).fails(2).error();
+    assert_eq!(
+        error["message"],
+        "21 pictures; their price is not known: more than 20, and nobody can be asked"
+    );
+    let advice = "nothing was sent; pass --yes, or `kiln config set ask_above NUMBER`";
+    assert_eq!(error["advice"], advice);
+    bench.place.configure("ask_above = 3\nprices = [\"gen-2-pro=1.5\"]");
+    let four = with(&["generate", "a fox", "-n", "4", "-o", "."]);
+    let refused = bench.run(&four).fails(2).stderr;
+    assert!(refused.contains("4 pictures for 6 credits: more than 3"), "{refused}");
+    assert_eq!(bench.simulator.counts().accepted, 0);
+    bench.run(&[&four[..], &["-y"]].concat()).ok();
+    bench.run(&with(&["generate", "a fox", "-n", "3", "-o", "."])).ok();
+    assert_eq!(bench.simulator.counts().accepted, 7);
+}
+
 #[test]
 fn seeds_make_a_picture_each_and_name_it() {
     let bench = Bench::new();
@@ -210,7 +232,7 @@ fn a_command_finds_out_how_many_active_tasks_the_service_allows() {
             ready_after: Duration::from_millis(300),
             ..Config::default()
         });
-        let made = bench.run(&with(&["generate", "a fox", "-n", "40", "-o", "."])).ok();
+        let made = bench.run(&with(&["generate", "a fox", "-n", "40", "--yes", "-o", "."])).ok();
         assert_eq!(made.text().lines().count(), 40);
         let refused = bench.simulator.counts().refused_with(429);
         assert!(refused <= most_refused, "{refused} of {allowed}");

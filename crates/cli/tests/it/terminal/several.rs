@@ -39,6 +39,20 @@ fn the_progress_counts_the_pictures() {
 }
 
 #[test]
+fn a_person_is_asked_about_many_pictures() {
+    const QUESTION: &str = "Make 3 pictures; their price is not known? [y/N]:";
+    let bench = Bench::new();
+    bench.place.configure("ask_above = 2");
+    for (answer, exit, accepted) in [("\r", 130, 0), ("no\r", 130, 0), ("y\r", 0, 3)] {
+        let mut terminal = Terminal::start(bench.kiln(&FOXES));
+        terminal.until(QUESTION);
+        terminal.press(answer);
+        terminal.end().fails(exit);
+        assert_eq!(bench.simulator.counts().accepted, accepted);
+    }
+}
+
+#[test]
 fn ctrl_c_says_what_continues_and_leaves_a_clean_terminal() {
     let bench = Bench::ready_after(AGES);
     let mut terminal = started(&bench);

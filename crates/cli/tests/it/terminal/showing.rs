@@ -63,6 +63,27 @@ fn standard_output_keeps_only_the_path() {
 }
 
 #[test]
+fn a_picture_of_the_history_is_shown_with_its_facts() {
+    let bench = Bench::new();
+    bench.run(&["generate", "a fox", "-s=64x64", "-o", "fox.jpg"]).ok();
+    let shown = |words: &[&str]| {
+        let mut command = bench.kiln(&[&["show", "@1"], words].concat());
+        command.env("TERM", "linux");
+        let mut terminal = Terminal::start(command);
+        terminal.end().ok();
+        terminal
+    };
+    let terminal = shown(&[]);
+    assert!(!rows_of_blocks(&terminal).is_empty(), "{}", terminal.screen());
+    assert!(terminal.text().contains("a fox"), "{}", terminal.text());
+    assert!(rows_of_blocks(&shown(&["--info"])).is_empty());
+    std::fs::remove_file(bench.place.path("fox.jpg")).unwrap();
+    let gone = shown(&[]);
+    assert!(gone.text().contains("could not read "), "{}", gone.text());
+    assert!(gone.text().contains("a fox"), "{}", gone.text());
+}
+
+#[test]
 fn what_can_not_be_shown_is_refused_before_anything_is_paid() {
     let bench = Bench::new();
     let refused = |words: &[&str], problem: &str| {

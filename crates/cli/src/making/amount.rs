@@ -1,0 +1,61 @@
+//! Asks before a command makes many pictures: `kiln edit many/*.png`, or a digit too many after
+//! `-n`, would pay for all of them without a word.
+
+use clap::{Arg, ArgAction, ArgMatches};
+
+use super::plan::Planned;
+use crate::{
+    context::Context,
+    failure::Failure,
+    process::{
+        interrupt::Interrupts,
+        question::{ask, can_ask},
+    },
+    settings::names::ASK_ABOVE,
+};
+use imagekiln::text::{Credits, counted};
+
+const YES: &str = "yes";
+
+pub fn yes_arg() -> Arg {
+    Arg::new(YES)
+        .long(YES)
+        .short('y')
+        .action(ArgAction::SetTrue)
+        .hide_short_help(true)
+        .help("Make any number of pictures without a question; see the setting ask_above")
+}
+
+/// Asks whether to make these pictures if there are more than the user makes without a question.
+/// Without a terminal, the command fails. Simulated pictures cost nothing.
+pub async fn check(
+    context: &Context,
+    planned: &[Planned],
+    matches: &ArgMatches,
+    interrupts: &Interrupts,
+) -> Result<(), Failure> {
+    let insists = matches.try_get_one(YES).ok().flatten().is_none_or(|insists| *insists);
+    let most = context.settings.ask_above();
+    if insists || context.shared.simulate || planned.len() <= most {
+        return Ok(());
+    }
+    let prices = planned.iter().map(|planned| context.settings.price_of(&planned.request));
+    let price = match prices.sum::<Option<f64>>() {
+        Some(price) => format!(" for {}", counted(Credits(price), "credit")),
+        None => "; their price is not known".to_owned(),
+    };
+    let amount = format!("{} pictures{price}", planned.len());
+    let process = context.process();
+    if context.output.json || !can_ask(process) {
+        return Err(Failure::usage(format!("{amount}: more than {most}, and nobody can be asked"))
+            .advise(format!(
+                "nothing was sent; pass --yes, or `kiln config set {} NUMBER`",
+                ASK_ABOVE.name
+            )));
+    }
+    let answer = ask(process, interrupts, &format!("Make {amount}? [y/N]"), false).await?;
+    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        return Ok(());
+    }
+    Err(Failure::not_submitted())
+}

@@ -1,0 +1,105 @@
+//! What people and assistants call the commands of `kiln`: the words of other programs.
+
+/// Words, and the tip for each of them.
+const MEANT: [(&[&str], &str); 17] = [
+    (
+        &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
+        "'kiln setup' stores the base URL and the key",
+    ),
+    (
+        &[
+            "image",
+            "imagine",
+            "create",
+            "make",
+            "new",
+            "draw",
+            "paint",
+            "picture",
+            "pic",
+            "photo",
+            "prompt",
+            "txt2img",
+            "text2img",
+            "text-to-image",
+            "t2i",
+            "gen",
+        ],
+        "to make a picture from a prompt, use 'kiln generate PROMPT'",
+    ),
+    (
+        &["img2img", "image-to-image", "i2i", "modify", "change", "transform", "vary", "remix"],
+        "to change images, use 'kiln edit PROMPT IMAGE...'",
+    ),
+    (
+        &["list", "ls", "log", "status", "tasks", "find", "search", "recent", "ps"],
+        "'kiln history' lists the submissions and their states; 'kiln batch status' is about a \
+         batch",
+    ),
+    (
+        &["view", "info", "inspect", "cat", "display", "details", "describe"],
+        "'kiln show @3' shows a picture of 'kiln history'",
+    ),
+    (
+        &["retry", "repeat", "redo", "rerun", "regenerate", "reroll"],
+        "'kiln again @3' makes a picture again, and pays for it again; 'kiln resume' continues \
+         what is paid",
+    ),
+    (
+        &["continue", "recover", "sync", "download", "fetch", "get", "wait", "poll", "save"],
+        "'kiln resume' waits for every unfinished task and saves its picture; 'kiln task' is about \
+         one task",
+    ),
+    (
+        &["cancel", "stop", "abort", "kill"],
+        "the service cancels no task: it is paid when it is submitted; 'kiln batch cancel' cancels \
+         jobs that are not",
+    ),
+    (
+        &["delete", "remove", "rm", "del", "clean"],
+        "pictures are files, and kiln deletes none; 'kiln task dismiss @3' gives up an unfinished \
+         task",
+    ),
+    (
+        &["price", "prices", "pricing", "cost", "costs"],
+        "'--dry-run' shows the price of a request, if it is known, and sends nothing",
+    ),
+    (
+        &["balance", "credits", "usage", "spending", "account", "billing"],
+        "'kiln history' shows what each submission cost; the service has the balance",
+    ),
+    (&["model", "operations", "engines"], "'kiln models' lists the models"),
+    (&["upscale", "enlarge", "uncrop"], "'kiln tool expand IMAGE' adds to the sides of an image"),
+    (
+        &["check", "test", "ping", "debug", "diagnose", "whoami", "verify"],
+        "'kiln doctor' checks the settings, the connection and the key",
+    ),
+    (
+        &["serve", "server", "mock", "simulator", "sandbox"],
+        "'kiln simulate' runs a simulator of the service",
+    ),
+    (&["bulk", "jobs", "queue", "csv"], "'kiln batch run FILE' runs the jobs of a file"),
+    (
+        &["settings", "set", "preferences", "profile", "update", "upgrade"],
+        "'kiln config' shows and changes the settings; kiln is updated as it was installed",
+    ),
+];
+
+/// The tip for a word that is no command.
+pub fn tip(word: &str) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    MEANT.iter().find(|(words, _)| words.contains(&&*word)).map(|(_, tip)| *tip)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_word_has_one_meaning() {
+        let words: Vec<_> = MEANT.iter().flat_map(|(words, _)| *words).collect();
+        assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
+    }
+}
