@@ -26,12 +26,15 @@ fn main() -> ExitCode {
 }
 
 fn generate() -> Result<(), String> {
-    let document = fs::read_to_string(CONTRACT)
+    let text = fs::read_to_string(CONTRACT)
         .map_err(|error| format!("could not read {CONTRACT}: {error}"))?;
+    let document = serde_json::from_str(&text)
+        .map_err(|error| format!("could not parse {CONTRACT}: {error}"))?;
     let options =
         generator::Options { json_schema: env::var_os("CARGO_FEATURE_SCHEMARS").is_some() };
-    let code =
-        generator::generate(&document, &options).map_err(|fault| format!("{CONTRACT}: {fault}"))?;
+    let code = generator::generate(&document, &options).map_err(|faults| {
+        format!("{CONTRACT} has errors (`cargo xtask check` finds all):\n{faults}")
+    })?;
     let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     let target = Path::new(&out).join("generated.rs");
     fs::write(&target, code)

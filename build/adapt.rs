@@ -49,10 +49,6 @@ pub fn adapt(document: &Value, contract: &Contract, types: &Types) -> Value {
         let Some(submission) = &operation.submission else { continue };
         schemas.insert(submission.type_name.clone(), request_schema(submission, &originals));
     }
-    for object in &types.objects {
-        schemas
-            .insert(object.type_name.clone(), object_schema(&object.description, &object.fields));
-    }
     for name in &contract.responses.schemas {
         // The SDK reads the alternatives itself.
         if originals[name].get("oneOf").is_none() {
@@ -80,30 +76,25 @@ fn opaque() -> Value {
 }
 
 fn request_schema(submission: &Submission, originals: &Map<String, Value>) -> Value {
-    let description = originals[&submission.schema]["description"].as_str().unwrap_or_default();
-    let mut schema = object_schema(description, &submission.fields);
-    // The caller sets path parameters, so the type has them as fields. `emit` puts them into the
-    // path.
-    for PathParameter { name, description, .. } in &submission.path_parameters {
-        schema["properties"][name] = json!({ "type": "string", "description": description });
-        if let Some(required) = schema["required"].as_array_mut() {
-            required.push(name.as_str().into());
-        }
-    }
-    schema
-}
-
-fn object_schema(description: &str, fields: &[Field]) -> Value {
+    let Submission { fields, path_parameters, .. } = submission;
     let mut properties: Map<_, _> =
         fields.iter().map(|field| (field.name.clone(), request_field(field))).collect();
-    let required = fields.iter().filter(|field| field.required).map(|field| field.name.as_str());
+    let required = fields.iter().filter(|field| field.required).map(|field| &field.name);
+    let mut required: Vec<_> = required.collect();
+    // The caller sets path parameters, so the type has them as fields. `emit` puts them into the
+    // path.
+    for PathParameter { name, description, .. } in path_parameters {
+        let schema = json!({ "type": "string", "description": description });
+        properties.insert(name.clone(), schema);
+        required.push(name);
+    }
     if properties.is_empty() {
         properties.insert(PLACEHOLDER.to_owned(), json!({}));
     }
     json!({
         "type": "object",
-        "description": description,
-        "required": required.collect::<Vec<_>>(),
+        "description": originals[&submission.schema]["description"],
+        "required": required,
         "properties": properties,
         "additionalProperties": {},
     })
@@ -112,10 +103,7 @@ fn object_schema(description: &str, fields: &[Field]) -> Value {
 fn request_field(field: &Field) -> Value {
     let mut schema = value_schema(field);
     // Never `nullable`: fields that are not set are not sent, and an explicit null is set through
-    // `extra`. Only a list needs it: without it, a list that is not set would be empty.
-    if matches!(field.kind, Kind::List(_)) && !field.required {
-        schema["nullable"] = true.into();
-    }
+    // `extra`.
     schema["description"] = words::documentation(field).into();
     schema
 }
@@ -131,8 +119,6 @@ fn value_schema(field: &Field) -> Value {
         Kind::AspectRatio { .. } => reference("AspectRatio"),
         Kind::Address => reference("Address"),
         Kind::Secret => reference("WebhookSecret"),
-        Kind::List(item) => json!({ "type": "array", "items": value_schema(item) }),
-        Kind::Object(object) => reference(&object.type_name),
         Kind::Json => json!({}),
     }
 }

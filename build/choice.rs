@@ -2,9 +2,8 @@
 
 use super::{
     document::DocumentNode,
-    fault::Fault,
+    faults::Faults,
     field::Kind,
-    frame,
     name::{camel_case, is_camel_case},
 };
 
@@ -26,7 +25,7 @@ pub fn variant(value: &str) -> String {
 /// Reads the values of the `enum` in `schema`. Every value must have a distinct variant name.
 ///
 /// OpenAPI 3.0 needs null in the list if the value may be null. It is not one of the values.
-pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Fault> {
+pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Faults> {
     let list = schema.need("enum")?;
     let mut values = Vec::new();
     let mut variants = vec![UNKNOWN.to_owned()];
@@ -50,9 +49,9 @@ pub fn read_values(schema: &DocumentNode) -> Result<Vec<String>, Fault> {
 }
 
 /// Reads a component with a list of values.
-pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Fault> {
+pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Faults> {
     let known = ["type", "nullable", "enum", "description"];
-    frame::known(component, "the schema of an enum", known.into_iter())?;
+    component.must_have_only("the schema of an enum", known)?;
     let values = read_values(component)?;
     let type_name = sibling(component, &values)?.unwrap_or(name);
     Ok(Kind::Choice {
@@ -63,7 +62,7 @@ pub fn read_component(name: &str, component: &DocumentNode) -> Result<Kind, Faul
 }
 
 /// Returns the first component with these values, with or without null. They share its type.
-fn sibling<'a>(component: &DocumentNode<'a>, values: &[String]) -> Result<Option<&'a str>, Fault> {
+fn sibling<'a>(component: &DocumentNode<'a>, values: &[String]) -> Result<Option<&'a str>, Faults> {
     let schemas = component.document().need("components")?.members_of("schemas")?;
     for (name, schema) in schemas {
         let Some(list) = schema.get("enum") else { continue };

@@ -5,25 +5,20 @@ use std::panic;
 use openapiv3::OpenAPI;
 use progenitor_impl::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TypeImpl};
 use quote::quote;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::{
-    Options, adapt::REPLACED, contract::Contract, document::joined, fault::Fault, patch,
-    types::Types,
-};
+use super::{Options, adapt::REPLACED, contract::Contract, faults::Faults, patch, types::Types};
 
 pub fn generate(
     adapted: &Value,
     contract: &Contract,
     types: &Types,
     options: &Options,
-) -> Result<syn::File, Fault> {
-    let tokens = match run(adapted, types, options) {
-        Ok(tokens) => tokens,
-        Err(message) => return Err(locate(adapted, types, options, message)),
-    };
+) -> Result<syn::File, Faults> {
+    let tokens = run(adapted, types, options)
+        .map_err(|message| Faults::new("", format!("progenitor failed: {message}")))?;
     let mut file = syn::parse2(tokens)
-        .map_err(|error| Fault::new("", format!("progenitor produced invalid Rust: {error}")))?;
+        .map_err(|error| Faults::new("", format!("progenitor produced invalid Rust: {error}")))?;
     patch::patch(&mut file, contract, types, options)?;
     Ok(file)
 }
@@ -71,21 +66,4 @@ fn settings(types: &Types, options: &Options) -> GenerationSettings {
         settings.with_replacement(schema, rust_type, std::iter::empty::<TypeImpl>());
     }
     settings
-}
-
-/// Locates the failure by removing parts of the document until generation succeeds. progenitor does
-/// not report a location.
-fn locate(adapted: &Value, types: &Types, options: &Options, message: String) -> Fault {
-    const SCHEMAS: &str = "/components/schemas";
-    let schemas = adapted.pointer(SCHEMAS).and_then(Value::as_object);
-    for name in schemas.into_iter().flat_map(Map::keys) {
-        let mut without = adapted.clone();
-        if let Some(schema) = without.pointer_mut(&joined(SCHEMAS, name)) {
-            *schema = json!({ "type": "string" });
-        }
-        if run(&without, types, options).is_ok() {
-            return Fault::new(joined(SCHEMAS, name), message);
-        }
-    }
-    Fault::new("", message)
 }

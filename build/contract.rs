@@ -4,10 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{
     document::DocumentNode,
-    fault::Fault,
-    field::{Field, Kind},
-    fit, frame,
-    name::{camel_case, is_camel_case, is_field_name, is_snake_case, snake_case},
+    faults::{Faults, all},
+    field::Field,
+    name::{camel_case, is_camel_case, snake_case},
     need::{self, Need},
     request,
     response::Responses,
@@ -72,29 +71,23 @@ pub struct PathParameter {
     pub example: String,
 }
 
-pub fn read(document: &Value) -> Result<Contract, Fault> {
+pub fn read(document: &Value) -> Result<Contract, Faults> {
     let root = DocumentNode::root(document);
-    let version = root.need("openapi")?;
-    if !version.string()?.starts_with("3.0.") {
-        return Err(version.fault("expected an OpenAPI 3.0 document"));
-    }
-    frame::check(&root)?;
     let mut operations = Vec::new();
     for (path, item) in root.need("paths")?.members()? {
         for (method, place) in item.members()? {
-            operations.push(read_operation(path, method, &place)?);
+            operations.push(read_operation(path, method, &place));
         }
     }
-    frame::check_callbacks(&root)?;
+    let operations = all(operations)?;
     let responses = Responses::read(&root)?;
-    check_roles(&root, &operations, &responses)?;
     let key_header = key_header(&root)?;
     let polling_path = polling_path(&root, &operations)?;
     Ok(Contract { key_header, polling_path, operations, responses })
 }
 
 /// Returns the name of the header of the only security scheme.
-fn key_header(root: &DocumentNode) -> Result<String, Fault> {
+fn key_header(root: &DocumentNode) -> Result<String, Faults> {
     let schemes = root.need("components")?.need("securitySchemes")?;
     let mut members = schemes.members()?.into_iter();
     let (Some((_, scheme)), None) = (members.next(), members.next()) else {
@@ -110,7 +103,7 @@ fn key_header(root: &DocumentNode) -> Result<String, Fault> {
     }
 }
 
-fn polling_path(root: &DocumentNode, operations: &[Operation]) -> Result<String, Fault> {
+fn polling_path(root: &DocumentNode, operations: &[Operation]) -> Result<String, Faults> {
     let mut polling = operations.iter().filter(|operation| operation.submission.is_none());
     match (polling.next(), polling.next()) {
         (Some(operation), None) => Ok(operation.path.clone()),
@@ -120,149 +113,58 @@ fn polling_path(root: &DocumentNode, operations: &[Operation]) -> Result<String,
     }
 }
 
-impl Contract {
-    /// Fails if the document lacks something, or has something that nothing uses.
-    pub fn check_complete(&self, document: &Value) -> Result<(), Fault> {
-        let root = DocumentNode::root(document);
-        self.responses.check_complete(&root)?;
-        frame::check_components(&root)
-    }
-}
-
-/// A schema of a request has a request type for each operation, so it cannot be in a response.
-fn check_roles(
-    root: &DocumentNode,
-    operations: &[Operation],
-    responses: &Responses,
-) -> Result<(), Fault> {
-    let mut submissions = operations.iter().filter_map(|operation| operation.submission.as_ref());
-    let shared = submissions.find(|submission| responses.schemas.contains(&submission.schema));
-    let Some(Submission { schema, .. }) = shared else { return Ok(()) };
-    let schema = root.need("components")?.need("schemas")?.need(schema)?;
-    Err(schema.fault("a request and a response cannot share a schema"))
-}
-
-fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Operation, Fault> {
+pub fn read_operation(path: &str, method: &str, place: &DocumentNode) -> Result<Operation, Faults> {
     let name =
         path.strip_prefix("/v1/").ok_or_else(|| place.fault("a path must start with `/v1/`"))?;
-    let id = place.need("operationId")?;
-    let expected = snake_case(name);
-    if id.string()? != expected {
-        return Err(id.fault(format!("expected `{expected}`, like the path")));
-    }
-    if !is_snake_case(&expected) {
-        return Err(id.fault(format!("`{expected}` is not a valid name in Rust")));
-    }
     let submission = match method {
         "post" => Some(read_submission(name, place)?),
-        "get" => {
-            for parameter in place.elements_of("parameters")? {
-                if parameter.need("name")?.value != "id" {
-                    return Err(parameter.fault("the SDK polls with the parameter `id` only"));
-                }
-            }
-            None
-        }
+        "get" => None,
         other => {
             return Err(
                 place.fault(format!("`{other}` is not supported: use post to submit, get to poll"))
             );
         }
     };
-    if place.need("responses")?.get("200").is_none() {
-        return Err(place.need("responses")?.fault("`200` is missing"));
-    }
-    let mut not_shown = read_not_shown(place)?;
+    let texts = |place: &DocumentNode, keyword: &str| {
+        place.get(keyword).map_or(Ok(Vec::new()), |list| list.strings())
+    };
+    let mut not_shown = texts(place, "x-not-shown")?;
     if submission.is_some() {
         // The operation and its request may list the same gap.
-        let gaps = read_not_shown(&request_schema(place)?.resolved()?)?;
+        let gaps = texts(&request_schema(place)?.resolved()?, "x-not-shown")?;
         let further: Vec<_> = gaps.into_iter().filter(|gap| !not_shown.contains(gap)).collect();
         not_shown.extend(further);
     }
     let count = |keyword: &str| place.get(keyword).map(|count| count.count()).transpose();
-    let operation = Operation {
-        id: expected,
+    Ok(Operation {
+        id: snake_case(name),
         path: path.to_owned(),
         name: name.to_owned(),
         summary: place.need("summary")?.string()?.to_owned(),
         description: place.need("description")?.string()?.to_owned(),
         deprecated: place.flag("deprecated")?,
-        migrate_to: place.get("x-migrate-to").map_or(Ok(Vec::new()), |list| list.strings())?,
+        migrate_to: texts(place, "x-migrate-to")?,
         regional: place.get("x-region").is_some(),
         max_reference_images: count("x-max-reference-images")?,
         max_input_megapixels: count("x-max-input-megapixels")?,
         scaled_to_megapixels: count("x-scaled-to-megapixels")?,
-        not_accepted: place.get("x-not-accepted").map_or(Ok(Vec::new()), |list| list.strings())?,
+        not_accepted: texts(place, "x-not-accepted")?,
         not_shown,
         submission,
-    };
-    check_uses(place, &operation)?;
-    Ok(operation)
+    })
 }
 
-/// The most image fields with one name and numbers: `input_image`, `input_image_2`.
-fn count_references(images: &[&str]) -> usize {
-    let base =
-        |name: &str| name.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()).to_owned();
-    let counts =
-        images.iter().map(|name| images.iter().filter(|other| base(name) == base(other)).count());
-    counts.max().unwrap_or_default()
-}
-
-/// Every fact about the images and fields of an operation has a field that it can be about.
-fn check_uses(place: &DocumentNode, operation: &Operation) -> Result<(), Fault> {
-    let submission = operation.submission.as_ref();
-    let fields = submission.map_or(&[][..], |submission| &submission.fields);
-    let is_open = submission.is_some_and(|submission| submission.is_open);
-    let is_image = |field: &&Field| matches!(field.kind, Kind::Image { mask_of: None, .. });
-    let images: Vec<_> = fields.iter().filter(is_image).map(|field| field.name.as_str()).collect();
-    for keyword in ["x-kind", "x-needs", "x-not-accepted", "x-max-reference-images"] {
-        if let (Some(fact), None) = (place.get(keyword), submission) {
-            return Err(fact.fault("only a submission can have this"));
-        }
-    }
-    let references = count_references(&images);
-    if let Some(most) = operation.max_reference_images
-        && most != references as u64
-        && !(is_open && images.is_empty())
-    {
-        let message = format!("the request has {references} image fields, not {most}");
-        return Err(place.need("x-max-reference-images")?.fault(message));
-    }
-    if let Some(most) = place.get("x-max-input-megapixels")
-        && images.is_empty()
-        && !is_open
-    {
-        return Err(most.fault("the request has no image field"));
-    }
-    if let (Some(scaled), None) =
-        (place.get("x-scaled-to-megapixels"), operation.max_input_megapixels)
-    {
-        return Err(scaled.fault("`x-max-input-megapixels` is missing: which images are scaled?"));
-    }
-    for name in place.elements_of("x-not-accepted")? {
-        if fields.iter().any(|field| name.value == field.name.as_str()) {
-            return Err(name.fault("the request has a field with this name"));
-        }
-    }
-    Ok(())
-}
-
-fn read_not_shown(place: &DocumentNode) -> Result<Vec<String>, Fault> {
-    place.get("x-not-shown").map_or(Ok(Vec::new()), |list| list.strings())
-}
-
-fn request_schema<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
+fn request_schema<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Faults> {
     json_body(operation)?.need("schema")
 }
 
-fn json_body<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
+fn json_body<'a>(operation: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Faults> {
     operation.need("requestBody")?.need("content")?.need("application/json")
 }
 
-fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault> {
+fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Faults> {
     let schema = request_schema(place)?;
-    let schema_name = frame::check_reference(&schema, "schemas")?;
+    let schema_name = schema.component("schemas")?;
     let target = schema.resolved()?;
     let type_name = camel_case(name);
     for name in [schema_name, type_name.as_str()] {
@@ -270,78 +172,32 @@ fn read_submission(name: &str, place: &DocumentNode) -> Result<Submission, Fault
             return Err(schema.fault(format!("`{name}` is not a valid name of a Rust type")));
         }
     }
-    if let Some(nullable) = target.get("nullable") {
-        return Err(nullable.fault("a body cannot be null"));
-    }
-    let fields = request::read_fields(&target, schema_name)?;
-    check_callback(place, &fields)?;
-    let example = json_body(place)?.need("example")?;
-    if let Err((inner, problem)) = fit::fit_body(&fields, example.object()?) {
-        return Err(Fault::new(format!("{}{inner}", example.pointer()), problem));
-    }
-    let is_open = target.get("additionalProperties").is_some();
-    for (name, value) in example.members()? {
-        if !is_open && !fields.iter().any(|field| field.name == name) {
-            return Err(value.fault("the request has no field with this name"));
-        }
-    }
     let path_parameters = place.elements_of("parameters")?;
-    let path_parameters: Vec<_> = path_parameters
-        .iter()
-        .map(|one| read_path_parameter(one, &fields))
-        .collect::<Result<_, _>>()?;
     Ok(Submission {
         kind: place.need("x-kind")?.string()?.to_owned(),
-        needs: need::read(place, &fields, is_open)?,
+        needs: need::read(place)?,
         type_name,
         schema: schema_name.to_owned(),
-        path_parameters,
-        fields,
-        is_open,
-        example: example.object()?.clone(),
+        path_parameters: all(path_parameters.iter().map(read_path_parameter))?,
+        fields: request::read_fields(&target, schema_name)?,
+        is_open: target.get("additionalProperties").is_some(),
+        example: json_body(place)?.need("example")?.object()?.clone(),
     })
 }
 
-/// An operation has the callback exactly if its request has a webhook URL.
-fn check_callback(place: &DocumentNode, fields: &[Field]) -> Result<(), Fault> {
-    let has_webhook = fields.iter().any(|field| field.name == "webhook_url");
-    match (has_webhook, place.get("callbacks")) {
-        (true, None) => Err(place.fault("`callbacks` is missing: the request has `webhook_url`")),
-        (false, Some(callbacks)) => Err(callbacks.fault("the request has no `webhook_url`")),
-        _ => Ok(()),
-    }
-}
-
-fn read_path_parameter(place: &DocumentNode, fields: &[Field]) -> Result<PathParameter, Fault> {
-    let location = place.need("in")?;
-    if location.string()? != "path" {
-        return Err(location.fault("the parameters of a submission must be path parameters"));
-    }
-    let name = place.need("name")?;
-    if !is_snake_case(name.string()?) || !is_field_name(name.string()?) {
-        return Err(name.fault("the name of a path parameter must be in snake case"));
-    }
-    // Both become members of the type of the request.
-    let mut taken = fields.iter().map(|field| field.name.as_str()).chain(request::TAKEN);
-    if taken.any(|taken| name.value == taken) {
-        return Err(name.fault("a field or a method has this name"));
-    }
-    let schema = place.need("schema")?;
-    let prefix = schema.get("pattern").map(|pattern| read_prefix(&pattern)).transpose()?;
-    let example = place.need("example")?;
-    if !example.string()?.starts_with(prefix.unwrap_or_default()) {
-        return Err(example.fault("the example does not match the pattern"));
-    }
+fn read_path_parameter(place: &DocumentNode) -> Result<PathParameter, Faults> {
+    let text = |keyword: &str| Ok(place.need(keyword)?.string()?.to_owned());
+    let prefix = place.need("schema")?.get("pattern").map(|pattern| read_prefix(&pattern));
     Ok(PathParameter {
-        name: name.string()?.to_owned(),
-        description: place.need("description")?.string()?.to_owned(),
-        prefix: prefix.map(str::to_owned),
-        example: example.string()?.to_owned(),
+        name: text("name")?,
+        description: text("description")?,
+        prefix: prefix.transpose()?.map(str::to_owned),
+        example: text("example")?,
     })
 }
 
 /// Reads a pattern for the start of a value. The SDK has no engine for regular expressions.
-fn read_prefix<'a>(pattern: &DocumentNode<'a>) -> Result<&'a str, Fault> {
+fn read_prefix<'a>(pattern: &DocumentNode<'a>) -> Result<&'a str, Faults> {
     let is_literal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match pattern.string()?.strip_prefix('^') {
         Some(prefix) if !prefix.is_empty() && prefix.chars().all(is_literal) => Ok(prefix),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fault::Fault;
+use super::faults::{Faults, all};
 
 /// The maximum length of a chain of references. A longer chain is a cycle.
 const MAX_REFERENCES: usize = 32;
@@ -56,7 +56,7 @@ impl<'a> DocumentNode<'a> {
     }
 
     /// Fails if so many references were followed to get here that a schema must contain itself.
-    pub fn must_not_recur(&self) -> Result<(), Fault> {
+    pub fn must_not_recur(&self) -> Result<(), Faults> {
         if self.references > MAX_REFERENCES {
             Err(self.fault("this schema contains itself"))
         } else {
@@ -64,8 +64,8 @@ impl<'a> DocumentNode<'a> {
         }
     }
 
-    pub fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault::new(self.pointer(), message)
+    pub fn fault(&self, message: impl Into<String>) -> Faults {
+        Faults::new(self.pointer(), message)
     }
 
     /// Returns the member `key`, if this is an object that has it.
@@ -73,26 +73,26 @@ impl<'a> DocumentNode<'a> {
         self.value.get(key).map(|value| self.child(value))
     }
 
-    pub fn need(&self, key: &str) -> Result<Self, Fault> {
+    pub fn need(&self, key: &str) -> Result<Self, Faults> {
         self.get(key).ok_or_else(|| self.fault(format!("`{key}` is missing")))
     }
 
-    pub fn object(&self) -> Result<&'a Map<String, Value>, Fault> {
+    pub fn object(&self) -> Result<&'a Map<String, Value>, Faults> {
         self.value.as_object().ok_or_else(|| self.expected("an object"))
     }
 
-    pub fn members(&self) -> Result<Vec<(&'a str, Self)>, Fault> {
+    pub fn members(&self) -> Result<Vec<(&'a str, Self)>, Faults> {
         let members = self.object()?.iter();
         Ok(members.map(|(key, value)| (key.as_str(), self.child(value))).collect())
     }
 
-    pub fn elements(&self) -> Result<Vec<Self>, Fault> {
+    pub fn elements(&self) -> Result<Vec<Self>, Faults> {
         let array = self.value.as_array().ok_or_else(|| self.expected("an array"))?;
         Ok(array.iter().map(|value| self.child(value)).collect())
     }
 
     /// Returns the elements, which must be distinct.
-    pub fn distinct_elements(&self) -> Result<Vec<Self>, Fault> {
+    pub fn distinct_elements(&self) -> Result<Vec<Self>, Faults> {
         let elements = self.elements()?;
         for (index, element) in elements.iter().enumerate() {
             if elements.iter().take(index).any(|other| other.value == element.value) {
@@ -103,45 +103,45 @@ impl<'a> DocumentNode<'a> {
     }
 
     /// Returns the members of the member `key`, or none if it is missing.
-    pub fn members_of(&self, key: &str) -> Result<Vec<(&'a str, Self)>, Fault> {
+    pub fn members_of(&self, key: &str) -> Result<Vec<(&'a str, Self)>, Faults> {
         self.get(key).map_or(Ok(Vec::new()), |member| member.members())
     }
 
     /// Returns the elements of the member `key`, or none if it is missing.
-    pub fn elements_of(&self, key: &str) -> Result<Vec<Self>, Fault> {
+    pub fn elements_of(&self, key: &str) -> Result<Vec<Self>, Faults> {
         self.get(key).map_or(Ok(Vec::new()), |member| member.elements())
     }
 
-    pub fn string(&self) -> Result<&'a str, Fault> {
+    pub fn string(&self) -> Result<&'a str, Faults> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
 
     /// Returns a string that is not empty.
-    pub fn text(&self) -> Result<&'a str, Fault> {
+    pub fn text(&self) -> Result<&'a str, Faults> {
         match self.string()? {
             text if text.trim().is_empty() => Err(self.fault("this text is empty")),
             text => Ok(text),
         }
     }
 
-    pub fn strings(&self) -> Result<Vec<String>, Fault> {
+    pub fn strings(&self) -> Result<Vec<String>, Faults> {
         self.elements()?.iter().map(|element| Ok(element.string()?.to_owned())).collect()
     }
 
-    pub fn number(&self) -> Result<f64, Fault> {
+    pub fn number(&self) -> Result<f64, Faults> {
         self.value.as_f64().ok_or_else(|| self.expected("a number"))
     }
 
-    pub fn count(&self) -> Result<u64, Fault> {
+    pub fn count(&self) -> Result<u64, Faults> {
         self.value.as_u64().ok_or_else(|| self.expected("a non-negative integer"))
     }
 
-    pub fn boolean(&self) -> Result<bool, Fault> {
+    pub fn boolean(&self) -> Result<bool, Faults> {
         self.value.as_bool().ok_or_else(|| self.expected("true or false"))
     }
 
     /// Fails unless the value is `true`. A keyword is removed instead of being set to `false`.
-    pub fn must_be_true(&self) -> Result<(), Fault> {
+    pub fn must_be_true(&self) -> Result<(), Faults> {
         if self.boolean()? {
             Ok(())
         } else {
@@ -150,12 +150,12 @@ impl<'a> DocumentNode<'a> {
     }
 
     /// Returns the flag `key`, or `false` if it is missing.
-    pub fn flag(&self, key: &str) -> Result<bool, Fault> {
+    pub fn flag(&self, key: &str) -> Result<bool, Faults> {
         self.get(key).map_or(Ok(false), |flag| flag.boolean())
     }
 
     /// Returns the target of the `$ref`, if there is one.
-    pub fn referred(&self) -> Result<Option<Self>, Fault> {
+    pub fn referred(&self) -> Result<Option<Self>, Faults> {
         let Some(reference) = self.get("$ref") else { return Ok(None) };
         let text = reference.string()?;
         let found = text.strip_prefix('#').and_then(|pointer| {
@@ -169,7 +169,7 @@ impl<'a> DocumentNode<'a> {
     }
 
     /// Returns this value, or what its `$ref` refers to.
-    pub fn resolved(&self) -> Result<Self, Fault> {
+    pub fn resolved(&self) -> Result<Self, Faults> {
         let mut place = *self;
         for _ in 0..MAX_REFERENCES {
             match place.referred()? {
@@ -180,7 +180,39 @@ impl<'a> DocumentNode<'a> {
         Err(self.fault("this `$ref` is circular"))
     }
 
-    pub fn expected(&self, what: &str) -> Fault {
+    /// Fails if the object has other keywords than `known`. A keyword that nothing reads would
+    /// mislead, because it looks as if it had an effect.
+    pub fn must_have_only<'k>(
+        &self,
+        kind: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Result<(), Faults> {
+        let known: Vec<_> = known.into_iter().collect();
+        let members = self.members()?;
+        let unknown = members.iter().filter(|(keyword, _)| !known.contains(keyword));
+        let faults = unknown.map(|(keyword, value)| {
+            Err(value.fault(format!(
+                "unsupported keyword `{keyword}` in {kind}: add support for it to the generator, \
+                 or remove it"
+            )))
+        });
+        all::<()>(faults).map(drop)
+    }
+
+    /// Returns the name of the component of this group that this refers to.
+    pub fn component(&self, group: &str) -> Result<&'a str, Faults> {
+        self.must_have_only("a reference", ["$ref"])?;
+        let reference = self.need("$ref")?;
+        let rest = reference.string()?.strip_prefix("#/components/").unwrap_or_default();
+        let name = rest.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
+        let name = name.ok_or_else(|| {
+            reference.fault(format!("expected a reference to `#/components/{group}/...`"))
+        })?;
+        self.referred()?;
+        Ok(name)
+    }
+
+    pub fn expected(&self, what: &str) -> Faults {
         let found = match self.value {
             Value::Null => "null",
             Value::Bool(_) => "true or false",

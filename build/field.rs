@@ -39,18 +39,8 @@ pub enum Kind {
     },
     Address,
     Secret,
-    List(Box<Field>),
-    Object(Object),
     /// The contract does not define the type.
     Json,
-}
-
-pub struct Object {
-    pub type_name: String,
-    /// The pointer of its schema.
-    pub place: String,
-    pub description: String,
-    pub fields: Vec<Field>,
 }
 
 /// Reads a ratio of width to height, such as `16:9`.

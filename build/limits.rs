@@ -1,6 +1,6 @@
 //! The limits of a value.
 
-use super::{document::DocumentNode, fault::Fault};
+use super::{document::DocumentNode, faults::Faults};
 
 #[derive(Default)]
 pub struct Limits {
@@ -9,15 +9,13 @@ pub struct Limits {
     pub multiple_of: Option<f64>,
     pub min_length: Option<u64>,
     pub max_length: Option<u64>,
-    pub min_items: Option<u64>,
-    pub max_items: Option<u64>,
 }
 
 /// The format of an integer without limits.
 pub const INT64: &str = "int64";
 
 /// Reads the limits in a schema whose keywords are known.
-pub fn read(place: &DocumentNode) -> Result<Limits, Fault> {
+pub fn read(place: &DocumentNode) -> Result<Limits, Faults> {
     // The bounds of a 64-bit integer are its type, not limits of its value.
     if place.value["format"] == INT64 {
         return Ok(Limits::default());
@@ -30,12 +28,9 @@ pub fn read(place: &DocumentNode) -> Result<Limits, Fault> {
         multiple_of: number("multipleOf")?,
         min_length: count("minLength")?,
         max_length: count("maxLength")?,
-        min_items: count("minItems")?,
-        max_items: count("maxItems")?,
     };
     in_order(place, limits.minimum, limits.maximum)?;
     in_order(place, limits.min_length, limits.max_length)?;
-    in_order(place, limits.min_items, limits.max_items)?;
     match limits.multiple_of {
         Some(step) if step <= 0.0 => {
             Err(place.fault(format!("multipleOf is {step}; expected a positive number")))
@@ -44,7 +39,7 @@ pub fn read(place: &DocumentNode) -> Result<Limits, Fault> {
     }
 }
 
-fn in_order<T>(place: &DocumentNode, least: Option<T>, most: Option<T>) -> Result<(), Fault>
+fn in_order<T>(place: &DocumentNode, least: Option<T>, most: Option<T>) -> Result<(), Faults>
 where
     T: PartialOrd + std::fmt::Display,
 {

@@ -16,11 +16,6 @@ pub fn capitalized(word: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether this can be the name of a parameter or a function.
-pub fn is_snake_case(name: &str) -> bool {
-    is_lowercase(name) && is_identifier(name)
-}
-
 /// Whether this can be the name of a field. A keyword of Rust can, see [`member_name`]. progenitor
 /// removes other underscores than those between two words.
 pub fn is_field_name(name: &str) -> bool {
@@ -36,18 +31,6 @@ pub fn member_name(field: &str) -> String {
 
 fn is_lowercase(name: &str) -> bool {
     name.chars().all(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// Whether this can be the name of a member that progenitor renames if Rust needs it.
-pub fn is_word(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Whether progenitor may use one name for the members of both fields of a response.
-pub fn have_one_member(one: &str, other: &str) -> bool {
-    let letters = |name: &str| name.replace('_', "").to_lowercase();
-    letters(one) == letters(other)
 }
 
 /// Whether this can be the name of a type or a variant.

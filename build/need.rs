@@ -2,8 +2,7 @@
 
 use super::{
     document::DocumentNode,
-    fault::Fault,
-    field::{Field, Kind},
+    faults::{Faults, all},
 };
 
 /// What a submission needs, and why.
@@ -20,48 +19,19 @@ pub enum What {
     Images(u64),
 }
 
-/// Reads the needs of an operation with these fields. If they are not all shown, it `is_open`.
-pub fn read(operation: &DocumentNode, fields: &[Field], is_open: bool) -> Result<Vec<Need>, Fault> {
-    let needs = operation.elements_of("x-needs")?;
-    needs.iter().map(|need| read_need(need, fields, is_open)).collect()
+/// Reads the needs of an operation.
+pub fn read(operation: &DocumentNode) -> Result<Vec<Need>, Faults> {
+    all(operation.elements_of("x-needs")?.iter().map(read_need))
 }
 
-fn read_need(place: &DocumentNode, fields: &[Field], is_open: bool) -> Result<Need, Fault> {
-    let find = |name: &DocumentNode| {
-        let text = name.string()?;
-        let found = fields.iter().find(|field| field.name == text);
-        match found {
-            None if !is_open => Err(name.fault(format!("the request has no field `{text}`"))),
-            Some(field) if field.required => {
-                Err(name.fault(format!("`{text}` is required anyway")))
-            }
-            _ => Ok(found),
-        }
-    };
+fn read_need(place: &DocumentNode) -> Result<Need, Faults> {
     let image = place.get("unless-alpha-in");
     let what = match (place.get("any-of"), place.get("images")) {
         (Some(names), None) => {
-            names.elements()?.iter().try_for_each(|name| find(name).map(|_| ()))?;
-            if let Some(name) = &image {
-                let is_image = |field: &Field| {
-                    matches!(field.kind, Kind::Image { .. }) && name.value == field.name.as_str()
-                };
-                if !fields.iter().any(is_image) {
-                    return Err(name.fault("expected the name of an image field"));
-                }
-            }
             let image = image.map(|name| name.string().map(str::to_owned)).transpose()?;
             What::AnyOf(names.strings()?, image)
         }
-        (None, Some(count)) => {
-            if let Some(name) = image {
-                return Err(name.fault("only a field (`any-of`) can be replaced"));
-            }
-            match count.count()? {
-                0 => return Err(count.fault("this need is always met")),
-                images => What::Images(images),
-            }
-        }
+        (None, Some(count)) => What::Images(count.count()?),
         _ => return Err(place.fault("expected either `any-of` or `images`")),
     };
     Ok(Need { what, why: place.need("why")?.string()?.to_owned() })

@@ -5,29 +5,29 @@ use std::collections::{HashMap, HashSet};
 use proc_macro2::TokenStream;
 use syn::visit_mut::{self, VisitMut};
 
-use super::{Options, adapt::PLACEHOLDER, contract::Contract, emit, fault::Fault, types::Types};
+use super::{Options, adapt::PLACEHOLDER, contract::Contract, emit, faults::Faults, types::Types};
 
 pub fn patch(
     file: &mut syn::File,
     contract: &Contract,
     types: &Types,
     options: &Options,
-) -> Result<(), Fault> {
+) -> Result<(), Faults> {
     let attributes = contract.operations.iter().filter_map(|operation| {
         let submission = operation.submission.as_ref()?;
         Some((submission.type_name.clone(), emit::attributes(contract, operation, submission)))
     });
-    let objects = types.objects.iter().map(|object| (object.type_name.clone(), Vec::new()));
     let mut patch = Patch {
-        attributes: attributes.chain(objects).collect(),
+        attributes: attributes.collect(),
         enums: emit::types(types, options)?,
         objects: HashSet::new(),
         readers: TokenStream::new(),
     };
     patch.objects = response_objects(file, &patch.attributes);
     patch.visit_file_mut(file);
-    let readers: syn::File = syn::parse2(patch.readers)
-        .map_err(|error| Fault::new("", format!("the generator produced invalid Rust: {error}")))?;
+    let readers: syn::File = syn::parse2(patch.readers).map_err(|error| {
+        Faults::new("", format!("the generator produced invalid Rust: {error}"))
+    })?;
     file.items.extend(readers.items);
     Ok(())
 }

@@ -1,17 +1,15 @@
-//! Reads the schemas of requests: their fields and limits, at every depth.
+//! Reads the schemas of requests: their fields and limits.
 
 use super::{
     choice,
     document::DocumentNode,
-    fault::Fault,
-    field::{Encodings, Field, Kind, Object, ratio},
-    fit::fit,
-    frame,
+    faults::{Faults, all},
+    field::{Encodings, Field, Kind, ratio},
     limits::{self, INT64},
     name::{camel_case, is_camel_case, is_field_name, member_name},
 };
 
-/// An object with fields: the body of a request, or a value in it.
+/// The body of a request.
 const OBJECT: [&str; 9] = [
     "type",
     "nullable",
@@ -29,16 +27,16 @@ pub const TAKEN: [&str; 6] = ["new", "validate", "extra", "into_request", "to_js
 
 /// Reads the fields of the object schema at `schema`. Types that it defines inline have names that
 /// start with `type_name`.
-pub fn read_fields(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>, Fault> {
+pub fn read_fields(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>, Faults> {
     // A schema can also contain itself through `allOf`, which is not a reference from a field.
     schema.must_not_recur()?;
-    frame::known(schema, "the schema of a request", OBJECT.into_iter())?;
+    schema.must_have_only("the schema of a request", OBJECT)?;
     let declared = schema.need("type")?;
     if declared.string()? != "object" {
         return Err(declared.fault("expected `object`"));
     }
+    // It documents the type.
     schema.need("description")?.text()?;
-    frame::check_notes(schema)?;
     if let Some(other) = schema.get("additionalProperties")
         && !other.boolean()?
     {
@@ -48,22 +46,16 @@ pub fn read_fields(schema: &DocumentNode, type_name: &str) -> Result<Vec<Field>,
     for part in schema.elements_of("allOf")? {
         fields.extend(read_fields(&part.resolved()?, type_name)?);
     }
-    for (name, place) in schema.members_of("properties")? {
-        let field = read_field(name, &place, &format!("{type_name}{}", camel_case(name)))?;
-        fields.push(field);
-    }
+    let properties = schema.members_of("properties")?;
+    fields.extend(all(properties.iter().map(|(name, place)| {
+        read_field(name, place, &format!("{type_name}{}", camel_case(name)))
+    }))?);
     for (index, field) in fields.iter().enumerate() {
         let member = member_name(&field.name);
         if fields.iter().take(index).any(|other| member_name(&other.name) == member) {
             return Err(schema.fault(format!("`{}` is defined twice", field.name)));
         }
     }
-    mark_required(schema, &mut fields)?;
-    check_masks(schema, &fields)?;
-    Ok(fields)
-}
-
-fn mark_required(schema: &DocumentNode, fields: &mut [Field]) -> Result<(), Fault> {
     for element in schema.elements_of("required")? {
         let name = element.string()?;
         let Some(field) = fields.iter_mut().find(|field| field.name == name) else {
@@ -73,22 +65,10 @@ fn mark_required(schema: &DocumentNode, fields: &mut [Field]) -> Result<(), Faul
             return Err(element.fault(format!("`{name}` occurs twice")));
         }
     }
-    Ok(())
+    Ok(fields)
 }
 
-fn check_masks(schema: &DocumentNode, fields: &[Field]) -> Result<(), Fault> {
-    for field in fields {
-        let Kind::Image { mask_of: Some(masked), .. } = &field.kind else { continue };
-        let is_image = |other: &Field| matches!(other.kind, Kind::Image { mask_of: None, .. });
-        if !fields.iter().any(|other| &other.name == masked && is_image(other)) {
-            let place = schema.need("properties")?.need(&field.name)?.need("x-mask-of")?;
-            return Err(place.fault(format!("`{masked}` is not an image field")));
-        }
-    }
-    Ok(())
-}
-
-fn read_field(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field, Fault> {
+fn read_field(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field, Faults> {
     if !is_field_name(name) {
         return Err(place.fault(format!("`{name}` is not a name in snake case")));
     }
@@ -96,29 +76,6 @@ fn read_field(name: &str, place: &DocumentNode, type_name: &str) -> Result<Field
         return Err(place.fault(format!("`{name}` is the name of another method")));
     }
     let description = place.need("description")?.text()?.to_owned();
-    let field = Field { name: name.to_owned(), description, ..read_value(place, type_name)? };
-    check_default(place, &field)?;
-    Ok(field)
-}
-
-/// A default outside its own bounds is written as `x-default`, with a correction.
-fn check_default(place: &DocumentNode, field: &Field) -> Result<(), Fault> {
-    if let Some(default) = place.get("default") {
-        fit(field, default.value).map_err(|problem| default.fault(problem))?;
-    }
-    let Some(default) = place.get("x-default") else { return Ok(()) };
-    if fit(field, default.value).is_ok() {
-        return Err(default.fault("this default fits the field: use `default`"));
-    }
-    if place.get("default").is_some() {
-        return Err(default.fault("this field has two defaults"));
-    }
-    place.need("x-correction").map(|_| ())
-}
-
-/// Reads the schema of a value, which has no name: a field without its name, or an item of a list.
-fn read_value(place: &DocumentNode, type_name: &str) -> Result<Field, Fault> {
-    frame::check_notes(place)?;
     if let Some(nullable) = place.get("nullable") {
         nullable.must_be_true()?;
     }
@@ -127,11 +84,12 @@ fn read_value(place: &DocumentNode, type_name: &str) -> Result<Field, Fault> {
         None => (read_kind(place, type_name)?, *place),
     };
     Ok(Field {
-        name: String::new(),
-        description: String::new(),
+        name: name.to_owned(),
+        description,
         required: false,
         nullable: target.flag("nullable")?,
         kind,
+        // A default outside its own bounds is written as `x-default`.
         default: place
             .get("default")
             .or_else(|| place.get("x-default"))
@@ -146,19 +104,17 @@ const EVERY: [&str; 6] =
 
 const NUMBER: [&str; 3] = ["minimum", "maximum", "multipleOf"];
 
-const LIST: [&str; 3] = ["items", "minItems", "maxItems"];
-
 const IMAGE: [&str; 4] = ["x-image", "x-mask-of", "x-same-size", "x-max-megapixels"];
 
 /// Reads the kind of the value at `place`. If it is defined there and needs a type, this is named
 /// `type_name`.
-fn read_kind(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
+fn read_kind(place: &DocumentNode, type_name: &str) -> Result<Kind, Faults> {
     let Some(declared) = place.get("type") else {
-        frame::known(place, "a field without a type", ["description", "x-correction"].into_iter())?;
+        place.must_have_only("a field without a type", ["description", "x-correction"])?;
         return Ok(Kind::Json);
     };
     let known = |kind: &str, further: &[&str]| {
-        frame::known(place, kind, EVERY.iter().chain(further).copied())
+        place.must_have_only(kind, EVERY.iter().chain(further).copied())
     };
     match declared.string()? {
         "integer" => {
@@ -168,47 +124,13 @@ fn read_kind(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
         "number" => known("a number", &NUMBER).map(|()| Kind::Number),
         "boolean" => known("a boolean", &[]).map(|()| Kind::Boolean),
         "string" => read_text(place, type_name),
-        "array" => {
-            known("an array", &LIST)?;
-            let items = place.need("items")?;
-            let mut item = read_value(&items, &format!("{type_name}Item"))?;
-            // The items need no description of their own.
-            if let Some(text) = items.get("description").or_else(|| place.get("description")) {
-                item.description = text.text()?.to_owned();
-            }
-            match &item.kind {
-                Kind::Secret => Err(items.fault("a list cannot contain secrets")),
-                Kind::Image { mask_of: Some(_), .. } => {
-                    Err(items.fault("a list cannot contain masks of other fields"))
-                }
-                _ if item.default.is_some() => Err(items.fault("an item cannot have a default")),
-                _ => Ok(Kind::List(Box::new(item))),
-            }
-        }
-        "object" => read_object(place, type_name),
         other => Err(declared.fault(format!("unsupported type `{other}`"))),
     }
 }
 
-/// Reads an object in a request. Its type is named `type_name`.
-fn read_object(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
-    let fields = read_fields(place, type_name)?;
-    // Only the fields of the request itself are redacted and not stored.
-    if let Some(secret) = fields.iter().find(|field| matches!(field.kind, Kind::Secret)) {
-        let message = format!("`{}` cannot be a secret within an object", secret.name);
-        return Err(place.fault(message));
-    }
-    Ok(Kind::Object(Object {
-        type_name: type_name.to_owned(),
-        place: place.pointer(),
-        description: place.need("description")?.text()?.to_owned(),
-        fields,
-    }))
-}
-
 /// An integer without limits has those of 64 bits: clients in other languages would use 32 bits
 /// without the format, and validators don't know the format.
-fn read_integer(place: &DocumentNode) -> Result<Kind, Fault> {
+fn read_integer(place: &DocumentNode) -> Result<Kind, Faults> {
     let bound = |key: &str| place.get(key).map(|bound| bound.value.as_i64());
     let bounds = (bound("minimum"), bound("maximum"));
     match place.get("format") {
@@ -227,9 +149,9 @@ fn read_integer(place: &DocumentNode) -> Result<Kind, Fault> {
     }
 }
 
-fn read_text(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
+fn read_text(place: &DocumentNode, type_name: &str) -> Result<Kind, Faults> {
     let known = |kind: &str, further: &[&str]| {
-        frame::known(place, kind, EVERY.iter().chain(further).copied())
+        place.must_have_only(kind, EVERY.iter().chain(further).copied())
     };
     if place.get("enum").is_some() {
         known("a string with an enum", &["enum"])?;
@@ -242,7 +164,7 @@ fn read_text(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     }
     if let Some(ratio) = place.get("x-aspect-ratio") {
         known("an aspect ratio", &["x-aspect-ratio"])?;
-        frame::known(&ratio, "the limits of an aspect ratio", ["min", "max"].into_iter())?;
+        ratio.must_have_only("the limits of an aspect ratio", ["min", "max"])?;
         return Ok(Kind::AspectRatio {
             narrowest: read_ratio(&ratio.need("min")?)?,
             widest: read_ratio(&ratio.need("max")?)?,
@@ -261,7 +183,7 @@ fn read_text(place: &DocumentNode, type_name: &str) -> Result<Kind, Fault> {
     }
 }
 
-fn read_image(place: &DocumentNode, encodings: &DocumentNode) -> Result<Kind, Fault> {
+fn read_image(place: &DocumentNode, encodings: &DocumentNode) -> Result<Kind, Faults> {
     let mask_of = place.get("x-mask-of").map(|name| name.text().map(str::to_owned));
     let same_size = place.get("x-same-size");
     if let Some(flag) = &same_size {
@@ -285,7 +207,7 @@ fn read_image(place: &DocumentNode, encodings: &DocumentNode) -> Result<Kind, Fa
     })
 }
 
-fn read_ratio(place: &DocumentNode) -> Result<(u32, u32), Fault> {
+fn read_ratio(place: &DocumentNode) -> Result<(u32, u32), Faults> {
     ratio(place.string()?).ok_or_else(|| place.fault("expected a ratio such as `16:9`"))
 }
 
@@ -303,10 +225,10 @@ struct Reference<'a> {
 
 /// Returns what the schema at `place` refers to, if it is a reference: `$ref`, or `allOf` with a
 /// single `$ref`.
-fn find_reference<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>, Fault> {
+fn find_reference<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>, Faults> {
     let holder = match place.get("allOf") {
         Some(all_of) => {
-            frame::known(place, "a field that refers to a schema", WITH_DESCRIPTION.into_iter())?;
+            place.must_have_only("a field that refers to a schema", WITH_DESCRIPTION)?;
             match all_of.elements()?.as_slice() {
                 [only] => *only,
                 _ => return Err(all_of.fault("expected one `$ref`")),
@@ -315,7 +237,7 @@ fn find_reference<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>,
         None if place.get("$ref").is_some() => *place,
         None => return Ok(None),
     };
-    let name = frame::check_reference(&holder, "schemas")?.to_owned();
+    let name = holder.component("schemas")?.to_owned();
     let reference = holder.need("$ref")?;
     if !is_camel_case(&name) {
         return Err(reference.fault(format!("`{name}` is not a valid name of a Rust type")));
@@ -324,17 +246,11 @@ fn find_reference<'a>(place: &DocumentNode<'a>) -> Result<Option<Reference<'a>>,
 }
 
 /// Reads the kind of the value that the component describes.
-fn read_reference(reference: &Reference) -> Result<Kind, Fault> {
+fn read_reference(reference: &Reference) -> Result<Kind, Faults> {
     let Reference { name, place, target } = reference;
-    target.must_not_recur()?;
-    let declared = target.need("type")?;
-    match declared.string()? {
-        "string" => choice::read_component(name, target),
-        "object" => read_object(target, name),
-        "array" | "boolean" | "integer" | "number" => {
-            Err(place
-                .fault("expected an enum or an object: describe other values in the field itself"))
-        }
-        other => Err(declared.fault(format!("unsupported type `{other}`"))),
+    if target.need("type")?.string()? == "string" {
+        choice::read_component(name, target)
+    } else {
+        Err(place.fault("expected an enum: describe other values in the field itself"))
     }
 }

@@ -1,5 +1,4 @@
-//! The types that the fields of requests need: an enum for each list of values, and a struct for
-//! each object.
+//! The types that the fields of requests need: an enum for each list of values.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +6,14 @@ use super::{
     choice::Choice,
     contract::Operation,
     document::joined,
-    fault::Fault,
-    field::{Field, Kind, Object},
+    faults::{Faults, all},
+    field::{Field, Kind},
     response::Responses,
 };
 
 #[derive(Default)]
 pub struct Types<'a> {
     pub choices: Vec<Choice>,
-    pub objects: Vec<&'a Object>,
     /// The place where each name was first used. Equal references share a type, so they share the
     /// place.
     names: BTreeMap<&'a str, String>,
@@ -71,70 +69,51 @@ const RESERVED: [&str; 39] = [
 pub fn collect<'a>(
     operations: &'a [Operation],
     responses: &'a Responses,
-) -> Result<Types<'a>, Fault> {
+) -> Result<Types<'a>, Faults> {
     let mut types = Types::default();
+    let mut added = Vec::new();
     for name in &responses.schemas {
-        types.add_name(name, format!("/components/schemas/{name}"))?;
+        added.push(types.add_name(name, format!("/components/schemas/{name}")));
     }
-    for operation in operations {
-        let Some(submission) = &operation.submission else { continue };
+    let submissions = || operations.iter().filter_map(|it| Some((it, it.submission.as_ref()?)));
+    for (operation, submission) in submissions() {
         let path = joined("/paths", &operation.path);
-        types.add_name(&submission.type_name, format!("{path}/post"))?;
+        added.push(types.add_name(&submission.type_name, format!("{path}/post")));
     }
-    for operation in operations {
-        let Some(submission) = &operation.submission else { continue };
+    for (_, submission) in submissions() {
         let place = format!("/components/schemas/{}/properties", submission.schema);
-        types.add_fields(&submission.fields, &place)?;
+        let fields = submission.fields.iter();
+        added.extend(fields.map(|field| types.add(field, &format!("{place}/{}", field.name))));
     }
-    Ok(types)
+    all(added).map(|_| types)
 }
 
 impl<'a> Types<'a> {
-    fn add_name(&mut self, name: &'a str, place: String) -> Result<(), Fault> {
+    fn add_name(&mut self, name: &'a str, place: String) -> Result<(), Faults> {
         if RESERVED.contains(&name) {
-            return Err(Fault::new(place, format!("the name `{name}` is reserved")));
+            return Err(Faults::new(place, format!("the name `{name}` is reserved")));
         }
         match self.names.insert(name, place.clone()) {
             Some(other) => {
-                Err(Fault::new(place, format!("its type would be named `{name}`, like {other}")))
+                Err(Faults::new(place, format!("its type would be named `{name}`, like {other}")))
             }
             None => Ok(()),
         }
     }
 
-    fn add_fields(&mut self, fields: &'a [Field], place: &str) -> Result<(), Fault> {
-        fields
-            .iter()
-            .try_for_each(|field| self.add(field, &field.name, &format!("{place}/{}", field.name)))
-    }
-
-    fn add(&mut self, field: &'a Field, name: &'a str, place: &str) -> Result<(), Fault> {
-        match &field.kind {
-            Kind::List(item) => self.add(item, name, &format!("{place}/items")),
-            Kind::Object(object) => {
-                if self.objects.iter().any(|known| known.place == object.place) {
-                    return Ok(());
-                }
-                self.add_name(&object.type_name, place.to_owned())?;
-                self.objects.push(object);
-                self.add_fields(&object.fields, &format!("{}/properties", object.place))
-            }
-            Kind::Choice { values, type_name, description } => {
-                let is_known =
-                    |known: &Choice| &known.type_name == type_name && &known.values == values;
-                if self.choices.iter().any(is_known) {
-                    return Ok(());
-                }
-                self.refuse_repeated_list(name, values, place)?;
-                self.add_name(type_name, place.to_owned())?;
-                self.lists.push((name, type_name));
-                let description = description.as_ref().unwrap_or(&field.description).clone();
-                let (type_name, values) = (type_name.clone(), values.clone());
-                self.choices.push(Choice { type_name, description, values });
-                Ok(())
-            }
-            _ => Ok(()),
+    fn add(&mut self, field: &'a Field, place: &str) -> Result<(), Faults> {
+        let Kind::Choice { values, type_name, description } = &field.kind else { return Ok(()) };
+        let is_known = |known: &Choice| &known.type_name == type_name && &known.values == values;
+        if self.choices.iter().any(is_known) {
+            return Ok(());
         }
+        self.refuse_repeated_list(&field.name, values, place)?;
+        self.add_name(type_name, place.to_owned())?;
+        self.lists.push((&field.name, type_name));
+        let description = description.as_ref().unwrap_or(&field.description).clone();
+        let (type_name, values) = (type_name.clone(), values.clone());
+        self.choices.push(Choice { type_name, description, values });
+        Ok(())
     }
 
     /// Fields with the same name and values must share an enum.
@@ -143,13 +122,13 @@ impl<'a> Types<'a> {
         name: &str,
         values: &[String],
         place: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Faults> {
         let same_name = self.lists.iter().filter(|(known, _)| *known == name);
         let mut choices = same_name.filter_map(|(_, type_name)| {
             self.choices.iter().find(|choice| choice.type_name == *type_name)
         });
         match choices.find(|choice| choice.values == values) {
-            Some(other) => Err(Fault::new(
+            Some(other) => Err(Faults::new(
                 format!("{place}/enum"),
                 format!(
                     "`{name}` lists the same values as `{}`: move the list to components.schemas \

@@ -54,12 +54,6 @@ fn of_kind(field: &Field) -> Vec<String> {
         Kind::AspectRatio { narrowest, widest } => {
             vec![format!("{}:{} to {}:{}", widest.0, widest.1, narrowest.0, narrowest.1)]
         }
-        Kind::List(item) => {
-            let Limits { min_items, max_items, .. } = &field.limits;
-            let each = Some(describe(item)).filter(|each| !each.is_empty());
-            let each = each.map(|each| format!("each item {each}"));
-            range(min_items, max_items, " items").into_iter().chain(each).collect()
-        }
         _ => Vec::new(),
     }
 }

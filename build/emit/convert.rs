@@ -49,17 +49,17 @@ pub fn conversions(index: usize, submission: &Submission) -> TokenStream {
 }
 
 /// Generates the function that visits what serde can't convert in a type with fields.
-pub fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
+fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
     let type_name = format_ident!("{type_name}");
     let visits = fields.iter().filter_map(|field| {
         let (name, member) = (&field.name, ident(field));
         match &field.kind {
             Kind::Secret => Some(quote!(visitor.secret(#name, (&self.#member).into());)),
-            kind => {
-                // Not a method call, because a field may have the name of the method.
-                is_visited(kind)
-                    .then(|| quote!(Typed::visit(&mut self.#member, &place.name(#name), visitor);))
+            // Not a method call, because a field may have the name of the method.
+            Kind::Image { .. } => {
+                Some(quote!(Typed::visit(&mut self.#member, &place.name(#name), visitor);))
             }
+            _ => None,
         }
     });
     quote! {
@@ -75,13 +75,5 @@ pub fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
                 visitor.extra(place, &mut self.extra);
             }
         }
-    }
-}
-
-fn is_visited(kind: &Kind) -> bool {
-    match kind {
-        Kind::Image { .. } | Kind::Object(_) => true,
-        Kind::List(item) => is_visited(&item.kind),
-        _ => false,
     }
 }

@@ -1,8 +1,6 @@
 //! Generates the example of a request type from the example in the contract.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     super::{
@@ -16,18 +14,19 @@ use super::{
 /// Generates a code block that rustdoc runs as a test. It builds the request, and checks that it
 /// equals the example in the contract.
 pub fn example(operation: &Operation, submission: &Submission) -> String {
-    let mut code = Code::default();
-    let parameters = submission.path_parameters.iter();
-    let arguments = parameters.map(|parameter| format!("{:?}", parameter.example)).collect();
-    let request =
-        code.value_of(&submission.type_name, arguments, &submission.fields, &submission.example);
-    let name = &operation.name;
-    let imports = code.imports();
+    let mut hidden = Vec::new();
+    let request = constructed(submission, &mut hidden);
+    let (name, type_name) = (&operation.name, &submission.type_name);
+    let imports = if hidden.is_empty() {
+        format!("types::{type_name}")
+    } else {
+        format!("{{ImageInput, types::{type_name}}}")
+    };
     let lint = if operation.deprecated { "# #![allow(deprecated)]\n" } else { "" };
-    let hidden: String = code.hidden.iter().map(|line| format!("# {line}\n")).collect();
+    let hidden: String = hidden.iter().map(|line| format!("# {line}\n")).collect();
     format!(
         "```\n\
-         {lint}{imports}\n\
+         {lint}use imagekiln::{imports};\n\
          \n\
          {hidden}\
          let request = {request};\n\
@@ -37,96 +36,53 @@ pub fn example(operation: &Operation, submission: &Submission) -> String {
     )
 }
 
-#[derive(Default)]
-struct Code {
-    /// Hidden lines with the bytes of images.
-    hidden: Vec<String>,
-    types: BTreeSet<String>,
+/// Generates the constructor call and the setters. `hidden` gets lines with the bytes of images.
+fn constructed(submission: &Submission, hidden: &mut Vec<String>) -> String {
+    let Submission { type_name, fields, example, .. } = submission;
+    let parameters = submission.path_parameters.iter();
+    let mut arguments: Vec<_> =
+        parameters.map(|parameter| format!("{:?}", parameter.example)).collect();
+    for field in fields.iter().filter(|field| field.required) {
+        // An example without it is a fault that `cargo xtask check` finds.
+        arguments.push(value_of(field, example.get(&field.name).unwrap_or(&Value::Null), hidden));
+    }
+    let mut code = format!("{type_name}::new({})", arguments.join(", "));
+    let numbered = references::numbered(fields);
+    let images: Vec<_> = numbered
+        .iter()
+        .filter_map(|field| Some(value_of(field, example.get(&field.name)?, hidden)))
+        .collect();
+    if !images.is_empty() {
+        code += &format!("\n    .references([{}])", images.join(", "));
+    }
+    let is_set = |field: &&Field| {
+        !field.required && !numbered.iter().any(|reference| reference.name == field.name)
+    };
+    for field in fields.iter().filter(is_set) {
+        if let Some(value) = example.get(&field.name).filter(|value| has_type(value)) {
+            let value = value_of(field, value, hidden);
+            code += &format!("\n    .{}({value})", member_name(&field.name));
+        }
+    }
+    for (name, value) in example {
+        if !has_type(value) || !fields.iter().any(|field| &field.name == name) {
+            code += &format!("\n    .extra({name:?}, {})", json(value));
+        }
+    }
+    code
 }
 
-impl Code {
-    fn imports(&self) -> String {
-        let names: Vec<&str> = self.types.iter().map(String::as_str).collect();
-        let types = match names.as_slice() {
-            [only] => format!("types::{only}"),
-            names => format!("types::{{{}}}", names.join(", ")),
-        };
-        if self.hidden.is_empty() {
-            format!("use imagekiln::{types};")
-        } else {
-            format!("use imagekiln::{{ImageInput, {types}}};")
+fn value_of(field: &Field, value: &Value, hidden: &mut Vec<String>) -> String {
+    match (&field.kind, value) {
+        (Kind::Image { .. }, Value::String(text)) if !text.starts_with("http") => {
+            let name = &field.name;
+            hidden.push(format!("let {name} = {text:?};"));
+            format!("ImageInput::base64({name})")
         }
-    }
-
-    /// Generates the constructor call and the setters of a type with fields.
-    fn value_of(
-        &mut self,
-        type_name: &str,
-        mut arguments: Vec<String>,
-        fields: &[Field],
-        values: &Map<String, Value>,
-    ) -> String {
-        self.types.insert(type_name.to_owned());
-        for field in fields.iter().filter(|field| field.required) {
-            arguments.push(self.value(field, &field.name, &values[&field.name]));
+        (Kind::AspectRatio { .. }, Value::String(ratio)) => {
+            format!("({})", ratio.replace(':', ", "))
         }
-        let mut code = format!("{type_name}::new({})", arguments.join(", "));
-        let numbered = references::numbered(fields);
-        let images: Vec<_> = numbered
-            .iter()
-            .filter_map(|field| Some(self.value(field, &field.name, values.get(&field.name)?)))
-            .collect();
-        if !images.is_empty() {
-            code += &format!("\n    .references([{}])", images.join(", "));
-        }
-        let is_set = |field: &&Field| {
-            !field.required && !numbered.iter().any(|reference| reference.name == field.name)
-        };
-        for field in fields.iter().filter(is_set) {
-            if let Some(value) = values.get(&field.name).filter(|value| has_type(value)) {
-                let value = self.value(field, &field.name, value);
-                code += &format!("\n    .{}({value})", member_name(&field.name));
-            }
-        }
-        for (name, value) in values {
-            if !has_type(value) || !fields.iter().any(|field| &field.name == name) {
-                code += &format!("\n    .extra({name:?}, {})", json(value));
-            }
-        }
-        code
-    }
-
-    /// Generates the value of a field, or of an item in the field `name`.
-    fn value(&mut self, field: &Field, name: &str, value: &Value) -> String {
-        match (&field.kind, value) {
-            (Kind::Image { .. }, Value::String(text)) if !text.starts_with("http") => {
-                let count = self.hidden.len();
-                let variable = if self.hidden.iter().any(|line| line.contains(name)) {
-                    format!("{name}_{count}")
-                } else {
-                    name.to_owned()
-                };
-                self.hidden.push(format!("let {variable} = {text:?};"));
-                format!("ImageInput::base64({variable})")
-            }
-            (Kind::AspectRatio { .. }, Value::String(ratio)) => {
-                format!("({})", ratio.replace(':', ", "))
-            }
-            // An array has one type of number.
-            (Kind::Number, Value::Number(number)) => match number.as_f64() {
-                Some(number) => format!("{number:?}"),
-                None => number.to_string(),
-            },
-            (Kind::List(item), Value::Array(values)) => {
-                let items: Vec<_> =
-                    values.iter().map(|value| self.value(item, name, value)).collect();
-                format!("[{}]", items.join(", "))
-            }
-            (Kind::Object(object), Value::Object(members)) => {
-                self.value_of(&object.type_name, Vec::new(), &object.fields, members)
-            }
-            (_, value) => json(value),
-        }
+        (_, value) => json(value),
     }
 }
 

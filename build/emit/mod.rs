@@ -6,7 +6,6 @@ mod attributes;
 mod choice;
 mod convert;
 mod example;
-mod object;
 mod references;
 mod request;
 mod responses;
@@ -21,18 +20,14 @@ pub use self::responses::reader;
 use super::{
     Options,
     contract::Contract,
-    fault::Fault,
+    faults::Faults,
     field::{Field, Kind},
     name::member_name,
     types::Types,
 };
 
 /// Generates the items at the end of the file.
-pub fn items(
-    contract: &Contract,
-    types: &Types,
-    options: &Options,
-) -> Result<Vec<syn::Item>, Fault> {
+pub fn items(contract: &Contract, options: &Options) -> Result<Vec<syn::Item>, Faults> {
     let table = table::table(contract);
     let requests = contract.operations.iter().enumerate().filter_map(|(index, operation)| {
         let submission = operation.submission.as_ref()?;
@@ -40,25 +35,24 @@ pub fn items(
         let conversions = convert::conversions(index, submission);
         Some(quote!(#request #conversions))
     });
-    let objects = types.objects.iter().map(|object| object::methods(object));
     let responses = responses::facts(&contract.responses, options);
     parse(quote! {
         #table
         #responses
         #(#requests)*
-        #(#objects)*
     })
 }
 
 /// Generates the items of the module `types`.
-pub fn types(types: &Types, options: &Options) -> Result<Vec<syn::Item>, Fault> {
+pub fn types(types: &Types, options: &Options) -> Result<Vec<syn::Item>, Faults> {
     let choices = types.choices.iter().map(|choice| choice::enum_of(choice, options));
     parse(quote!(#(#choices)*))
 }
 
-fn parse(tokens: TokenStream) -> Result<Vec<syn::Item>, Fault> {
-    let file: syn::File = syn::parse2(tokens)
-        .map_err(|error| Fault::new("", format!("the generator produced invalid Rust: {error}")))?;
+fn parse(tokens: TokenStream) -> Result<Vec<syn::Item>, Faults> {
+    let file: syn::File = syn::parse2(tokens).map_err(|error| {
+        Faults::new("", format!("the generator produced invalid Rust: {error}"))
+    })?;
     Ok(file.items)
 }
 
@@ -88,14 +82,6 @@ fn value_type(field: &Field) -> TokenStream {
         Kind::AspectRatio { .. } => quote!(crate::AspectRatio),
         Kind::Address => quote!(crate::Address),
         Kind::Secret => quote!(crate::WebhookSecret),
-        Kind::List(item) => {
-            let item = value_type(item);
-            quote!(Vec<#item>)
-        }
-        Kind::Object(object) => {
-            let name = format_ident!("{}", object.type_name);
-            quote!(types::#name)
-        }
         Kind::Json => quote!(serde_json::Value),
     }
 }

@@ -1,4 +1,4 @@
-//! Constructors and setters of a type with fields: a request, or an object in a request.
+//! Constructors and setters of a request type.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -31,10 +31,7 @@ pub fn constructor(
                 quote!(#name: extra.checked(#key, #value).unwrap_or((1, 1).into()))
             }
             (Some(value), _) => quote!(#name: extra.checked(#key, #value).unwrap_or_default()),
-            (None, _) => {
-                let value = converted(field);
-                quote!(#name: #value)
-            }
+            (None, _) => quote!(#name: #name.into()),
         }
     });
     quote! {
@@ -57,10 +54,7 @@ pub fn setter(field: &Field) -> TokenStream {
     let documentation = words::documentation(field);
     let value = match checked(field) {
         Some(value) => quote!(self.extra.checked(#key, #value)),
-        None => {
-            let value = converted(field);
-            quote!(Some(#value))
-        }
+        None => quote!(Some(#name.into())),
     };
     quote! {
         #[doc = #documentation]
@@ -79,10 +73,6 @@ fn parameter(field: &Field) -> TokenStream {
             let value_type = value_type(field);
             quote!(impl crate::IntoField<#value_type>)
         }
-        Kind::List(item) => {
-            let item = value_type(item);
-            quote!(impl IntoIterator<Item = impl Into<#item>>)
-        }
         _ => {
             let value_type = value_type(field);
             quote!(impl Into<#value_type>)
@@ -98,14 +88,5 @@ fn checked(field: &Field) -> Option<TokenStream> {
         Kind::Json if !field.required => Some(quote!(#name.into_json())),
         Kind::Integer | Kind::AspectRatio { .. } => Some(quote!(#name.into_field())),
         _ => None,
-    }
-}
-
-/// Returns the conversion of the parameter to the type of the field.
-fn converted(field: &Field) -> TokenStream {
-    let name = ident(field);
-    match &field.kind {
-        Kind::List(_) => quote!(#name.into_iter().map(Into::into).collect()),
-        _ => quote!(#name.into()),
     }
 }

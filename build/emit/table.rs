@@ -108,12 +108,12 @@ impl Shared {
 
     /// Returns the constant of a field. Equal fields share one.
     fn field(&mut self, field: &Field) -> Ident {
-        let definition = self.definition(field);
+        let definition = Self::definition(field);
         let text = definition.to_string();
         if let Some(known) = self.known.get(&text) {
             return known.clone();
         }
-        let name = self.unused(if field.name.is_empty() { "ITEM" } else { &field.name });
+        let name = self.unused(&field.name);
         self.definitions.push(quote!(const #name: crate::Field = #definition;));
         self.known.insert(text, name.clone());
         name
@@ -128,9 +128,9 @@ impl Shared {
         names.find(is_unused).unwrap_or_else(|| format_ident!("{name}"))
     }
 
-    fn definition(&mut self, field: &Field) -> TokenStream {
+    fn definition(field: &Field) -> TokenStream {
         let Field { name, description, .. } = field;
-        let kind = self.kind(&field.kind);
+        let kind = kind(&field.kind);
         let default = field.default.as_ref().map(ToString::to_string);
         let limits_text = words::describe(field);
         let others = [
@@ -151,48 +151,39 @@ impl Shared {
             }
         }
     }
+}
 
-    fn kind(&mut self, kind: &Kind) -> TokenStream {
-        match kind {
-            Kind::Text => quote!(crate::FieldKind::Text),
-            Kind::Integer => quote!(crate::FieldKind::Integer),
-            Kind::Number => quote!(crate::FieldKind::Number),
-            Kind::Boolean => quote!(crate::FieldKind::Boolean),
-            Kind::Choice { values, .. } => {
-                quote!(crate::FieldKind::Choice { values: &[#(#values),*] })
-            }
-            Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
-                let encodings = match encodings {
-                    Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
-                    Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
-                    Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
-                };
-                let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
-                quote! {
-                    crate::FieldKind::Image {
-                        encodings: #encodings,
-                        mask_of: #mask_of,
-                        same_size: #same_size,
-                        max_megapixels: #max_megapixels
-                    }
+fn kind(kind: &Kind) -> TokenStream {
+    match kind {
+        Kind::Text => quote!(crate::FieldKind::Text),
+        Kind::Integer => quote!(crate::FieldKind::Integer),
+        Kind::Number => quote!(crate::FieldKind::Number),
+        Kind::Boolean => quote!(crate::FieldKind::Boolean),
+        Kind::Choice { values, .. } => {
+            quote!(crate::FieldKind::Choice { values: &[#(#values),*] })
+        }
+        Kind::Image { encodings, mask_of, same_size, max_megapixels } => {
+            let encodings = match encodings {
+                Encodings::Base64 => quote!(crate::ImageEncodings::Base64),
+                Encodings::Base64OrUrl => quote!(crate::ImageEncodings::Base64OrUrl),
+                Encodings::NotShown => quote!(crate::ImageEncodings::NotShown),
+            };
+            let (mask_of, max_megapixels) = (option(mask_of.as_ref()), option(*max_megapixels));
+            quote! {
+                crate::FieldKind::Image {
+                    encodings: #encodings,
+                    mask_of: #mask_of,
+                    same_size: #same_size,
+                    max_megapixels: #max_megapixels
                 }
             }
-            Kind::AspectRatio { narrowest: (a, b), widest: (c, d) } => {
-                quote!(crate::FieldKind::AspectRatio { narrowest: (#a, #b), widest: (#c, #d) })
-            }
-            Kind::Address => quote!(crate::FieldKind::Address),
-            Kind::Secret => quote!(crate::FieldKind::Secret),
-            Kind::List(item) => {
-                let item = self.field(item);
-                quote!(crate::FieldKind::List { items: &#item })
-            }
-            Kind::Object(object) => {
-                let fields =
-                    object.fields.iter().map(|field| self.field(field)).collect::<Vec<_>>();
-                quote!(crate::FieldKind::Object { fields: &[#(#fields),*] })
-            }
-            Kind::Json => quote!(crate::FieldKind::Json),
         }
+        Kind::AspectRatio { narrowest: (a, b), widest: (c, d) } => {
+            quote!(crate::FieldKind::AspectRatio { narrowest: (#a, #b), widest: (#c, #d) })
+        }
+        Kind::Address => quote!(crate::FieldKind::Address),
+        Kind::Secret => quote!(crate::FieldKind::Secret),
+        Kind::Json => quote!(crate::FieldKind::Json),
     }
 }
 
@@ -220,8 +211,6 @@ fn bounds(limits: &Limits) -> Option<TokenStream> {
         set("multiple_of", limits.multiple_of),
         set("min_length", limits.min_length),
         set("max_length", limits.max_length),
-        set("min_items", limits.min_items),
-        set("max_items", limits.max_items),
     ];
     let set: Vec<_> = set.into_iter().flatten().collect();
     (!set.is_empty()).then(|| quote!(crate::Limits { #(#set,)* ..crate::Limits::NONE }))

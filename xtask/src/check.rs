@@ -8,7 +8,8 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{
-    contract, derived,
+    contract::{self, Faults},
+    derived,
     interface::{self, Lists},
     process,
     repository::{self, CONTRACT},
@@ -44,28 +45,25 @@ pub fn run(_: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns the problems of the document itself: a fault, or differences from the interface.
+/// Returns the problems of the document itself: faults, and differences from the interface.
 pub fn problems(document: &str, lists: &Lists) -> Vec<String> {
     match contract::parse(document) {
         Ok(document) => problems_of_value(&document, lists),
-        Err(fault) => vec![fault.to_string()],
+        Err(faults) => lines(&faults),
     }
 }
 
 pub fn problems_of_value(document: &Value, lists: &Lists) -> Vec<String> {
-    let fault = contract::check(document).err();
-    let is_sound = fault.is_none();
-    let mut problems: Vec<_> = fault.into_iter().map(|fault| fault.to_string()).collect();
-    match interface::compare(lists, document) {
-        Ok(differences) => problems.extend(differences),
-        // A document with a fault may not be comparable.
-        Err(_) if !is_sound => {}
-        Err(fault) => problems.push(fault.to_string()),
-    }
-    if is_sound {
-        problems.extend(contract::check_complete(document).err().map(|fault| fault.to_string()));
-    }
+    let mut problems = contract::check(document).map_or_else(|faults| lines(&faults), |()| vec![]);
+    // A document with a fault may not be comparable, for the same reason or for another one.
+    let differences = interface::compare(lists, document).unwrap_or_else(|faults| lines(&faults));
+    let new: Vec<_> = differences.into_iter().filter(|line| !problems.contains(line)).collect();
+    problems.extend(new);
     problems
+}
+
+fn lines(faults: &Faults) -> Vec<String> {
+    faults.to_string().lines().map(str::to_owned).collect()
 }
 
 /// Returns the files that do not match the document.
@@ -99,6 +97,33 @@ mod tests {
     #[test]
     fn this_repository_passes() {
         assert_eq!(run(&Arguments {}).unwrap(), ExitCode::SUCCESS, "`cargo xtask check`");
+    }
+
+    #[test]
+    fn all_problems_of_a_document_are_found_at_once() {
+        let mut document = contract::parse(contract::DOCUMENT).unwrap();
+        document["tags"][1]["name"] = "tools".into();
+        document["paths"]["/v1/gen-dev"]["post"]["x-migrate-to"] = serde_json::json!(["gen_2_pro"]);
+        let schemas = &mut document["components"]["schemas"];
+        schemas["GenDev"]["properties"]["steps"]["pattern"] = "^a".into();
+        schemas["Gen2Pro"]["properties"]["prompt"]["minItems"] = 1.into();
+        schemas["TaskResult"]["properties"]["sample"]["x-valid-seconds"] = "600".into();
+        insta::assert_snapshot!(problems_of_value(&document, &Lists::read().unwrap()).join("\n"));
+    }
+
+    #[test]
+    fn the_first_model_of_a_kind_is_a_fact_of_the_lists() {
+        let mut document = contract::parse(contract::DOCUMENT).unwrap();
+        let paths = document["paths"].as_object_mut().unwrap();
+        let first = paths.shift_remove("/v1/gen-tools/vto-v2").unwrap();
+        paths.insert("/v1/gen-tools/vto-v2".to_owned(), first);
+        let problems = problems_of_value(&document, &Lists::read().unwrap());
+        let places = problems.iter().map(|line| line.split(": the").next().unwrap());
+        let expected = ["vto-v1", "vto-v2"].map(|name| {
+            let pointer = format!("/paths/~1v1~1gen-tools~1{name}/post/x-kind");
+            format!("{pointer}: POST /v1/gen-tools/{name}: first_of_kind")
+        });
+        assert_eq!(places.collect::<Vec<_>>(), expected, "{problems:?}");
     }
 
     /// The pages of crates.io find no picture by a relative link.

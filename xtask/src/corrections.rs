@@ -1,5 +1,5 @@
-//! Generates `docs/corrections.md`: the conflicts between the service's listings, and the gaps of
-//! the contract, as the document records them.
+//! Generates `docs/corrections.md`: the conflicts between the service's listings, the gaps of the
+//! contract, and what the contract assumes, as the document records them.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub fn page(document: &Value) -> String {
 struct Found {
     corrections: BTreeMap<[String; 2], Vec<String>>,
     not_shown: BTreeMap<String, Vec<String>>,
+    /// What a request needs although its fields are optional, and the ranges of integers.
+    assumptions: BTreeMap<String, Vec<String>>,
 }
 
 impl Found {
@@ -41,6 +43,12 @@ impl Found {
                 {
                     let gap = gap.as_str().unwrap_or_default().to_owned();
                     self.not_shown.entry(gap).or_default().push(place(path));
+                }
+                let needs = members.get("x-needs").and_then(Value::as_array).into_iter().flatten();
+                let integers = members.get("format").filter(|format| *format == "int64");
+                let integers = integers.map(|_| INT64.to_owned());
+                for assumption in needs.map(need).chain(integers) {
+                    self.assumptions.entry(assumption).or_default().push(place(path));
                 }
                 for (name, member) in members {
                     path.push(name.clone());
@@ -76,8 +84,31 @@ impl Found {
         for (places, gaps) in gaps {
             page += &format!("| {} | {} |\n", shortened(places), gaps.join("; "));
         }
+        page += "\n## Assumptions\n\nThe interface does not say this, and the service may decide \
+                 otherwise. Strict simulators require\nwhat a request needs.\n\n\
+                 | where | what |\n|---|---|\n";
+        for (assumption, places) in &self.assumptions {
+            page += &format!("| {} | {assumption} |\n", shortened(places));
+        }
         page
     }
+}
+
+const INT64: &str = "An integer without a bound has 64 bits";
+
+/// What a request needs, and why.
+fn need(need: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let fields = need["any-of"].as_array().into_iter().flatten();
+    let fields: Vec<_> = fields.map(|name| format!("`{}`", text(name))).collect();
+    let what = match need["images"].as_u64() {
+        Some(1) => "an image".to_owned(),
+        Some(count) => format!("{count} images"),
+        None => fields.join(" or "),
+    };
+    let unless = need["unless-alpha-in"].as_str();
+    let unless = unless.map(|image| format!(", unless `{image}` has an alpha channel"));
+    format!("A request needs {what}{}: {}", unless.unwrap_or_default(), text(&need["why"]))
 }
 
 /// The first places, and how many others there are.

@@ -37,6 +37,8 @@
 //! | optional field, parameter or body added | compatible | compatible |
 //! | optional becomes required: narrower | breaking | compatible |
 //! | bound, `pattern`, `format`, `enum` or types: narrower or wider | by the rule | by the rule |
+//! | name added to an open enum (`anyOf` of a string and an `enum`) | compatible | compatible |
+//! | name removed from an open enum | breaking | compatible |
 //! | object added to the alternatives: wider | compatible | breaking |
 //! | object removed from the alternatives: narrower | breaking | compatible |
 //! | unknown fields no longer allowed: narrower | breaking | compatible |
@@ -82,7 +84,7 @@ use semver::Version;
 
 use self::{
     compare::{Comparison, compare},
-    load::{Listing, load},
+    load::{Listing, load, of_revision},
     prefix::Prefix,
     release::Release,
     report::Report,
@@ -103,18 +105,23 @@ Exit codes:
 
 Examples:
   cargo xtask diff provider.yaml --prefix xyz=gen --only-common
-  git show v0.1.0:openapi.json | cargo xtask diff - --released 0.1.0")]
+  cargo xtask diff --against HEAD~1
+  cargo xtask diff --against v0.1.0 --released 0.1.0")]
 pub struct Arguments {
     /// The other listing: an OpenAPI 3.0 or 3.1 document in JSON or YAML; `-` for standard input
-    other: PathBuf,
+    #[arg(required_unless_present = "against")]
+    other: Option<PathBuf>,
+    /// Compare openapi.json as of this git revision with the one in the working tree
+    #[arg(long, value_name = "REV", conflicts_with_all = ["other", "prefix"])]
+    against: Option<String>,
     /// Read model names with the prefix THEIRS, such as xyz-2-pro, as ours, such as gen-2-pro
     #[arg(long, value_name = "THEIRS=OURS")]
     prefix: Option<Prefix>,
     /// Compare only the operations that both documents have, and count the others
     #[arg(long)]
     only_common: bool,
-    /// Check the version of the workspace before a release: OTHER is openapi.json as of the
-    /// released VERSION, and the differences are the changes since then
+    /// Check the version of the workspace before a release: OTHER, or REV, is openapi.json as of
+    /// the released VERSION, and the differences are the changes since then
     #[arg(long, value_name = "VERSION", conflicts_with_all = ["prefix", "only_common"])]
     released: Option<Version>,
 }
@@ -131,14 +138,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The report, and whether the exit code is 1.
 fn examine(arguments: &Arguments, ours: &Listing, workspace: Version) -> Result<(String, bool)> {
-    let Arguments { prefix, only_common, released, .. } = arguments;
-    let other = load(&arguments.other)?;
+    let Arguments { other, against, prefix, only_common, released } = arguments;
+    let other = match (other, against) {
+        (Some(path), _) => load(path)?,
+        (None, revision) => of_revision(revision.as_deref().unwrap_or("HEAD"))?,
+    };
     if let Some(released) = released {
         let release = Release::new(&other.document, &ours.document, released.clone(), workspace);
         return Ok((release.to_string(), release.is_too_low()));
     }
-    let comparison = differences(ours, &other, prefix.as_ref(), *only_common)?;
-    let (from, to) = (&ours.name, &other.name);
+    // A revision is the earlier document, and another listing what ours may become.
+    let (from, to) = if against.is_some() { (&other, ours) } else { (ours, &other) };
+    let comparison = differences(from, to, prefix.as_ref(), *only_common)?;
+    let (from, to) = (&from.name, &to.name);
     let report = Report { from, to, comparison: &comparison, only_common: *only_common };
     Ok((report.to_string(), !comparison.differences.is_empty()))
 }

@@ -27,9 +27,9 @@ const EXTENDED_LISTS: [&str; 4] = ["operations.tsv", "fields.tsv", "responses.ts
 /// The most files that the change may touch.
 const MOST_FILES: usize = 8;
 
-/// Adds endpoints with lists, objects and enums, an endpoint of an existing kind, final statuses,
-/// and fields of the poll response to a copy of the repository. Regenerates the copy, runs all its
-/// tests, and prints the files that changed. Then compiles a contract with odd names
+/// Adds endpoints with images and enums, an endpoint of an existing kind, final statuses, and poll
+/// fields to a copy of the repository. Regenerates the copy, runs all its tests, and prints the
+/// files that changed. Then compiles a contract with odd names
 #[derive(Args)]
 pub struct Arguments {}
 

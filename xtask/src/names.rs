@@ -10,17 +10,13 @@ use crate::contract::{self, joined};
 pub const PATH: &str = "xtask/exercise/names.txt";
 
 /// What the name of a type can be given to, and the object of the document that has it.
-const TYPES: [(Role, &str); 4] = [
-    (Role::Operation, "/paths"),
-    (Role::Enum, SCHEMAS),
-    (Role::Object, SCHEMAS),
-    (Role::Response, SCHEMAS),
-];
+const TYPES: [(Role, &str); 3] =
+    [(Role::Operation, "/paths"), (Role::Enum, SCHEMAS), (Role::Response, SCHEMAS)];
 
 /// The same for the name of a field.
 const FIELDS: [(Role, &str); 3] = [
     (Role::Field, "/components/schemas/Names/properties"),
-    (Role::RequiredField, "/components/schemas/Names/properties/inner/properties"),
+    (Role::RequiredField, "/components/schemas/Required/properties"),
     (Role::Field, "/components/schemas/PollResult/properties/names/properties"),
 ];
 
@@ -30,7 +26,6 @@ const SCHEMAS: &str = "/components/schemas";
 enum Role {
     Operation,
     Enum,
-    Object,
     Response,
     Field,
     RequiredField,
@@ -48,17 +43,22 @@ pub fn document(contract: &Value, names: &str) -> Result<(Value, Vec<String>)> {
     }
     let base = base(contract);
     additions.retain(|addition| base.pointer(&addition.pointer()).is_none());
-    let mut faults = Vec::new();
-    loop {
+    let with = |additions: &[Addition]| {
         let mut document = base.clone();
         additions.iter().for_each(|addition| addition.apply(&mut document));
-        let Err(fault) = contract::check(&document) else { return Ok((document, faults)) };
-        let fault = fault.to_string();
+        document
+    };
+    let mut faults = Vec::new();
+    // Two names may be a fault only together, so that the others are checked again.
+    while let Err(found) = contract::check(&with(&additions)) {
         let count = additions.len();
-        additions.retain(|addition| !addition.is_at(&fault));
-        ensure!(additions.len() < count, "a fault without the place of a name: {fault}");
-        faults.push(fault);
+        for fault in found.to_string().lines() {
+            additions.retain(|addition| !addition.is_at(fault));
+            faults.push(fault.to_owned());
+        }
+        ensure!(additions.len() < count, "a fault without the place of a name: {found}");
     }
+    Ok((with(&additions), faults))
 }
 
 struct Addition<'a> {
@@ -76,7 +76,6 @@ impl Addition<'_> {
             Role::Enum => {
                 json!({ "type": "string", "description": "A choice.", "enum": [self.name] })
             }
-            Role::Object => object(),
             Role::Response => response(),
             Role::Field | Role::RequiredField => text(),
         };
@@ -88,10 +87,10 @@ impl Addition<'_> {
             fields[field] = json!({ "allOf": reference, "description": "A reference." });
         }
         if self.role == Role::RequiredField {
-            let inner = &mut document["components"]["schemas"]["Names"]["properties"]["inner"];
-            inner["required"].as_array_mut().into_iter().for_each(|list| {
-                list.push(name.as_str().into());
-            });
+            let required = &mut document["components"]["schemas"]["Required"]["required"];
+            required.as_array_mut().into_iter().for_each(|list| list.push(name.as_str().into()));
+            let body = &mut document["paths"]["/v1/gen-required"]["post"]["requestBody"]["content"];
+            body["application/json"]["example"][&name] = "text".into();
         }
         if let Some(holder) = document.pointer_mut(self.holder) {
             holder[name] = value;
@@ -129,11 +128,12 @@ impl Addition<'_> {
 /// The contract with the components and operations that get the names.
 fn base(contract: &Value) -> Value {
     let mut document = contract.clone();
-    for (path, schema) in [("gen-names", "Names"), ("gen-small", "Small")] {
+    for (path, schema) in
+        [("gen-names", "Names"), ("gen-required", "Required"), ("gen-small", "Small")]
+    {
         document["paths"][format!("/v1/{path}")] = operation(&document, path, schema);
         document["components"]["schemas"][schema] = object();
     }
-    document["components"]["schemas"]["Names"]["properties"]["inner"] = object();
     document["components"]["schemas"]["PollResult"]["properties"]["names"] = response();
     document
 }

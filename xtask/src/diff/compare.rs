@@ -183,6 +183,7 @@ impl Recorder<'_> {
                 self.alternatives(place, from, to);
                 continue;
             }
+            let open = facts.map(|fact| matches!(fact, None | Some(Fact::Named(_))));
             let is_narrower = includes(facts[0], facts[1]);
             let is_wider = includes(facts[1], facts[0]);
             let is_breaking = match (name, is_response(place)) {
@@ -193,6 +194,10 @@ impl Recorder<'_> {
                 // Callers that omit the field get something else, unless nothing was promised.
                 ("default", false) => facts[0].is_some(),
                 ("deprecated", _) => false,
+                // Callers must handle unnamed values, and without names nothing was promised.
+                ("enum", in_response) if open == [true; 2] => {
+                    !in_response && !is_wider && !facts.contains(&None)
+                }
                 // A document that states no servers promises nothing about them.
                 ("servers", _) if facts.contains(&None) => false,
                 (_, true) => !is_narrower,

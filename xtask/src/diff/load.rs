@@ -5,6 +5,11 @@ use std::{fs, io, path::Path};
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::{
+    process,
+    repository::{self, CONTRACT},
+};
+
 /// A document, and its name for messages.
 pub struct Listing {
     pub name: String,
@@ -19,6 +24,15 @@ pub fn load(path: &Path) -> anyhow::Result<Listing> {
         (path.display().to_string(), fs::read_to_string(path))
     };
     let text = text.with_context(|| format!("could not read {name}"))?;
+    let document = parse(&text).with_context(|| format!("could not parse {name}"))?;
+    Ok(Listing { name, document })
+}
+
+/// Loads our document as of a git revision.
+pub fn of_revision(revision: &str) -> anyhow::Result<Listing> {
+    let name = format!("{revision}:{CONTRACT}");
+    let git = ["git", "show", "--end-of-options", &name];
+    let text = process::output(&mut process::command(&repository::root()?, &git))?;
     let document = parse(&text).with_context(|| format!("could not parse {name}"))?;
     Ok(Listing { name, document })
 }

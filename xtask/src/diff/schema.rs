@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::shape::{Alternative, CLOSED, Fact, Facts, Shape};
-use crate::contract::{DocumentNode, Fault};
+use crate::contract::{DocumentNode, Faults};
 
 /// The maximum number of schemas in one document, because nested `$ref`s multiply.
 const SCHEMAS: usize = 200_000;
@@ -24,7 +24,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// The values that the schema allows. A recursive component is expanded once.
-    pub fn read(&mut self, place: &DocumentNode<'a>) -> Result<Shape, Fault> {
+    pub fn read(&mut self, place: &DocumentNode<'a>) -> Result<Shape, Faults> {
         self.count += 1;
         if self.count > SCHEMAS {
             let message = format!("more than {SCHEMAS} schemas, with all `$ref`s followed");
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
 
     /// The narrowest shape that covers all of these schemas; `None` if there are none. Different
     /// objects among them stay apart.
-    fn covering(&mut self, places: &[DocumentNode<'a>]) -> Result<Option<Shape>, Fault> {
+    fn covering(&mut self, places: &[DocumentNode<'a>]) -> Result<Option<Shape>, Faults> {
         let mut shapes: Vec<Alternative> = Vec::new();
         for (index, place) in places.iter().enumerate() {
             let shape = self.read(place)?;
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds what the schema's own keywords allow, without those that combine schemas.
-    fn own(&mut self, place: &DocumentNode<'a>, shape: &mut Shape) -> Result<(), Fault> {
+    fn own(&mut self, place: &DocumentNode<'a>, shape: &mut Shape) -> Result<(), Faults> {
         for (name, property) in place.members_of("properties")? {
             shape.add(&format!(".{name}"), self.read(&property)?);
         }
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn facts(place: &DocumentNode) -> Result<Facts, Fault> {
+fn facts(place: &DocumentNode) -> Result<Facts, Faults> {
     let values = match (place.get("const"), place.get("enum")) {
         (Some(only), _) => Some(vec![only]),
         (None, Some(values)) => Some(values.elements()?),
@@ -168,7 +168,7 @@ fn bound(
     keyword: &str,
     exclusive: &str,
     is_whole: bool,
-) -> Result<Option<Fact>, Fault> {
+) -> Result<Option<Fact>, Faults> {
     let number = |keyword: &str| match place.get(keyword).map(|limit| limit.number()).transpose()? {
         // The range of `int64` restricts nothing, and most documents do not state it.
         Some(limit) if limit.abs() >= RANGE => Ok(None),
@@ -189,7 +189,10 @@ fn bound(
 
 /// The types, with `null`, and `integer` with `number`, which includes it. Without `type` they are
 /// derived from other keywords.
-fn types(place: &DocumentNode, values: Option<&[DocumentNode]>) -> Result<BTreeSet<String>, Fault> {
+fn types(
+    place: &DocumentNode,
+    values: Option<&[DocumentNode]>,
+) -> Result<BTreeSet<String>, Faults> {
     let values = values.unwrap_or_default();
     let mut names: BTreeSet<String> = match place.get("type") {
         Some(list) if list.value.is_array() => list.strings()?.into_iter().collect(),

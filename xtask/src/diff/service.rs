@@ -10,7 +10,7 @@ use super::{
     schema,
     shape::{Fact, Shape},
 };
-use crate::contract::{DocumentNode, Fault, METHODS};
+use crate::contract::{DocumentNode, Faults, METHODS};
 
 /// Headers that OpenAPI does not allow as parameters.
 const TRANSPORT_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         path: &str,
         item: &DocumentNode<'a>,
         operation: &DocumentNode<'a>,
-    ) -> Result<Shape, Fault> {
+    ) -> Result<Shape, Faults> {
         let mut shape = Shape::default();
         let mut sent = BTreeSet::new();
         let shared = item.elements_of("parameters")?.into_iter();
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         status: &str,
         response: &DocumentNode<'a>,
         operation: &mut Shape,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Faults> {
         let mut bodies = self.content(response)?;
         if bodies.is_empty() {
             bodies.push((String::new(), Shape::default()));
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A parameter or a header, which have their schema in the same places.
-    fn field(&mut self, field: &DocumentNode<'a>, is_required: bool) -> Result<Shape, Fault> {
+    fn field(&mut self, field: &DocumentNode<'a>, is_required: bool) -> Result<Shape, Faults> {
         let mut shape = match field.get("schema") {
             Some(schema) => self.schemas.read(&schema)?,
             None => self.content(field)?.into_iter().next().unwrap_or_default().1,
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The schema of each media type, which is in parentheses if it is not JSON.
-    fn content(&mut self, holder: &DocumentNode<'a>) -> Result<Vec<(String, Shape)>, Fault> {
+    fn content(&mut self, holder: &DocumentNode<'a>) -> Result<Vec<(String, Shape)>, Faults> {
         let bodies = holder.members_of("content")?.into_iter().map(|(media_type, described)| {
             let essence = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
             let schema = described.get("schema");
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         &self,
         operation: &DocumentNode,
         sent: BTreeSet<String>,
-    ) -> Result<BTreeSet<String>, Fault> {
+    ) -> Result<BTreeSet<String>, Faults> {
         let security = operation.get("security").or_else(|| self.root.get("security"));
         let requirements = security.map(|security| security.elements()).transpose()?;
         let mut alternatives = BTreeSet::new();
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
 
     /// The URLs of the first of these objects that states servers. The URL `/` is only the host of
     /// the document itself, and the reserved domain `.invalid` a placeholder.
-    fn servers(&self, holders: [&DocumentNode; 3]) -> Result<BTreeSet<String>, Fault> {
+    fn servers(&self, holders: [&DocumentNode; 3]) -> Result<BTreeSet<String>, Faults> {
         let mut urls = BTreeSet::new();
         for holder in holders {
             let servers = holder.elements_of("servers")?;
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn described(scheme: &DocumentNode) -> Result<String, Fault> {
+fn described(scheme: &DocumentNode) -> Result<String, Faults> {
     let text = |key: &str| scheme.need(key).and_then(|text| text.string());
     Ok(match text("type")? {
         "apiKey" if text("in")? == "header" => key(text("name")?),

@@ -29,6 +29,8 @@ pub enum Fact {
     Flag,
     /// One of these applies: types, values, credentials or servers.
     Any(BTreeSet<String>),
+    /// Any text, of which some values are named: an open enum.
+    Named(BTreeSet<String>),
     /// All of these apply: patterns or formats, which can only be compared for equality.
     All(BTreeSet<String>),
     /// The lowest or highest value, which is allowed itself unless it is exclusive.
@@ -175,6 +177,10 @@ fn either(a: &Facts, b: &Facts) -> Facts {
     let facts = keys(a, b).into_iter().filter_map(|name| {
         let fact = match (a.get(name), b.get(name)) {
             (Some(a), Some(b)) => a.or(b),
+            (Some(Fact::Any(values)), None) | (None, Some(Fact::Any(values))) if name == "enum" => {
+                let is_open = allows(if a.contains_key(name) { b } else { a }, "string");
+                is_open.then(|| Fact::Named(values.clone()))
+            }
             (Some(only), None) if !concerns(name, b) => Some(only.clone()),
             (None, Some(only)) if !concerns(name, a) => Some(only.clone()),
             _ => None,
@@ -211,7 +217,10 @@ impl Fact {
     /// Whether this allows everything that `other` allows.
     fn includes(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Any(this), Self::Any(other)) => this.is_superset(other),
+            (Self::Any(this), Self::Any(other)) | (Self::Named(this), Self::Named(other)) => {
+                this.is_superset(other)
+            }
+            (Self::Named(_), Self::Any(_)) => true,
             (Self::All(this), Self::All(other)) => this.is_subset(other),
             (
                 Self::Bound { value, is_upper, is_exclusive },
@@ -248,6 +257,9 @@ impl Fact {
     fn or(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::Any(this), Self::Any(other)) => Some(Self::Any(this | other)),
+            (Self::Any(this) | Self::Named(this), Self::Any(other) | Self::Named(other)) => {
+                Some(Self::Named(this | other))
+            }
             (Self::Alternatives(_), Self::Alternatives(_)) => Some(self.clone().and(other.clone())),
             _ if self.includes(other) => Some(self.clone()),
             _ if other.includes(self) => Some(other.clone()),
@@ -276,6 +288,10 @@ impl fmt::Display for Fact {
             }
             Self::Any(names) | Self::All(names) => {
                 f.write_str(&names.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+            }
+            Self::Named(names) => {
+                names.iter().try_for_each(|name| write!(f, "{name}, "))?;
+                f.write_str("any other")
             }
             Self::Bound { value, is_upper, is_exclusive: true } => {
                 write!(f, "{} {value}", if *is_upper { "below" } else { "above" })

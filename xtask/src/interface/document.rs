@@ -1,11 +1,11 @@
 //! Reads the operations of the document into the same form as the lists.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::facts::{Cell, Facts, NOTHING, Row, alternatives, json};
-use crate::contract::{DocumentNode, Fault, METHODS, joined};
+use crate::contract::{DocumentNode, Faults, METHODS, joined};
 
 /// The keywords of a schema, with their places.
 pub type Schema<'a> = BTreeMap<&'a str, DocumentNode<'a>>;
@@ -13,7 +13,7 @@ pub type Schema<'a> = BTreeMap<&'a str, DocumentNode<'a>>;
 /// Returns the method, the path and the operation of every operation.
 pub fn each_operation<'a>(
     root: &DocumentNode<'a>,
-) -> Result<Vec<(String, &'a str, DocumentNode<'a>)>, Fault> {
+) -> Result<Vec<(String, &'a str, DocumentNode<'a>)>, Faults> {
     let mut found = Vec::new();
     for (path, item) in root.members_of("paths")? {
         for method in METHODS {
@@ -31,7 +31,7 @@ pub fn request_schema<'a>(operation: &DocumentNode<'a>) -> Option<DocumentNode<'
 
 /// Merges a schema with the schemas that it refers to (`$ref`, `allOf`). Its own keywords take
 /// precedence.
-pub fn flattened<'a>(schema: &DocumentNode<'a>) -> Result<Schema<'a>, Fault> {
+pub fn flattened<'a>(schema: &DocumentNode<'a>) -> Result<Schema<'a>, Faults> {
     schema.must_not_recur()?;
     let mut flat: Schema = schema.members()?.into_iter().collect();
     for part in schema.elements_of("allOf")?.into_iter().chain(schema.referred()?) {
@@ -42,9 +42,14 @@ pub fn flattened<'a>(schema: &DocumentNode<'a>) -> Result<Schema<'a>, Fault> {
     Ok(flat)
 }
 
-pub fn operations<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
+pub fn operations<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Faults> {
     let mut facts = Facts::new();
+    let mut kinds = BTreeSet::new();
     for (method, path, operation) in each_operation(root)? {
+        // The first model of a kind is the default of its command.
+        let kind = operation.value["x-kind"].as_str();
+        let is_live = !operation.flag("deprecated")?;
+        let is_first = is_live && kind.is_some_and(|kind| kinds.insert(kind));
         let owner = match request_schema(&operation) {
             Some(schema) => schema.resolved()?,
             None => operation,
@@ -57,7 +62,8 @@ pub fn operations<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
         let row = Row::at(
             operation,
             [
-                ("kind", cell(texts_of(&operation, "x-kind"), "x-kind")),
+                ("kind", cell(kind.unwrap_or(NOTHING).to_owned(), "x-kind")),
+                ("first_of_kind", cell(yes_no(is_first), "x-kind")),
                 ("needs", cell(needs(&operation)?, "x-needs")),
                 ("input_megapixels", cell(megapixels(&operation), "x-max-input-megapixels")),
                 ("deprecated", cell(yes_no(operation.flag("deprecated")?), "deprecated")),
@@ -101,11 +107,11 @@ fn status((status, response): &(&str, DocumentNode)) -> String {
     }
 }
 
-fn texts(operation: &DocumentNode, keyword: &str) -> Result<Vec<String>, Fault> {
+fn texts(operation: &DocumentNode, keyword: &str) -> Result<Vec<String>, Faults> {
     operation.get(keyword).map_or(Ok(Vec::new()), |list| list.strings())
 }
 
-fn parameters(operation: &DocumentNode) -> Result<String, Fault> {
+fn parameters(operation: &DocumentNode) -> Result<String, Faults> {
     let mut names = Vec::new();
     for parameter in operation.elements_of("parameters")? {
         let part = |name: &str| parameter.need(name)?.string();
@@ -118,7 +124,7 @@ fn parameters(operation: &DocumentNode) -> Result<String, Fault> {
 }
 
 /// The names of the schemas of a successful response.
-fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
+fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Faults> {
     let response = responses.need("200")?.resolved()?;
     let schema = response.need("content")?.need("application/json")?.need("schema")?;
     let target = schema.resolved()?;
@@ -132,12 +138,8 @@ fn success<'a>(responses: &DocumentNode<'a>) -> Result<Cell<'a>, Fault> {
     Ok(Cell { text: alternatives(names), place: Some(place) })
 }
 
-fn texts_of(operation: &DocumentNode, keyword: &str) -> String {
-    operation.value[keyword].as_str().unwrap_or(NOTHING).to_owned()
-}
-
 /// The needs: `2 images`, `prompt/image_prompt`, or `mask unless alpha in image`.
-fn needs(operation: &DocumentNode) -> Result<String, Fault> {
+fn needs(operation: &DocumentNode) -> Result<String, Faults> {
     let mut needs = Vec::new();
     for need in operation.elements_of("x-needs")? {
         let mut text =
@@ -162,7 +164,7 @@ fn megapixels(operation: &DocumentNode) -> String {
     }
 }
 
-fn migrations(root: &DocumentNode, operation: &DocumentNode) -> Result<String, Fault> {
+fn migrations(root: &DocumentNode, operation: &DocumentNode) -> Result<String, Faults> {
     let mut names = Vec::new();
     let operations = each_operation(root)?;
     for target in operation.elements_of("x-migrate-to")? {

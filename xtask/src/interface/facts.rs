@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::{DocumentNode, Fault};
+use crate::contract::{DocumentNode, Faults};
 
 /// The cell for an unspecified value.
 pub const NOTHING: &str = "-";
@@ -84,7 +84,7 @@ fn owner(place: &str) -> Option<&str> {
 }
 
 /// Follows a reference, which may be in an `allOf` to have a description.
-pub fn target<'a>(schema: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Fault> {
+pub fn target<'a>(schema: &DocumentNode<'a>) -> Result<DocumentNode<'a>, Faults> {
     match schema.elements_of("allOf")?.as_slice() {
         [only] => only.resolved(),
         _ => schema.resolved(),

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::facts::{Facts, differences};
 use crate::{
-    contract::{DocumentNode, Fault},
+    contract::{DocumentNode, Faults},
     repository,
 };
 
@@ -50,7 +50,7 @@ impl Lists {
 
 /// Returns every difference between the lists and a document from which code can be generated, one
 /// per line.
-pub fn compare(lists: &Lists, document: &Value) -> Result<Vec<String>, Fault> {
+pub fn compare(lists: &Lists, document: &Value) -> Result<Vec<String>, Faults> {
     let root = DocumentNode::root(document);
     let pairs = [
         (&lists.operations, document::operations(&root)?),

@@ -1,27 +1,25 @@
-//! Reads the fields of requests into the same form as the lists, at every depth.
+//! Reads the fields of requests into the same form as the lists.
 
 use super::{
     document::{
         Schema, each_operation, flattened, keyword_cell, note, request_schema, value, yes_no,
     },
-    facts::{Facts, NOTHING, Row, alternatives, target},
+    facts::{Facts, NOTHING, Row, alternatives},
 };
-use crate::contract::{DocumentNode, Fault};
+use crate::contract::{DocumentNode, Faults};
 
 /// The keywords in the column `note`, and their names there.
-const NOTED: [(&str, &str); 9] = [
+const NOTED: [(&str, &str); 7] = [
     ("x-image", "image"),
     ("x-mask-of", "mask-of"),
     ("x-same-size", "same-size"),
     ("x-max-megapixels", "max-megapixels"),
     ("x-aspect-ratio", "aspect"),
     ("x-secret", "secret"),
-    ("minItems", "min-items"),
-    ("maxItems", "max-items"),
     ("additionalProperties", "open"),
 ];
 
-pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
+pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Faults> {
     let mut facts = Facts::new();
     for (_, path, operation) in each_operation(root)? {
         if let Some(schema) = request_schema(&operation) {
@@ -35,7 +33,7 @@ fn add_object<'a>(
     facts: &mut Facts<'a>,
     prefix: &str,
     schema: &DocumentNode<'a>,
-) -> Result<(), Fault> {
+) -> Result<(), Faults> {
     for part in schema.resolved()?.elements_of("allOf")? {
         add_object(facts, prefix, &part)?;
     }
@@ -44,37 +42,17 @@ fn add_object<'a>(
         object.elements_of("required")?.iter().map(|name| name.value.clone()).collect();
     for (name, property) in object.members_of("properties")? {
         let is_required = required.iter().any(|other| other == name);
-        add(facts, &format!("{prefix}{name}"), &property, is_required)?;
+        let flat = flattened(&property)?;
+        facts.insert(format!("{prefix}{name}"), row(&property, &flat, is_required)?);
     }
     Ok(())
-}
-
-/// Adds the row of a value, and those of what it contains: `frames`, `frames[]`,
-/// `frames[].image`.
-fn add<'a>(
-    facts: &mut Facts<'a>,
-    place: &str,
-    schema: &DocumentNode<'a>,
-    is_required: bool,
-) -> Result<(), Fault> {
-    let flat = flattened(schema)?;
-    facts.insert(place.to_owned(), row(schema, &flat, is_required)?);
-    if let Some(items) = flat.get("items") {
-        add(facts, &format!("{place}[]"), items, false)?;
-    }
-    match target(schema)? {
-        target if target.get("properties").is_some() => {
-            add_object(facts, &format!("{place}."), &target)
-        }
-        _ => Ok(()),
-    }
 }
 
 fn row<'a>(
     owner: &DocumentNode<'a>,
     schema: &Schema<'a>,
     is_required: bool,
-) -> Result<Row<'a>, Fault> {
+) -> Result<Row<'a>, Faults> {
     // The bounds of a format are not facts of the interface.
     let has_format =
         |keyword: &str| ["minimum", "maximum"].contains(&keyword) && schema.contains_key("format");

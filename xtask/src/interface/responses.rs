@@ -6,7 +6,7 @@ use super::{
     document::{Schema, flattened, keyword_cell, name_of, note, yes_no},
     facts::{Cell, Facts, Row},
 };
-use crate::contract::{DocumentNode, Fault};
+use crate::contract::{DocumentNode, Faults};
 
 /// The keywords in the column `note`, and their names there.
 const NOTED: [(&str, &str); 4] = [
@@ -16,7 +16,7 @@ const NOTED: [(&str, &str); 4] = [
     ("x-valid-seconds", "valid-seconds"),
 ];
 
-pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
+pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Faults> {
     let schemas = root.need("components")?.need("schemas")?;
     let mut facts = Facts::new();
     for name in objects(root)? {
@@ -27,7 +27,7 @@ pub fn fields<'a>(root: &DocumentNode<'a>) -> Result<Facts<'a>, Fault> {
 
 /// The schemas of responses that are objects, and of the items in their lists. Objects in fields
 /// are parts of their owners.
-fn objects(root: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
+fn objects(root: &DocumentNode) -> Result<BTreeSet<String>, Faults> {
     let mut found = BTreeSet::new();
     for (_, response) in root.need("components")?.members_of("responses")? {
         collect(&response, &mut found)?;
@@ -42,7 +42,7 @@ fn objects(root: &DocumentNode) -> Result<BTreeSet<String>, Fault> {
     Ok(found)
 }
 
-fn collect(response: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+fn collect(response: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Faults> {
     let Some(content) = response.get("content") else { return Ok(()) };
     let schema = content.need("application/json")?.need("schema")?;
     let alternatives = schema.resolved()?.elements_of("oneOf")?;
@@ -52,7 +52,7 @@ fn collect(response: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), 
     alternatives.iter().try_for_each(|one| add_name(one, found))
 }
 
-fn add_name(reference: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Fault> {
+fn add_name(reference: &DocumentNode, found: &mut BTreeSet<String>) -> Result<(), Faults> {
     let target = reference.resolved()?;
     if found.insert(name_of(reference)) {
         for (_, field) in target.members_of("properties")? {
@@ -71,7 +71,7 @@ fn add_object<'a>(
     facts: &mut Facts<'a>,
     prefix: &str,
     schema: &DocumentNode<'a>,
-) -> Result<(), Fault> {
+) -> Result<(), Faults> {
     let required: Vec<_> =
         schema.elements_of("required")?.iter().map(|name| name.value.clone()).collect();
     for (name, property) in schema.members_of("properties")? {
@@ -93,7 +93,7 @@ fn row<'a>(
     owner: &DocumentNode<'a>,
     schema: &Schema<'a>,
     is_required: bool,
-) -> Result<Row<'a>, Fault> {
+) -> Result<Row<'a>, Faults> {
     let cell = |keyword: &str, text: String| keyword_cell(schema, owner, keyword, text);
     let nullable = schema.get("nullable").is_some();
     let noted = match schema.get("items") {
@@ -115,7 +115,7 @@ fn row<'a>(
 fn type_place<'a>(
     owner: &DocumentNode<'a>,
     schema: &Schema<'a>,
-) -> Result<DocumentNode<'a>, Fault> {
+) -> Result<DocumentNode<'a>, Faults> {
     match schema.get("items") {
         Some(items) => items.resolved(),
         None => Ok(schema.get("type").copied().unwrap_or(*owner)),
@@ -123,7 +123,7 @@ fn type_place<'a>(
 }
 
 /// The type, with that of the items of a list: `array<string|integer>`.
-fn type_of(schema: &Schema) -> Result<String, Fault> {
+fn type_of(schema: &Schema) -> Result<String, Faults> {
     let named = schema.get("type").and_then(|named| named.value.as_str()).unwrap_or("not-shown");
     let Some(items) = schema.get("items") else { return Ok(named.into()) };
     let alternatives = items.resolved()?.elements_of("oneOf")?;

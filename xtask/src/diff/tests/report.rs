@@ -27,11 +27,10 @@ fn run_with(ours: Listing, arguments: &str, workspace: &str) -> anyhow::Result<(
     let words = std::iter::once("diff").chain(arguments.split(' '));
     let Command { mut arguments } = Command::try_parse_from(words)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/diff/fixtures");
-    let name = arguments.other.display().to_string();
-    arguments.other = folder.join(&name);
+    arguments.other = arguments.other.map(|name| folder.join(name));
     let (text, code) = examine(&arguments, &ours, Version::parse(workspace).unwrap())?;
     // The path of a file depends on the machine.
-    Ok((text.replace(&arguments.other.display().to_string(), &name), code))
+    Ok((text.replace(&format!("{}/", folder.display()), ""), code))
 }
 
 fn listing(path: &str) -> Listing {
@@ -72,6 +71,7 @@ fn what_cannot_be_compared_is_an_error() {
         ("broken.json", "broken.json: expected `,` or `}` at line 3 column 3"),
         ("theirs.json --only-common", "have no operation in common: use --prefix"),
         ("theirs.json --prefix xyz=gen --released 0.1.0", "cannot be used with"),
+        ("theirs.json --against HEAD", "cannot be used with"),
     ] {
         assert!(message(arguments).contains(expected), "{}", message(arguments));
     }
@@ -79,6 +79,19 @@ fn what_cannot_be_compared_is_an_error() {
         let message = message(&format!("theirs.json --prefix {prefix}"));
         assert!(message.contains("expected THEIRS=OURS, for example xyz=gen"), "{message}");
     }
+}
+
+#[test]
+fn a_git_revision_is_the_earlier_document() {
+    let mut ours = listing("../openapi.json");
+    let steps = &mut ours.document["components"]["schemas"]["Gen2Flex"]["properties"]["steps"];
+    steps["maximum"] = 70.into();
+    let (text, code) = run_with(ours, "--against HEAD", "0.1.0").unwrap();
+    assert!(code && text.starts_with("Changes from HEAD:openapi.json to openapi.json\n"), "{text}");
+    assert!(text.contains("  body.steps: maximum: 50 -> 70 [gen-2-flex]\n"), "{text}");
+    let ours = listing("../openapi.json");
+    let error = run_with(ours, "--against no-such-revision", "0.1.0").expect_err("accepted");
+    assert!(error.to_string().contains("no-such-revision:openapi.json"), "{error}");
 }
 
 #[test]

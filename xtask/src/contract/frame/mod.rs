@@ -6,10 +6,9 @@
 mod agreement;
 mod kinds;
 
-use super::{
-    document::{DocumentNode, METHODS},
-    fault::Fault,
-};
+use serde_json::Value;
+
+use super::{DocumentNode, Faults, METHODS, all};
 
 use self::kinds::{CORRECTIONS, DOCUMENT, TEXTS};
 
@@ -49,55 +48,39 @@ pub enum Content {
     PathItem(&'static Kind),
 }
 
-pub use self::agreement::{check_callbacks, check_components};
-
 /// Checks all of the document except its schemas.
-pub fn check(root: &DocumentNode) -> Result<(), Fault> {
-    check_object(root, &DOCUMENT)?;
-    agreement::check(root)
+pub fn check(root: &DocumentNode) -> Result<(), Faults> {
+    all([check_object(root, &DOCUMENT), agreement::check(root), check_notes(root)]).map(drop)
 }
 
-fn check_object(place: &DocumentNode, kind: &Kind) -> Result<(), Fault> {
-    known(place, kind.name, kind.keywords.iter().map(|keyword| keyword.name))?;
-    for keyword in kind.keywords.iter().filter(|keyword| keyword.is_required) {
-        place.need(keyword.name)?;
-    }
+fn check_object(place: &DocumentNode, kind: &Kind) -> Result<(), Faults> {
+    let names = kind.keywords.iter().map(|keyword| keyword.name);
+    let mut results = vec![place.must_have_only(kind.name, names)];
     for keyword in kind.keywords {
-        if let Some(value) = place.get(keyword.name) {
-            check_content(&value, &keyword.value)?;
-        }
+        results.push(match place.get(keyword.name) {
+            Some(value) => check_content(&value, &keyword.value),
+            None if keyword.is_required => place.need(keyword.name).map(drop),
+            None => Ok(()),
+        });
     }
-    Ok(())
+    all(results).map(drop)
 }
 
-/// Fails if the object at `place` has other keywords than `known`.
-pub fn known<'k>(
-    place: &DocumentNode,
-    kind: &str,
-    known: impl Iterator<Item = &'k str> + Clone,
-) -> Result<(), Fault> {
-    for (keyword, value) in place.members()? {
-        if !known.clone().any(|name| name == keyword) {
-            return Err(value.fault(format!(
-                "unsupported keyword `{keyword}` in {kind}: add support for it to the generator, \
-                 or remove it"
-            )));
-        }
+/// Checks the gaps and corrections of everything.
+fn check_notes(place: &DocumentNode) -> Result<(), Faults> {
+    let each = |(keyword, value): &(&str, DocumentNode)| match *keyword {
+        "x-not-shown" => check_content(value, &TEXTS),
+        "x-correction" => check_content(value, &CORRECTIONS),
+        _ => check_notes(value),
+    };
+    match place.value {
+        Value::Object(_) => all(place.members()?.iter().map(each)).map(drop),
+        Value::Array(_) => all(place.elements()?.iter().map(check_notes)).map(drop),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// Checks the notes of a schema on the interface: gaps and corrections.
-pub fn check_notes(schema: &DocumentNode) -> Result<(), Fault> {
-    for (keyword, content) in [("x-not-shown", &TEXTS), ("x-correction", &CORRECTIONS)] {
-        if let Some(notes) = schema.get(keyword) {
-            check_content(&notes, content)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_content(place: &DocumentNode, content: &Content) -> Result<(), Fault> {
+fn check_content(place: &DocumentNode, content: &Content) -> Result<(), Faults> {
     match content {
         Content::Any => Ok(()),
         Content::Text => place.text().map(|_| ()),
@@ -110,13 +93,13 @@ fn check_content(place: &DocumentNode, content: &Content) -> Result<(), Fault> {
         Content::Object(kind) => check_object(place, kind),
         // The component itself is checked among the components.
         Content::Component(group, _) if place.get("$ref").is_some() => {
-            check_reference(place, group).map(|_| ())
+            place.component(group).map(drop)
         }
         Content::Component(_, kind) => check_object(place, kind),
         Content::List(element) => {
             let elements = place.distinct_elements()?;
             ensure(!elements.is_empty(), place, "this list is empty")?;
-            elements.iter().try_for_each(|value| check_content(value, element))
+            all(elements.iter().map(|value| check_content(value, element))).map(drop)
         }
         Content::NoElements => {
             ensure(place.elements()?.is_empty(), place, "expected an empty list")
@@ -124,30 +107,17 @@ fn check_content(place: &DocumentNode, content: &Content) -> Result<(), Fault> {
         Content::Named(member) => {
             let members = place.members()?;
             ensure(!members.is_empty(), place, "this object is empty")?;
-            members.iter().try_for_each(|(_, value)| check_content(value, member))
+            all(members.iter().map(|(_, value)| check_content(value, member))).map(drop)
         }
         Content::PathItem(operation) => {
             let methods = place.members()?;
-            known(place, "a path item", METHODS.into_iter())?;
+            place.must_have_only("a path item", METHODS)?;
             ensure(!methods.is_empty(), place, "this path has no operation")?;
-            methods.iter().try_for_each(|(_, value)| check_object(value, operation))
+            all(methods.iter().map(|(_, value)| check_object(value, operation))).map(drop)
         }
     }
 }
 
-/// Checks a reference to a component of this group, and returns the name of the component.
-pub fn check_reference<'a>(place: &DocumentNode<'a>, group: &str) -> Result<&'a str, Fault> {
-    known(place, "a reference", ["$ref"].into_iter())?;
-    let reference = place.need("$ref")?;
-    let rest = reference.string()?.strip_prefix("#/components/").unwrap_or_default();
-    let name = rest.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
-    let name = name.ok_or_else(|| {
-        reference.fault(format!("expected a reference to `#/components/{group}/...`"))
-    })?;
-    place.referred()?;
-    Ok(name)
-}
-
-fn ensure(holds: bool, place: &DocumentNode, otherwise: &str) -> Result<(), Fault> {
+fn ensure(holds: bool, place: &DocumentNode, otherwise: &str) -> Result<(), Faults> {
     if holds { Ok(()) } else { Err(place.fault(otherwise)) }
 }

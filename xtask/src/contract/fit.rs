@@ -4,32 +4,35 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use imagesize::ImageSize;
 use serde_json::{Map, Value};
 
-use super::field::{Encodings, Field, Kind, ratio};
+use super::{Encodings, Field, Kind, ratio};
 
-/// Checks the body of an example. Returns the problem, and its pointer within the body.
-pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Result<(), (String, String)> {
+/// Checks the body of an example. Returns the problems, each with its pointer within the body.
+pub fn fit_body(fields: &[Field], body: &Map<String, Value>) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
     for field in fields {
+        let place = format!("/{}", field.name);
         match body.get(&field.name) {
-            Some(value) => {
-                fit(field, value).map_err(|problem| (format!("/{}", field.name), problem))?;
-            }
+            Some(value) => problems.extend(fit(field, value).err().map(|it| (place.clone(), it))),
             None if field.required => {
-                return Err((String::new(), format!("`{}` is missing", field.name)));
+                problems.push((String::new(), format!("`{}` is missing", field.name)));
             }
             None => {}
         }
         if let Kind::Image { mask_of: Some(image), same_size: true, .. } = &field.kind {
             let size = |name: &str| body.get(name)?.as_str().and_then(|text| size(text).ok());
-            let sizes = (size(&field.name), size(image));
-            if let (Some(mask), Some(image)) = sizes
+            if let (Some(mask), Some(image)) = (size(&field.name), size(image))
                 && mask != image
             {
-                let problem = "the mask and its image have different sizes".to_owned();
-                return Err((format!("/{}", field.name), problem));
+                problems.push((place, "the mask and its image have different sizes".to_owned()));
             }
         }
     }
-    Ok(())
+    problems
+}
+
+/// Whether a text in a field that is not shown may be an image: one in base64, or its URL.
+pub fn seems_image(text: &str) -> bool {
+    is_url(text) || size(text).is_ok()
 }
 
 fn is_url(text: &str) -> bool {
@@ -65,19 +68,6 @@ pub fn fit(field: &Field, value: &Value) -> Result<(), String> {
         (Kind::Choice { values, .. }, Value::String(text)) if !values.contains(text) => {
             Err(format!("`{text}` is not one of {}", values.join(", ")))
         }
-        (Kind::List(item), Value::Array(values)) => {
-            let length = values.len() as u64;
-            if field.limits.min_items.is_some_and(|least| length < least)
-                || field.limits.max_items.is_some_and(|most| length > most)
-            {
-                return Err(format!("{length} items are outside the limits"));
-            }
-            values.iter().try_for_each(|value| fit(item, value))
-        }
-        (Kind::List(_), _) => expected("an array"),
-        (Kind::Object(object), Value::Object(members)) => fit_body(&object.fields, members)
-            .map_err(|(place, problem)| format!("{place}: {problem}")),
-        (Kind::Object(_), _) => expected("an object"),
         (
             Kind::Image { encodings: Encodings::Base64OrUrl | Encodings::NotShown, .. },
             Value::String(text),

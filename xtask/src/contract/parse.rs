@@ -1,41 +1,48 @@
 //! Parses the document. JSON allows a key to occur twice in an object, and most parsers silently
-//! keep one of them, so this one refuses it. It also refuses control characters, which would end
-//! the comments of the generated code.
+//! keep one of them, so this one refuses it. It also refuses characters that control what is shown:
+//! a text would end the comments of the generated code, or look different from what it is.
 
 use std::{cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{document::joined, fault::Fault};
+use super::{Faults, all, joined};
 
-pub fn parse(document: &str) -> Result<Value, Fault> {
-    let fault = RefCell::new(None);
+pub fn parse(document: &str) -> Result<Value, Faults> {
+    let faults = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(document);
-    let parsed = Node { pointer: String::new(), fault: &fault }
+    let parsed = Node { pointer: String::new(), faults: &faults }
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
-    parsed.map_err(|error| {
-        let unreadable = || Fault::new("", format!("could not parse the document: {error}"));
-        fault.take().unwrap_or_else(unreadable)
-    })
+    let value = parsed
+        .map_err(|error| Faults::new("", format!("could not parse the document: {error}")))?;
+    all(faults.take().into_iter().map(Err::<(), _>)).map(|_| value)
 }
 
 /// A value at `pointer`, to be parsed.
 struct Node<'a> {
     pointer: String,
-    /// The first fault, which an error of the deserializer can't carry.
-    fault: &'a RefCell<Option<Fault>>,
+    /// The faults, which an error of the deserializer can't carry.
+    faults: &'a RefCell<Vec<Faults>>,
 }
 
 impl Node<'_> {
     fn child(&self, key: &str) -> Self {
-        Self { pointer: joined(&self.pointer, key), fault: self.fault }
+        // The place must not control the terminal.
+        let pointer = joined(&self.pointer, &key.replace(is_control, "?"));
+        Self { pointer, faults: self.faults }
     }
 
-    fn fail<T, E: Error>(&self, message: &str) -> Result<T, E> {
-        *self.fault.borrow_mut() = Some(Fault::new(self.pointer.clone(), message));
-        Err(E::custom(message))
+    fn report(&self, message: &str) {
+        self.faults.borrow_mut().push(Faults::new(self.pointer.clone(), message));
+    }
+
+    fn check(&self, what: &str, text: &str) {
+        if let Some(character) = text.chars().find(|character| is_control(*character)) {
+            let code = u32::from(character);
+            self.report(&format!("{what} has the control character U+{code:04X}: remove it"));
+        }
     }
 }
 
@@ -71,11 +78,8 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        if has_control_character(value) {
-            self.fail("this text has a control character")
-        } else {
-            Ok(value.into())
-        }
+        self.check("this text", value);
+        Ok(value.into())
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -95,17 +99,21 @@ impl<'de> Visitor<'de> for Node<'_> {
         while let Some(key) = members.next_key::<String>()? {
             let node = self.child(&key);
             if object.contains_key(&key) {
-                return node.fail("this key occurs twice");
+                node.report("this key occurs twice");
             }
-            if has_control_character(&key) {
-                return self.fail(&format!("the key {key:?} has a control character"));
-            }
+            self.check(&format!("the key {key:?}"), &key);
             object.insert(key, members.next_value_seed(node)?);
         }
         Ok(object.into())
     }
 }
 
-fn has_control_character(text: &str) -> bool {
-    text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t'))
+/// Whether the character controls the terminal, or the direction of the text around it, so that it
+/// looks different from what it is.
+fn is_control(character: char) -> bool {
+    let is_bidirectional = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    is_bidirectional || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
