@@ -13,7 +13,9 @@ function load() {
   // Before our own style sheets, which override the viewer's rules for the page.
   document.head.prepend(element("link", { rel: "stylesheet", href }));
   return new Promise((resolve, reject) => {
-    const onerror = () => reject(new Error("Could not load the documentation viewer"));
+    const missing =
+      "Could not load Swagger UI. If kiln was compiled without it, use its feature `viewer`.";
+    const onerror = () => reject(new Error(missing));
     const src = "/swagger-ui/swagger-ui-bundle.js";
     document.head.append(element("script", { src, onload: resolve, onerror }));
   });

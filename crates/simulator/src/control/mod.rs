@@ -26,7 +26,6 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 use serde_json::json;
-use swagger_ui_dist::{ApiDefinition, OpenApiSource};
 use tokio::sync::watch;
 
 use self::response::{ControlResult, Problem};
@@ -128,12 +127,6 @@ pub(crate) fn router(
     let endpoint =
         |region| router::router(Endpoint { state: Arc::clone(&state), region, is_forwarded: true });
     let (global, regional) = (endpoint(Region::Global), endpoint(Region::Regional));
-    // Swagger UI without its own page: ours embeds it.
-    let viewer = swagger_ui_dist::generate_routes(ApiDefinition {
-        uri_prefix: "/swagger-ui",
-        api_definition: OpenApiSource::Uri("/api/openapi.json"),
-        title: None,
-    });
     let routes = routes().into_iter();
     routes
         .fold(page::routes(), |router, (path, _, methods)| router.route(path, methods))
@@ -142,7 +135,7 @@ pub(crate) fn router(
         })
         .fallback(async || Problem::not_found("page or resource"))
         .with_state(Control { state: Arc::clone(&state), stopped })
-        .merge(viewer)
+        .merge(viewer())
         // The service itself, so that the page can call it without another origin.
         .nest_service("/try/global", global)
         .nest_service("/try/regional", regional)
@@ -150,6 +143,22 @@ pub(crate) fn router(
             guard::Guard::new(address, state.config.control_token.as_ref()),
             guard::check,
         ))
+}
+
+/// Swagger UI without its own page: ours embeds it.
+#[cfg(feature = "viewer")]
+fn viewer() -> Router {
+    swagger_ui_dist::generate_routes(swagger_ui_dist::ApiDefinition {
+        uri_prefix: "/swagger-ui",
+        api_definition: swagger_ui_dist::OpenApiSource::Uri("/api/openapi.json"),
+        title: None,
+    })
+}
+
+/// Without Swagger UI, the page says that it is missing.
+#[cfg(not(feature = "viewer"))]
+fn viewer() -> Router {
+    Router::new()
 }
 
 /// The reference of the control interface: its paths, and what they are for. A test compares it

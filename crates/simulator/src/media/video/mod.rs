@@ -12,7 +12,6 @@ use image::{
     RgbaImage,
     error::{EncodingError, ImageError, ImageFormatHint},
 };
-use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_config};
 
 pub(crate) use self::{
     read::clip,
@@ -22,8 +21,9 @@ pub(crate) use self::{
 /// The media type for players.
 pub(crate) const MEDIA_TYPE: &str = "video/webm";
 
-/// From 0 to 100. A caption needs this much to be sharp.
-const QUALITY: f32 = 75.0;
+/// Why a build without the feature `video` makes no video.
+const NO_ENCODER: &str =
+    "this simulator was compiled without its feature `video`: compile it with default features";
 
 /// A time in a video, in milliseconds.
 pub(crate) type Milliseconds = u32;
@@ -44,15 +44,27 @@ pub(crate) fn encode(
 
 /// A picture as a VP8 key frame.
 fn key_frame(picture: &RgbaImage) -> Result<Vec<u8>, ImageError> {
+    let hint = ImageFormatHint::Name("VP8".to_owned());
+    vp8(picture).map_err(|error| ImageError::Encoding(EncodingError::new(hint, error)))
+}
+
+#[cfg(feature = "video")]
+fn vp8(picture: &RgbaImage) -> Result<Vec<u8>, webp_rust::encoder::EncoderError> {
+    use webp_rust::{LossyEncodingConfig, encoder::encode_lossy_rgba_to_vp8_with_config};
+
+    /// From 0 to 100. A caption needs this much to be sharp.
+    const QUALITY: f32 = 75.0;
     let (width, height) = picture.dimensions();
     // Method 0 is ten times as fast as the default, and its files are half as large again.
     let config =
         LossyEncodingConfig { quality: QUALITY, method: 0, ..LossyEncodingConfig::default() };
-    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, picture, &config).map_err(
-        |error| {
-            ImageError::Encoding(EncodingError::new(ImageFormatHint::Name("VP8".to_owned()), error))
-        },
-    )
+    encode_lossy_rgba_to_vp8_with_config(width as usize, height as usize, picture, &config)
+}
+
+/// No request comes this far, but a snapshot of another build may have a video.
+#[cfg(not(feature = "video"))]
+fn vp8(_picture: &RgbaImage) -> Result<Vec<u8>, &'static str> {
+    Err(NO_ENCODER)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Milliseconds;
+use super::{Milliseconds, NO_ENCODER};
 use crate::contract::{Violation, integer_field};
 
 /// In seconds; the maximum is that of the contract.
@@ -75,6 +75,9 @@ impl VideoSpec {
         (width, height): (u32, u32),
         duration: u32,
     ) -> Result<Self, Vec<Violation>> {
+        if !cfg!(feature = "video") {
+            return Err(vec![Violation::value(vec!["body".into()], NO_ENCODER)]);
+        }
         if !fits((width, height)) {
             let (max_width, max_height) = MAX_FRAME;
             let problem = format!(
