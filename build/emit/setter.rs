@@ -52,9 +52,11 @@ pub fn constructor(
 pub fn setter(field: &Field) -> TokenStream {
     let (name, key, parameter) = (ident(field), &field.name, parameter(field));
     let documentation = words::documentation(field);
-    let value = match checked(field) {
-        Some(value) => quote!(self.extra.checked(#key, #value)),
-        None => quote!(Some(#name.into())),
+    let value = match (checked(field), &field.kind) {
+        (Some(value), Kind::Json) => quote!(self.extra.checked(#key, #value)),
+        // The parameter may be `None`.
+        (Some(value), _) => quote!(self.extra.checked(#key, #value).flatten()),
+        (None, _) => quote!(Some(#name.into())),
     };
     quote! {
         #[doc = #documentation]
@@ -71,7 +73,11 @@ fn parameter(field: &Field) -> TokenStream {
         Kind::Json if !field.required => quote!(impl crate::IntoJson),
         Kind::Integer | Kind::AspectRatio { .. } => {
             let value_type = value_type(field);
-            quote!(impl crate::IntoField<#value_type>)
+            if field.required {
+                quote!(impl crate::IntoField<#value_type>)
+            } else {
+                quote!(impl crate::IntoField<Option<#value_type>>)
+            }
         }
         _ => {
             let value_type = value_type(field);

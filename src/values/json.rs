@@ -33,7 +33,7 @@ pub trait IntoJson {
 }
 
 /// A value for a field of type `T`: any integer type for an integer, or text such as `"16:9"` for
-/// an [`AspectRatio`].
+/// an [`AspectRatio`]. `None` leaves an optional field out.
 ///
 /// A value that the field cannot represent is a violation of the request. It is never truncated.
 ///
@@ -78,11 +78,25 @@ convert! {
 }
 
 convert! {
+    IntoField<Option<i64>>, into_field -> Option<i64>;
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| integer(value).map(Some);
+    Option<i64> => |value| Ok(value);
+}
+
+convert! {
     IntoField<AspectRatio>, into_field -> AspectRatio;
     AspectRatio => |ratio| Ok(ratio);
     (u32, u32) => |sides| Ok(sides.into());
     &str => |text| text.parse::<AspectRatio>().map_err(|error| Fault(error.to_string()));
     String, &String => |text| text.as_str().into_field();
+}
+
+convert! {
+    IntoField<Option<AspectRatio>>, into_field -> Option<AspectRatio>;
+    AspectRatio, (u32, u32), &str, String, &String => |ratio| {
+        IntoField::<AspectRatio>::into_field(ratio).map(Some)
+    };
+    Option<AspectRatio> => |ratio| Ok(ratio);
 }
 
 impl<T: IntoJson> IntoJson for Option<T> {
@@ -225,8 +239,21 @@ mod tests {
         assert_eq!(7usize.into_field(), Ok(7));
         assert_eq!(i64::MIN.into_field(), Ok(i64::MIN));
         let problem = "is 18446744073709551615; must be a 64-bit integer";
-        assert_eq!(u64::MAX.into_field(), Err(Fault(problem.to_owned())));
-        assert!(i128::MIN.into_field().is_err());
+        assert_eq!(IntoField::<i64>::into_field(u64::MAX), Err(Fault(problem.to_owned())));
+        assert!(IntoField::<i64>::into_field(i128::MIN).is_err());
+    }
+
+    /// A program may have a seed, or none.
+    #[test]
+    fn none_leaves_an_optional_field_out() {
+        let wolf = || crate::types::GenPro11Ultra::new().seed(7).aspect_ratio("16:9");
+        let wide = wolf().seed(None);
+        assert_eq!((wide.seed, wide.aspect_ratio), (None, Some((16, 9).into())));
+        let wolf = wolf().aspect_ratio(None).seed(Some(8));
+        assert_eq!((wolf.seed, wolf.aspect_ratio), (Some(8), None));
+        // What was wrong is gone.
+        let corrected = crate::types::Gen2Pro::new("a wolf").seed(u64::MAX).seed(None);
+        assert!(corrected.validate().is_ok());
     }
 
     #[test]
