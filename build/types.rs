@@ -23,47 +23,11 @@ pub struct Types<'a> {
 
 /// Names that the generated code uses for something else: those of Rust's prelude, and of the
 /// hand-written types of fields.
-const RESERVED: [&str; 39] = [
-    "Address",
-    "AsMut",
-    "AsRef",
-    "AspectRatio",
-    "Box",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "DoubleEndedIterator",
-    "Drop",
-    "Eq",
-    "Err",
-    "ExactSizeIterator",
-    "Extend",
-    "Fn",
-    "FnMut",
-    "FnOnce",
-    "From",
-    "FromIterator",
-    "Hash",
-    "ImageInput",
-    "Into",
-    "IntoIterator",
-    "Iterator",
-    "None",
-    "Ok",
-    "Option",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Result",
-    "Some",
-    "String",
-    "ToString",
-    "TryFrom",
-    "TryInto",
-    "Vec",
-    "WebhookSecret",
-];
+const RESERVED: &str = "\
+    Address AsMut AsRef AspectRatio Box Clone Copy Debug Default DoubleEndedIterator Drop Eq Err \
+    ExactSizeIterator Extend Fn FnMut FnOnce From FromIterator Hash ImageInput Into IntoIterator \
+    Iterator None Ok Option Ord PartialEq PartialOrd Result Some String ToString TryFrom TryInto \
+    Vec WebhookSecret";
 
 /// Collects the types of all requests. No two types may have the same name.
 pub fn collect<'a>(
@@ -90,7 +54,7 @@ pub fn collect<'a>(
 
 impl<'a> Types<'a> {
     fn add_name(&mut self, name: &'a str, place: String) -> Result<(), Faults> {
-        if RESERVED.contains(&name) {
+        if RESERVED.split(' ').any(|reserved| reserved == name) {
             return Err(Faults::new(place, format!("the name `{name}` is reserved")));
         }
         match self.names.insert(name, place.clone()) {
