@@ -262,20 +262,17 @@ export interface Need {
 export interface Field {
   name: string; description: string; required: boolean; nullable: boolean
   kind: "text" | "integer" | "number" | "boolean" | "choice" | "image" | "aspect_ratio"
-    | "address" | "secret" | "list" | "object" | "json"
+    | "address" | "secret" | "json"
   details: Details | null
   default: unknown // of the service; null if not known
   minimum: number | null; maximum: number | null; multiple_of: number | null
   min_length: int | null; max_length: int | null // characters
-  min_items: int | null; max_items: int | null
 }
 export interface Details {
   values?: string[] // of a choice
   takes_url?: boolean | null; max_megapixels?: number | null // of an image
   mask_of?: string | null; same_size?: boolean // of a mask: its image, whether sizes must agree
   narrowest?: string; widest?: string // of an aspect ratio, such as 21:9
-  items?: Field // of a list
-  fields?: Field[] // of an object
 }
 
 // This machine

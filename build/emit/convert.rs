@@ -55,24 +55,18 @@ fn typed(type_name: &str, fields: &[Field]) -> TokenStream {
         let (name, member) = (&field.name, ident(field));
         match &field.kind {
             Kind::Secret => Some(quote!(visitor.secret(#name, (&self.#member).into());)),
-            // Not a method call, because a field may have the name of the method.
-            Kind::Image { .. } => {
-                Some(quote!(Typed::visit(&mut self.#member, &place.name(#name), visitor);))
+            Kind::Image { .. } if field.required => {
+                Some(quote!(visitor.image(#name, Some(&mut self.#member));))
             }
+            Kind::Image { .. } => Some(quote!(visitor.image(#name, self.#member.as_mut());)),
             _ => None,
         }
     });
     quote! {
         impl crate::contract::Typed for types::#type_name {
-            fn visit(
-                &mut self,
-                place: &crate::contract::Place,
-                visitor: &mut dyn crate::contract::Visitor,
-            ) {
-                use crate::contract::Typed;
-
+            fn visit(&mut self, visitor: &mut dyn crate::contract::Visitor) {
                 #(#visits)*
-                visitor.extra(place, &mut self.extra);
+                visitor.extra(&mut self.extra);
             }
         }
     }

@@ -86,8 +86,8 @@ impl Images {
         self.0.extend(others.0);
     }
 
-    pub(super) fn remove(&mut self, place: &Place) -> Option<ImageInput> {
-        self.0.remove(&place.steps())
+    pub(super) fn remove(&mut self, name: &str) -> Option<ImageInput> {
+        self.0.remove(&Place::Body.name(name).steps())
     }
 
     /// Moves the images out of a value, as `read` reads them where `kind` has an image.
@@ -103,20 +103,6 @@ impl Images {
                 Ok(image) => self.put(place, image),
                 Err(value) => value,
             }),
-            (FieldKind::List { items }, Value::Array(values)) => {
-                let values = values.into_iter().enumerate().map(|(index, value)| {
-                    self.set_aside(&items.kind, value, &place.index(index), read)
-                });
-                values.collect()
-            }
-            (FieldKind::Object { .. }, Value::Object(members)) => {
-                let members = members.into_iter().map(|(name, value)| {
-                    let kind = kind.member(&name).unwrap_or(&FieldKind::Json);
-                    let value = self.set_aside(kind, value, &place.name(&name), read)?;
-                    Ok((name, value))
-                });
-                members.collect::<Result<Map<_, _>, _>>().map(Value::Object)
-            }
             (_, value) => Ok(value),
         }
     }

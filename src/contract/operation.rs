@@ -205,18 +205,6 @@ pub enum FieldKind {
     Address,
     /// A secret.
     Secret,
-    /// A list.
-    #[non_exhaustive]
-    List {
-        /// What each item is.
-        items: &'static Field,
-    },
-    /// An object.
-    #[non_exhaustive]
-    Object {
-        /// The fields that the contract defines.
-        fields: &'static [Field],
-    },
     /// Any JSON value, because the contract does not define a type.
     Json,
 }
@@ -247,10 +235,6 @@ pub struct Limits {
     pub min_length: Option<u64>,
     /// The maximum length in characters.
     pub max_length: Option<u64>,
-    /// The minimum number of items.
-    pub min_items: Option<u64>,
-    /// The maximum number of items.
-    pub max_items: Option<u64>,
 }
 
 impl Limits {
@@ -261,8 +245,6 @@ impl Limits {
         multiple_of: None,
         min_length: None,
         max_length: None,
-        min_items: None,
-        max_items: None,
     };
 }
 
@@ -279,13 +261,8 @@ impl Operation {
 
     /// Returns the kind of the value at a place in the body, if the contract defines it.
     pub(super) fn kind_at(&self, steps: &[Location]) -> Option<&'static FieldKind> {
-        let (first, rest) = steps.split_first()?;
-        let Location::Name(name) = first else { return None };
-        let kind = &self.field(name)?.kind;
-        rest.iter().try_fold(kind, |kind, step| match step {
-            Location::Index(_) => kind.items(),
-            Location::Name(name) => kind.member(name),
-        })
+        let [Location::Name(name)] = steps else { return None };
+        Some(&self.field(name)?.kind)
     }
 }
 
@@ -305,28 +282,10 @@ impl FieldKind {
         let wanted = match self {
             Self::Integer | Self::Number => parsed().filter(Value::is_number),
             Self::Boolean => parsed().filter(Value::is_boolean),
-            Self::Json | Self::Object { .. } => parsed(),
+            Self::Json => parsed(),
             _ => None,
         };
         wanted.unwrap_or_else(|| text.into())
-    }
-
-    /// Returns the type of the items of a list.
-    pub(super) fn items(&self) -> Option<&'static Self> {
-        match self {
-            Self::List { items } => Some(&items.kind),
-            _ => None,
-        }
-    }
-
-    /// Returns the type of the member `name` of an object.
-    pub(super) fn member(&self, name: &str) -> Option<&'static Self> {
-        match self {
-            Self::Object { fields } => {
-                fields.iter().find(|field| field.name == name).map(|field| &field.kind)
-            }
-            _ => None,
-        }
     }
 }
 

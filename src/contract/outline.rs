@@ -72,14 +72,12 @@ pub(crate) fn replaced(
         _ if kind == Some(&FieldKind::Secret) || is_secret(name) => REDACTED.into(),
         Value::String(text) => replace(name, kind, text),
         Value::Array(items) => {
-            let kind = kind.and_then(FieldKind::items);
-            items.iter().map(|item| replaced(name, kind, item, replace)).collect()
+            items.iter().map(|item| replaced(name, None, item, replace)).collect()
         }
         Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| {
-                let kind = kind.and_then(|kind| kind.member(name));
-                (name.clone(), replaced(name, kind, value, replace))
-            });
+            let members = members
+                .iter()
+                .map(|(name, value)| (name.clone(), replaced(name, None, value, replace)));
             members.collect()
         }
         Value::Bool(_) | Value::Number(_) => value.clone(),

@@ -4,47 +4,25 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    images::{IMAGE, Images, Place, field_of, value_at},
+    images::{IMAGE, Images, Place, field_of},
     operation::{FieldKind, Operation},
-    request::{Request, SET_TWICE},
+    request::Request,
     validate::invalid,
 };
-use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Location, Violation, WebhookSecret};
+use crate::{AspectRatio, Error, ErrorKind, Extra, ImageInput, Violation, WebhookSecret};
 
 /// Sees what serde can't convert in a generated type: images, which are streamed, secrets, which
 /// are not written, and fields that the contract does not define, which may have others' names.
 pub(crate) trait Visitor {
-    fn image(&mut self, place: &Place, image: &mut ImageInput);
+    fn image(&mut self, name: &str, image: Option<&mut ImageInput>);
     fn secret(&mut self, _name: &str, _secret: Option<&WebhookSecret>) {}
-    /// Called last, with the place of the request or of the object.
-    fn extra(&mut self, place: &Place, extra: &mut Extra);
+    /// Called last.
+    fn extra(&mut self, extra: &mut Extra);
 }
 
-/// A generated type, or a value in one.
+/// A generated type of a request.
 pub(crate) trait Typed {
-    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor);
-}
-
-impl Typed for ImageInput {
-    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
-        visitor.image(place, self);
-    }
-}
-
-impl<T: Typed> Typed for Option<T> {
-    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
-        if let Some(value) = self {
-            value.visit(place, visitor);
-        }
-    }
-}
-
-impl<T: Typed> Typed for Vec<T> {
-    fn visit(&mut self, place: &Place, visitor: &mut dyn Visitor) {
-        for (index, value) in self.iter_mut().enumerate() {
-            value.visit(&place.index(index), visitor);
-        }
-    }
+    fn visit(&mut self, visitor: &mut dyn Visitor);
 }
 
 /// What is taken out of a generated type before serde writes it.
@@ -52,21 +30,23 @@ impl<T: Typed> Typed for Vec<T> {
 struct Aside {
     images: Images,
     secrets: Vec<(String, String)>,
-    extras: Vec<(Vec<Location>, Extra)>,
+    extra: Extra,
 }
 
 impl Visitor for Aside {
-    fn image(&mut self, place: &Place, image: &mut ImageInput) {
-        let image = std::mem::replace(image, ImageInput::base64(IMAGE));
-        self.images.put(place, image);
+    fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
+        if let Some(image) = image {
+            let image = std::mem::replace(image, ImageInput::base64(IMAGE));
+            self.images.put(&Place::Body.name(name), image);
+        }
     }
 
     fn secret(&mut self, name: &str, secret: Option<&WebhookSecret>) {
         self.secrets.extend(secret.map(|secret| (name.to_owned(), secret.reveal().to_owned())));
     }
 
-    fn extra(&mut self, place: &Place, extra: &mut Extra) {
-        self.extras.push((place.steps(), std::mem::take(extra)));
+    fn extra(&mut self, extra: &mut Extra) {
+        self.extra = std::mem::take(extra);
     }
 }
 
@@ -77,17 +57,15 @@ struct Given {
 }
 
 impl Visitor for Given {
-    fn image(&mut self, place: &Place, image: &mut ImageInput) {
-        if let Some(given) = self.images.remove(place) {
+    fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
+        let given = image.and_then(|image| Some((image, self.images.remove(name)?)));
+        if let Some((image, given)) = given {
             *image = given;
         }
     }
 
-    fn extra(&mut self, place: &Place, extra: &mut Extra) {
-        // serde reads those of objects.
-        if matches!(place, Place::Body) {
-            *extra = std::mem::take(&mut self.extra);
-        }
+    fn extra(&mut self, extra: &mut Extra) {
+        *extra = std::mem::take(&mut self.extra);
     }
 }
 
@@ -99,7 +77,7 @@ impl Request {
     ) -> Self {
         let mut request = Self::new(operation);
         let mut aside = Aside::default();
-        typed.visit(&Place::Body, &mut aside);
+        typed.visit(&mut aside);
         request.images = aside.images;
         match serde_json::to_value(typed) {
             Ok(Value::Object(body)) => request.body = body,
@@ -114,7 +92,10 @@ impl Request {
             }
         }
         for field in operation.fields {
-            if request.body.get(field.name).is_some_and(|value| is_not_finite(&field.kind, value)) {
+            // serde wrote `null` for NaN or an infinity. It writes no other: a field that is not
+            // set is left out.
+            let is_null = request.body.get(field.name).is_some_and(Value::is_null);
+            if is_null && field.kind == FieldKind::Number {
                 request.body.remove(field.name);
                 let msg = "must be a finite number";
                 request.faults.push(Violation::of_field(field.name, "value_error", msg));
@@ -123,30 +104,12 @@ impl Request {
         for (name, secret) in aside.secrets {
             request.body.insert(name, secret.into());
         }
-        for (steps, extra) in aside.extras {
-            request.add_extra(&steps, extra);
-        }
-        request
-    }
-
-    /// Adds the fields that the contract does not define to the body, or to an object in it.
-    fn add_extra(&mut self, steps: &[Location], extra: Extra) {
-        let (fields, faults) = extra.into_parts();
-        let place = |name: &str| [steps, &[Location::name(name)]].concat();
+        let (fields, faults) = aside.extra.into_parts();
         for (name, fault) in faults {
-            self.faults.push(Violation::new("value_error", fault).at(&place(&name)));
+            request.faults.push(Violation::of_field(&name, "value_error", fault));
         }
-        if steps.is_empty() {
-            return fields.into_iter().for_each(|(name, value)| self.set(name, Ok(value)));
-        }
-        let Some(Value::Object(members)) = value_at(&mut self.body, steps) else { return };
-        for (name, value) in fields {
-            if members.contains_key(&name) {
-                self.faults.push(Violation::new("set_twice", SET_TWICE).at(&place(&name)));
-            } else {
-                members.insert(name, value);
-            }
-        }
+        fields.into_iter().for_each(|(name, value)| request.set(name, Ok(value)));
+        request
     }
 
     /// Converts the request to the generated type of `operation`. A value that does not have the
@@ -189,7 +152,7 @@ impl Request {
         let mut typed: T = serde_json::from_value(known.into())
             .map_err(|error| refused(Violation::new("value_error", error.to_string()).at(&[])))?;
         let mut given = Given { images, extra };
-        typed.visit(&Place::Body, &mut given);
+        typed.visit(&mut given);
         match given.images.iter().next() {
             Some((steps, _)) => {
                 let msg = "contains an image, but the type has no such field for images";
@@ -200,35 +163,10 @@ impl Request {
     }
 }
 
-/// Whether serde wrote `null` for NaN or an infinity. It writes no other: a field that is not set
-/// is left out.
-fn is_not_finite(kind: &FieldKind, value: &Value) -> bool {
-    match (kind, value) {
-        (FieldKind::Number, Value::Null) => true,
-        (FieldKind::List { items }, Value::Array(values)) => {
-            values.iter().any(|value| is_not_finite(&items.kind, value))
-        }
-        (FieldKind::Object { fields }, Value::Object(members)) => fields.iter().any(|field| {
-            members.get(field.name).is_some_and(|value| is_not_finite(&field.kind, value))
-        }),
-        _ => false,
-    }
-}
-
 /// Whether the type of the field can have this value. An explicit `null` is never one.
 fn fits(kind: &FieldKind, value: &Value, place: &Place, images: &Images) -> bool {
     match (kind, value) {
         (FieldKind::Image { .. }, _) => images.at(place).is_some(),
-        (FieldKind::List { items }, Value::Array(values)) => values
-            .iter()
-            .enumerate()
-            .all(|(index, value)| fits(&items.kind, value, &place.index(index), images)),
-        (FieldKind::Object { fields }, Value::Object(members)) => {
-            fields.iter().all(|field| match members.get(field.name) {
-                Some(value) => fits(&field.kind, value, &place.name(field.name), images),
-                None => !field.required,
-            })
-        }
         (FieldKind::Integer, value) => value.is_i64(),
         (FieldKind::Number, value) => value.is_number(),
         (FieldKind::Boolean, value) => value.is_boolean(),

@@ -79,7 +79,9 @@ convert! {
 
 convert! {
     IntoField<Option<i64>>, into_field -> Option<i64>;
-    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| integer(value).map(Some);
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize => |value| {
+        integer(value).map(Some)
+    };
     Option<i64> => |value| Ok(value);
 }
 

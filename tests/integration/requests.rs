@@ -68,12 +68,6 @@ fn sample(field: &Field) -> Value {
         FieldKind::AspectRatio { .. } => json!("16:9"),
         FieldKind::Address => json!("https://hooks.example.com/kiln?token=t"),
         FieldKind::Secret => json!("whsec"),
-        FieldKind::List { items, .. } => {
-            json!(vec![sample(items); field.limits.min_items.unwrap_or(1) as usize])
-        }
-        FieldKind::Object { fields, .. } => {
-            fields.iter().map(|field| (field.name.to_owned(), sample(field))).collect()
-        }
         FieldKind::Json => json!(64),
         _ => match field.limits.min_length {
             Some(length) => json!("a".repeat(length as usize)),

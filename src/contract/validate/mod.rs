@@ -57,7 +57,7 @@ fn violations(request: &Request) -> Vec<Violation> {
     let mut found = form_violations(request);
     unlisted_fields(request, &mut found);
     let mut check = Check { images: &request.images, found };
-    check.members(request.operation.fields, &request.body, &Place::Body);
+    check.members(request.operation.fields, &request.body);
     let mut found = check.found;
     for (steps, image) in request.images.iter() {
         if request.operation.field(field_of(steps)).is_none() {
@@ -177,34 +177,20 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Validates the value at `place`, and what it contains.
+    /// Validates the value at `place`.
     fn field(&mut self, field: &Field, value: &Value, place: &Place) {
         let image = self.images.at(place);
         let problems = match image {
             Some(image) => check_image(&field.kind, image).into_iter().collect(),
             None => check_value(field, value),
         };
-        if !problems.is_empty() {
-            self.found.extend(problems.into_iter().map(|problem| problem.at(&place.steps())));
-            return;
-        }
-        match (&field.kind, value) {
-            (FieldKind::List { items }, Value::Array(values)) => {
-                for (index, value) in values.iter().enumerate() {
-                    self.field(items, value, &place.index(index));
-                }
-            }
-            (FieldKind::Object { fields }, Value::Object(members)) => {
-                self.members(fields, members, place);
-            }
-            _ => {}
-        }
+        self.found.extend(problems.into_iter().map(|problem| problem.at(&place.steps())));
     }
 
-    /// Validates the members of an object, or of the body itself, that the contract defines.
-    fn members(&mut self, fields: &[Field], members: &Map<String, Value>, outer: &Place) {
+    /// Validates the fields of the body that the contract defines.
+    fn members(&mut self, fields: &[Field], members: &Map<String, Value>) {
         for field in fields {
-            let place = outer.name(field.name);
+            let place = Place::Body.name(field.name);
             match members.get(field.name) {
                 Some(value) => self.field(field, value, &place),
                 None if field.required => {
@@ -220,14 +206,11 @@ impl Check<'_> {
     }
 }
 
-/// Validates a value without what it contains. Returns all problems, unless it has the wrong type.
+/// Returns all problems of a value, unless it has the wrong type.
 fn check_value(field: &Field, value: &Value) -> Vec<Violation> {
     match (&field.kind, value) {
-        (FieldKind::Json, _)
-        | (FieldKind::Boolean, Value::Bool(_))
-        | (FieldKind::Object { .. }, Value::Object(_)) => Vec::new(),
+        (FieldKind::Json, _) | (FieldKind::Boolean, Value::Bool(_)) => Vec::new(),
         (_, Value::Null) if field.nullable => Vec::new(),
-        (FieldKind::List { .. }, Value::Array(values)) => check_length(&field.limits, values.len()),
         (FieldKind::Integer, Value::Number(number)) if is_whole(number) => {
             check_integer(&field.limits, number)
         }
@@ -259,8 +242,6 @@ fn wrong_type(kind: &FieldKind, value: &Value) -> Violation {
             choices = format!("one of {}", values.join(", "));
             ("enum", choices.as_str())
         }
-        (FieldKind::List { .. }, _) => ("list_type", "a list"),
-        (FieldKind::Object { .. }, _) => ("dict_type", "an object"),
         (FieldKind::Image { .. }, _) => ("string_type", "an image"),
         _ => ("string_type", "text"),
     };
@@ -286,18 +267,6 @@ fn exceeded<T: Display, const N: usize>(
         limit.map(|limit| Violation::new(kind, format!("{value} {what} {limit}")))
     };
     limits.into_iter().filter_map(problem).collect()
-}
-
-fn check_length(limits: &Limits, length: usize) -> Vec<Violation> {
-    let shorter = |least: &u64| (length as u64) < *least;
-    let longer = |most: &u64| (length as u64) > *most;
-    exceeded(
-        format_args!("has {length} items; must have"),
-        [
-            (limits.min_items.filter(shorter), "too_short", "at least"),
-            (limits.max_items.filter(longer), "too_long", "at most"),
-        ],
-    )
 }
 
 /// An integer without limits has 64 bits.

@@ -31,17 +31,6 @@ pub fn valid(field: &Field) -> Vec<Value> {
             let urls = urls.into_iter().flatten().map(|url| json!(url));
             TEXTS.iter().map(|text| json!(text)).chain(urls).collect()
         }
-        FieldKind::List { items, .. } => {
-            let length = limits.min_items.unwrap_or_default().max(1) as usize;
-            nested(items).map(|item| json!(vec![item; length])).collect()
-        }
-        FieldKind::Object { fields, .. } => {
-            let members = |is_needed: fn(&Field) -> bool| -> Value {
-                let fields = fields.iter().filter(|field| is_needed(field));
-                fields.map(|field| (field.name.to_owned(), nested(field).next())).collect()
-            };
-            vec![members(|field| field.required), members(|_| true)]
-        }
         FieldKind::Json => vec![json!(64)],
         // The simulator knows one finetune.
         _ if field.name == "finetune_id" => vec![json!("fox-style")],
@@ -51,12 +40,6 @@ pub fn valid(field: &Field) -> Vec<Value> {
         values.push(Value::Null);
     }
     values
-}
-
-/// Values that lists and objects may contain. They arrive as they are.
-fn nested(field: &Field) -> impl Iterator<Item = Value> {
-    let is_changed = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("data:"));
-    valid(field).into_iter().filter(move |value| !value.is_null() && !is_changed(value))
 }
 
 fn texts(limits: &Limits) -> Vec<Value> {

@@ -200,7 +200,6 @@ fn field_arg(model: &'static Operation, field: &'static Field, taken: &BTreeSet<
             .default_missing_value("true")
             .value_name("true|false")
             .add(offered(&["true", "false"])),
-        FieldKind::List { items, .. } => with_value(arg.action(ArgAction::Append), &items.kind),
         kind => with_value(arg, kind),
     }
 }
@@ -225,7 +224,7 @@ fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
         FieldKind::AspectRatio { .. } => "W:H",
         FieldKind::Address => "URL",
         FieldKind::Secret => "SECRET",
-        FieldKind::Json | FieldKind::List { .. } | FieldKind::Object { .. } => "JSON",
+        FieldKind::Json => "JSON",
         _ => "TEXT",
     };
     let arg = arg.value_name(name);

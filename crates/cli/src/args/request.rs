@@ -87,14 +87,6 @@ fn with_values(
     let name = field.name;
     let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { .. });
     Ok(match (&field.kind, given) {
-        (FieldKind::List { items, .. }, _) if is_image(&items.kind) => {
-            let images = given.iter().map(|given| inputs.image(given));
-            request.images(name, images.collect::<Result<Vec<_>, _>>()?)
-        }
-        (FieldKind::List { items, .. }, _) => {
-            let values = given.iter().map(|text| Ok(items.kind.value_of(text_of(name, text)?)));
-            request.field(name, values.collect::<Result<Value, Failure>>()?)
-        }
         (kind, [image, ..]) if is_image(kind) => request.image(name, inputs.image(image)?),
         (kind, [text, ..]) => request.field(name, kind.value_of(text_of(name, text)?)),
         (_, []) => request,

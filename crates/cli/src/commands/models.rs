@@ -200,8 +200,6 @@ fn field_json(field: &'static Field) -> Value {
         "multiple_of": field.limits.multiple_of,
         "min_length": field.limits.min_length,
         "max_length": field.limits.max_length,
-        "min_items": field.limits.min_items,
-        "max_items": field.limits.max_items,
     })
 }
 
@@ -235,11 +233,6 @@ fn kind_json(kind: &FieldKind) -> (&'static str, Value) {
         }
         FieldKind::Address => ("address", Value::Null),
         FieldKind::Secret => ("secret", Value::Null),
-        FieldKind::List { items, .. } => ("list", json!({ "items": field_json(items) })),
-        FieldKind::Object { fields, .. } => {
-            let fields: Vec<_> = fields.iter().map(field_json).collect();
-            ("object", json!({ "fields": fields }))
-        }
         _ => ("json", Value::Null),
     }
 }

@@ -19,7 +19,6 @@ const MISSPELLED: f64 = 0.7;
 pub enum Converted {
     Json(Value),
     Image(ImageInput),
-    Images(Vec<ImageInput>),
     PathParameter(String),
 }
 
@@ -68,28 +67,16 @@ impl Converted {
         match self {
             Self::Json(value) => request.field(name, value),
             Self::Image(image) => request.image(name, image),
-            Self::Images(images) => request.images(name, images),
             Self::PathParameter(text) => request.parameter(name, text),
         }
     }
 }
 
 fn listed(field: &Field, value: &Cell, folder: &Path) -> Result<Converted, String> {
-    let json = match (&field.kind, value) {
-        (FieldKind::Image { .. }, value) => match text_of(value) {
-            Some(text) => return image(text, folder).map(Converted::Image),
-            None => json_of(&field.kind, value),
-        },
-        (_, value) => json_of(&field.kind, value),
-    };
-    if let (FieldKind::List { items, .. }, Value::Array(values)) = (&field.kind, &json)
-        && matches!(items.kind, FieldKind::Image { .. })
-        && let Some(texts) = values.iter().map(Value::as_str).collect::<Option<Vec<_>>>()
-    {
-        let images = texts.into_iter().map(|text| image(text, folder));
-        return images.collect::<Result<_, _>>().map(Converted::Images);
+    match text_of(value).filter(|_| matches!(field.kind, FieldKind::Image { .. })) {
+        Some(text) => image(text, folder).map(Converted::Image),
+        None => Ok(Converted::Json(json_of(&field.kind, value))),
     }
-    Ok(Converted::Json(json))
 }
 
 /// Spreadsheets write `TRUE` and `FALSE`.
@@ -97,7 +84,6 @@ fn json_of(kind: &FieldKind, value: &Cell) -> Value {
     match (kind, value) {
         (_, Cell::Json(value)) => value.clone(),
         (FieldKind::Boolean, Cell::Text(text)) => kind.value_of(&text.to_ascii_lowercase()),
-        (FieldKind::List { .. }, Cell::Text(text)) => FieldKind::Json.value_of(text),
         (_, Cell::Text(text)) => kind.value_of(text),
     }
 }

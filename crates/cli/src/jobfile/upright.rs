@@ -63,15 +63,6 @@ impl Copies {
                 let (sent, checked) = self.of_image(image, settings, field)?;
                 Ok((Converted::Image(sent), checked.map(Converted::Image)))
             }
-            Converted::Images(images) => {
-                let images = images.into_iter().map(|image| self.of_image(image, settings, field));
-                let images = images.collect::<Result<Vec<_>, _>>()?;
-                let is_dry = images.iter().any(|(_, checked)| checked.is_some());
-                let checked = images.iter().map(|(sent, checked)| checked.as_ref().unwrap_or(sent));
-                let checked = is_dry.then(|| Converted::Images(checked.cloned().collect()));
-                let sent = images.into_iter().map(|(sent, _)| sent);
-                Ok((Converted::Images(sent.collect()), checked))
-            }
             value => Ok((value, None)),
         }
     }

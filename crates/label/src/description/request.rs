@@ -6,7 +6,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use imagekiln::{Address, Field, FieldKind, Operation};
+use imagekiln::{Address, FieldKind, Operation};
 use serde_json::{Map, Value, json};
 
 use crate::sha256;
@@ -50,12 +50,6 @@ fn sorted(members: Map<String, Value>, clean: impl Fn(&str, Value) -> Value) -> 
 fn cleaned_value(value: Value, kind: Option<&FieldKind>, file: DescribeFile<'_>) -> Value {
     match (kind, value) {
         (Some(FieldKind::Image { .. }), value) => image(value, file),
-        (Some(FieldKind::List { items, .. }), Value::Array(values)) => {
-            values.into_iter().map(|value| cleaned_value(value, Some(&items.kind), file)).collect()
-        }
-        (Some(FieldKind::Object { fields, .. }), Value::Object(members)) => {
-            sorted(members, |name, value| cleaned_value(value, kind_of(fields, name), file))
-        }
         (_, Value::Array(values)) => {
             values.into_iter().map(|value| cleaned_value(value, None, file)).collect()
         }
@@ -63,10 +57,6 @@ fn cleaned_value(value: Value, kind: Option<&FieldKind>, file: DescribeFile<'_>)
         (_, Value::String(text)) => cleaned_text(text),
         (_, value) => value,
     }
-}
-
-fn kind_of<'a>(fields: &'a [Field], name: &str) -> Option<&'a FieldKind> {
-    fields.iter().find(|field| field.name == name).map(|field| &field.kind)
 }
 
 fn cleaned_text(text: String) -> Value {

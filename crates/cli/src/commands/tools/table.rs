@@ -161,7 +161,6 @@ mod tests {
                 for Argument(name, ..) in tool.arguments {
                     let fits = match model.field(name).map(|field| &field.kind) {
                         Some(FieldKind::Text) => *name == PROMPT,
-                        Some(FieldKind::List { .. }) => *name == KEYFRAMES,
                         Some(FieldKind::Image { mask_of, .. }) => mask_of.is_none(),
                         Some(_) => false,
                         None => !model.all_fields_shown,

@@ -21,7 +21,7 @@ use crate::{
     output::Output,
     text::{parse, sanitize::one_line},
 };
-use imagekiln::{FieldKind, text::counted};
+use imagekiln::text::counted;
 use imagekiln_batch::Price;
 use imagekiln_label::Template;
 
@@ -201,13 +201,8 @@ impl JobOptions {
             // A ledger stores paths as text.
             let texts = values.into_iter().map(|value| text_of(field.name, value));
             let texts = texts.collect::<Result<Vec<_>, _>>()?;
-            match (&field.kind, &texts[..]) {
-                (FieldKind::List { items, .. }, _) => {
-                    let values = texts.iter().map(|text| items.kind.value_of(text));
-                    set(field.name, Cell::Json(values.collect()));
-                }
-                (_, [first, ..]) => set(field.name, text(first)),
-                (_, []) => {}
+            if let [first, ..] = &texts[..] {
+                set(field.name, text(first));
             }
         }
         // The seeds of a matrix are combined with its prompts.
