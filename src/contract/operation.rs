@@ -127,13 +127,13 @@ pub struct PathParameter {
     pub example: &'static str,
 }
 
-/// A request field, or a value within one.
+/// A request field.
 #[derive(Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Field {
-    /// The name. Empty for the items of a list.
+    /// The name.
     pub name: &'static str,
-    /// The description. Empty for the items of a list.
+    /// The description.
     pub description: &'static str,
     /// Whether the field is required.
     pub required: bool,

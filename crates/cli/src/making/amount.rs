@@ -42,7 +42,7 @@ pub async fn check(
     let prices = planned.iter().map(|planned| context.settings.price_of(&planned.request));
     let price = match prices.sum::<Option<f64>>() {
         Some(price) => format!(" for {}", counted(Credits(price), "credit")),
-        None => "; their price is not known".to_owned(),
+        None => ", whose price is not known".to_owned(),
     };
     let amount = format!("{} pictures{price}", planned.len());
     let process = context.process();

@@ -59,7 +59,7 @@ fn many_pictures_need_a_yes() {
     let error = bench.run(&[&["--json"], &many[..]].concat()).fails(2).error();
     assert_eq!(
         error["message"],
-        "21 pictures; their price is not known: more than 20, and nobody can be asked"
+        "21 pictures, whose price is not known: more than 20, and nobody can be asked"
     );
     let advice = "nothing was sent; pass --yes, or `kiln config set ask_above NUMBER`";
     assert_eq!(error["advice"], advice);

@@ -92,9 +92,9 @@ impl Jobs<'_> {
     /// #     outage: std::ops::Range<SystemTime>,
     /// # ) -> Result<(), imagekiln_batch::Error> {
     /// let lost = Filter::all().sent_after(outage.start).sent_before(outage.end);
-    /// let preview = ledger.would_resolve(&lost, Resolution::NotPaid).await?;
+    /// let preview = ledger.jobs().would_resolve(&lost, Resolution::NotPaid).await?;
     /// println!("{} jobs, {} of them not yet", preview.resolved.len(), preview.held.len());
-    /// let done = ledger.resolve_all(&lost, Resolution::NotPaid).await?;
+    /// let done = ledger.jobs().resolve_all(&lost, Resolution::NotPaid).await?;
     /// # Ok(())
     /// # }
     /// ```

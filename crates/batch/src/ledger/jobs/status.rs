@@ -70,7 +70,7 @@ impl Jobs<'_> {
     /// let failed = Filter::all().states([JobState::Failed, JobState::Unknown]);
     /// let mut last = 0;
     /// loop {
-    ///     let page = ledger.list(&failed, last, 100).await?;
+    ///     let page = ledger.jobs().list(&failed, last, 100).await?;
     ///     let Some(end) = page.last() else { break };
     ///     last = end.number;
     ///     for job in page {

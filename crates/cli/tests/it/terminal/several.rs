@@ -40,7 +40,7 @@ fn the_progress_counts_the_pictures() {
 
 #[test]
 fn a_person_is_asked_about_many_pictures() {
-    const QUESTION: &str = "Make 3 pictures; their price is not known? [y/N]:";
+    const QUESTION: &str = "Make 3 pictures, whose price is not known? [y/N]:";
     let bench = Bench::new();
     bench.place.configure("ask_above = 2");
     for (answer, exit, accepted) in [("\r", 130, 0), ("no\r", 130, 0), ("y\r", 0, 3)] {
