@@ -78,7 +78,7 @@ async fn run_batch(ledger: &str) {
     }
     let mut batch = Batch::open(client, open(ledger).await).unwrap().max_active(active);
     if let Ok(budget) = env::var(BUDGET) {
-        batch = batch.budget(budget.parse().unwrap());
+        batch = batch.budget(budget.parse::<f64>().unwrap());
     }
     batch.save_to(output).run().await.unwrap();
 }
@@ -115,7 +115,7 @@ async fn open(name: &str) -> Ledger {
 
 async fn add_jobs(ledger: &str, count: usize) {
     let job = |number| Job::new(format!("{number}"), format!("{number}.jpg"), request(number));
-    open(ledger).await.add((0..count).map(job)).await.unwrap();
+    open(ledger).await.jobs().add((0..count).map(job)).await.unwrap();
 }
 
 /// Adds copies of the first job, which is saved, to a ledger in a file.
@@ -193,7 +193,7 @@ impl Bench {
         }
         let rate = self.jobs as f64 / started.elapsed().as_secs_f64();
         if !ledger.is_empty() {
-            let report = open(ledger).await.report().await.unwrap();
+            let report = open(ledger).await.reports().jobs().await.unwrap();
             assert!(report.rows().iter().all(|row| row.state == JobState::Saved), "{report}");
         }
         rate
@@ -260,8 +260,12 @@ async fn adding(root: &Path, name: &str, is_linked: bool) {
         loop {
             number += 1;
             let (job, started) = (format!("probe-{number}"), Instant::now());
-            worker.add([Job::new(&job, format!("{job}.jpg"), request(number))]).await.unwrap();
-            while worker.job(&job).await.unwrap().unwrap().state != JobState::Saved {
+            worker
+                .jobs()
+                .add([Job::new(&job, format!("{job}.jpg"), request(number))])
+                .await
+                .unwrap();
+            while worker.jobs().get(&job).await.unwrap().unwrap().state != JobState::Saved {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             slowest = slowest.max(started.elapsed());
@@ -339,7 +343,7 @@ async fn old_ledger(root: &Path) {
             add_old_jobs(&ledger, old());
             let opened = open(&ledger).await;
             let started = Instant::now();
-            let saved = opened.report().await.unwrap().count(JobState::Saved);
+            let saved = opened.reports().jobs().await.unwrap().count(JobState::Saved);
             reports.push(started.elapsed().as_secs_f64());
             assert_eq!(saved, old() as u64 + 1);
             drop(opened);
