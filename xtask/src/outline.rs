@@ -210,8 +210,8 @@ fn describe_method(signature: &syn::Signature, lines: &mut Vec<String>) {
         return lines.insert(0, format!("  fn {name}({parameters})\n"));
     };
     let taken = parameters.strip_prefix(&format!("{name}: ")).unwrap_or(&parameters);
-    let usual = taken.replace("impl IntoIterator<Item = impl Into<", "Option<Vec<");
-    let usual = usual.replace("impl Into<", "Option<").replace("impl IntoField<", "Option<");
+    let of_field = taken.strip_prefix("impl IntoField<").and_then(|rest| rest.strip_suffix('>'));
+    let usual = of_field.map_or_else(|| taken.replace("impl Into<", "Option<"), str::to_owned);
     line.truncate(line.trim_end().len());
     if !line.ends_with(&usual) {
         *line += &format!(", set by {taken}");
