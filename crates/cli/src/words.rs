@@ -96,10 +96,16 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::{commands::grammar, models};
 
     #[test]
-    fn each_word_has_one_meaning() {
+    fn each_word_has_one_meaning_and_is_no_command() {
         let words: Vec<_> = MEANT.iter().flat_map(|(words, _)| *words).collect();
         assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
+        let model = models::find(models::DEFAULT).unwrap();
+        for command in grammar(model, &|_| true).get_subcommands() {
+            let names = command.get_all_aliases().chain([command.get_name()]);
+            names.for_each(|name| assert!(!words.contains(&&name), "{name} is a command"));
+        }
     }
 }

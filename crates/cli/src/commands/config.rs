@@ -150,8 +150,9 @@ fn list(context: &Context) -> Result<(), Failure> {
     let (mut rows, mut list) = (Vec::new(), Vec::new());
     for name in NAMES {
         let (value, source) = in_effect(&settings, name);
-        rows.push([name.name.to_owned(), shown(&value), source.clone()]);
+        let source = source.to_string();
         list.push(json!({ "name": name.name, "value": value, "source": source }));
+        rows.push([name.name.to_owned(), shown(&value), source]);
     }
     let table = Table::with_heading(["SETTING", "VALUE", "SOURCE"], rows).wrapped(&[0, 1, 2]);
     let path = settings.path()?;
@@ -165,15 +166,15 @@ fn get(context: &Context, name: &str) -> Result<(), Failure> {
     let settings = context.settings.reload()?;
     let name = names::find(name).ok_or_else(|| Failure::usage("unknown setting"))?;
     let (value, source) = in_effect(&settings, name);
-    // Some defaults are descriptions, which no script could use.
-    let is_described = source == Source::Default.to_string() && (name.check)(name.default).is_err();
-    let value = if is_described { Value::Null } else { value };
+    let is_set = source != Source::Default || name.has_default();
+    let value = if is_set { value } else { Value::Null };
     if value.is_null() && !context.output.json {
         return Err(Failure::unset(name.name));
     }
-    context
-        .output
-        .result(|| lines(&value), || json!({ "name": name.name, "value": value, "source": source }))
+    context.output.result(
+        || lines(&value),
+        || json!({ "name": name.name, "value": value, "source": source.to_string() }),
+    )
 }
 
 /// A value for scripts: a line for each item of a list.
@@ -298,7 +299,7 @@ async fn edit(context: &Context) -> Result<(), Failure> {
 
 /// The value in effect of a setting, and its source. The value is `null` if there is none, `[set]`
 /// for a secret.
-fn in_effect(settings: &Settings, name: &'static Name) -> (Value, String) {
+fn in_effect(settings: &Settings, name: &'static Name) -> (Value, Source) {
     let found = if name.name == PROFILE.name {
         let profile = settings.profile.clone();
         Some(Found { texts: vec![profile.name], source: profile.source })
@@ -309,11 +310,11 @@ fn in_effect(settings: &Settings, name: &'static Name) -> (Value, String) {
     };
     let Some(Found { texts, source }) = found else {
         let value = if name.default == NOT_SET { Value::Null } else { json!(name.default) };
-        return (value, Source::Default.to_string());
+        return (value, Source::Default);
     };
     let mut texts = name.without_secrets(texts).into_iter();
     let value = if name.is_list { texts.collect() } else { texts.next().into() };
-    (value, source.to_string())
+    (value, source)
 }
 
 fn shown(value: &Value) -> String {

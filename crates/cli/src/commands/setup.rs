@@ -14,7 +14,7 @@ use crate::{
     process::{
         Process,
         interrupt::Interrupts,
-        question::{self, ask},
+        question::{self, ask, confirm},
     },
     seeing,
     settings::{Settings, key, names::BASE_URL},
@@ -59,11 +59,11 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
         return Ok(code);
     }
     let question = "Make a first picture? It costs credits; the price is not known before the \
-                    service accepts the request [y/N]";
-    let answer = ask(process, &interrupts, question, false)
+                    service accepts the request";
+    let is_wanted = confirm(process, &interrupts, question)
         .await
         .map_err(|failure| failure.advise("the settings are stored, and nothing was charged"))?;
-    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+    if is_wanted {
         first_picture(&context).await?;
     } else {
         context.output.note(&format!("`kiln generate \"{PROMPT}\"` makes one later"));

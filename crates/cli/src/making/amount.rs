@@ -9,7 +9,7 @@ use crate::{
     failure::Failure,
     process::{
         interrupt::Interrupts,
-        question::{ask, can_ask},
+        question::{can_ask, confirm},
     },
     settings::names::ASK_ABOVE,
 };
@@ -53,9 +53,9 @@ pub async fn check(
                 ASK_ABOVE.name
             )));
     }
-    let answer = ask(process, interrupts, &format!("Make {amount}? [y/N]"), false).await?;
-    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-        return Ok(());
+    if confirm(process, interrupts, &format!("Make {amount}?")).await? {
+        Ok(())
+    } else {
+        Err(Failure::not_submitted())
     }
-    Err(Failure::not_submitted())
 }

@@ -49,6 +49,16 @@ pub async fn ask(
     )
 }
 
+/// Asks a question whose answer is yes or no. Enter is no.
+pub async fn confirm(
+    process: &Process,
+    interrupts: &Interrupts,
+    question: &str,
+) -> Result<bool, Failure> {
+    let answer = ask(process, interrupts, &format!("{question} [y/N]"), false).await?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
 /// A line of the terminal. On Unix, [`Hidden`] hides it.
 #[expect(clippy::disallowed_methods, reason = "the terminal that is standard input")]
 fn read_line(is_hidden: bool) -> io::Result<String> {

@@ -2,11 +2,7 @@
 
 mod screen;
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{io, path::Path};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
@@ -16,7 +12,7 @@ use self::screen::Protocol;
 use crate::{
     context::Context,
     failure::Failure,
-    files::target::{Place, Saved, Target},
+    files::target::{self, Place, Saved, Target},
     output::Output,
     text::{json, sanitize::printable},
 };
@@ -24,9 +20,6 @@ use imagekiln::{
     FileKind, Task,
     text::{Credits, counted},
 };
-
-/// How many bytes of a file tell its kind.
-const HEAD: u64 = 64;
 
 const SHOW: &str = "show";
 const OPEN: &str = "open";
@@ -137,14 +130,13 @@ pub async fn show(context: &Context, path: &Path) {
         return;
     }
     let Some(protocol) = Protocol::find(&output.process) else { return };
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    match read {
-        Ok(_) => protocol.show(output, path, FileKind::of(&head)).await,
-        Err(error) => {
-            let path = printable(&path.to_string_lossy());
-            output.note(&format!("could not read {path}: {error}"));
-        }
+    if !path.exists() {
+        let path = printable(&path.to_string_lossy());
+        return output.note(&format!("{path} no longer exists"));
+    }
+    match target::found(path.to_owned()) {
+        Ok(saved) => protocol.show(output, path, saved.kind).await,
+        Err(failure) => output.note(&failure.message),
     }
 }
 

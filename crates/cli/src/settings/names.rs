@@ -27,7 +27,16 @@ pub struct Name {
 /// The text that is shown in place of a secret.
 pub const SET: &str = "[set]";
 
+/// The settings that have a value by default. The other defaults are descriptions, which no script
+/// could use.
+const WITH_DEFAULT: [&Name; 5] = [&PROFILE, &MODEL_PREFIX, &MODEL, &DESCRIBE, &ASK_ABOVE];
+
 impl Name {
+    /// Whether the default is a value.
+    pub fn has_default(&self) -> bool {
+        WITH_DEFAULT.iter().any(|name| name.name == self.name)
+    }
+
     /// What may be shown of the texts of this setting. The user and the query of a URL may be
     /// secrets.
     pub fn without_secrets(&self, mut texts: Vec<String>) -> Vec<String> {

@@ -224,7 +224,7 @@ fn settings_are_set_shown_and_removed() {
     assert_eq!(get(&["allow_polling_hosts", "--profile=work"]), "a.example\nb.example\n");
     assert_eq!(get(&["ask_above"]), "20\n");
     // A default that is a description is no value.
-    for unset in ["base_url", "deadline", "max_active"] {
+    for unset in ["base_url", "deadline", "max_active", "output", "prices"] {
         let nothing = place.run(&["config", "get", unset]).fails(14);
         assert_eq!(nothing.text(), "");
         assert!(nothing.stderr.contains(&format!("`{unset}` is not set")), "{}", nothing.stderr);
