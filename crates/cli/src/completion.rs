@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 use clap_complete::{Shell, engine};
 
 use crate::{
-    commands::grammar, failure::exit::Exit, process::Process, settings::Settings,
+    commands::again, failure::exit::Exit, process::Process, settings::Settings,
     text::sanitize::printable, usage,
 };
 
@@ -49,13 +49,14 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let mut words = usage::rewrite(before.into_iter().map(OsString::from).collect());
     let process = Arc::new(Process::current());
     let settings = Settings::load(&process, usage::profile(&words)).ok();
-    let configured = settings.as_ref().and_then(Settings::model);
+    let configured = settings.as_ref().and_then(|it| it.model_with(usage::preset(&words)));
     let Some(model) = usage::model(&words, configured) else { return Vec::new() };
     let at = words.len();
     words.push(current.into());
     let directory = Some(&*process.directory).filter(|path| path.is_absolute());
-    let used = |word: &str| words.iter().any(|typed| typed == word);
-    let mut command = with_numbered(grammar(model, &used), current);
+    let made_with = |picture: &str| again::made_with(&process, picture);
+    let (grammar, _) = usage::grammar_of(&words, model, made_with);
+    let mut command = with_numbered(grammar, current);
     let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();

@@ -39,13 +39,11 @@ use crate::{
     args::options::{Globals, Shared},
     context::Context,
     failure::{Failure, exit::Exit},
-    history::find::Made,
     output::{report, report_json},
     process::Process,
     settings::Settings,
     text::json,
 };
-use imagekiln::Operation;
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -76,8 +74,10 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let arguments = usage::rewrite(arguments);
     let json = usage::json(&arguments);
     let settings = Settings::load(&process, usage::profile(&arguments));
-    let model = settings.as_ref().ok().and_then(Settings::model);
-    let outcome = match usage::parse(&arguments, model, |picture| made_with(&process, picture)) {
+    let model = settings.as_ref().ok().and_then(|it| it.model_with(usage::preset(&arguments)));
+    let outcome = match usage::parse(&arguments, model, |picture| {
+        commands::again::made_with(&process, picture)
+    }) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
@@ -91,11 +91,6 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
         Err(usage::Stop::Wrong(text)) => Err(usage::failure(&text.to_string())),
     };
     end(&process, outcome, json)
-}
-
-/// The model of a picture that was made before.
-fn made_with(process: &Process, picture: &str) -> Option<&'static Operation> {
-    Made::find(process, picture).ok()?.operation()
 }
 
 async fn command(

@@ -29,12 +29,12 @@ use crate::{
     history::{
         Entry, History,
         durations::{self, KeptDurations},
-        list::rfc3339,
     },
     output::Output,
     process::Stream,
     settings::names::{DELIVERY_HOSTS, POLLING_HOSTS},
     terminal::{self, counted_down},
+    text::times::rfc3339,
 };
 use imagekiln::{
     Client, ClientBuilder, Error, ErrorKind, Once, Request, Slot, SubmitOptions,
@@ -68,7 +68,7 @@ impl Session {
     pub async fn recorded(context: &Context, history: Option<History>) -> Result<Self, Failure> {
         let (builder, simulator) = client(context).await?;
         let builder = match &history {
-            Some(history) => builder.journal(history.journal()),
+            Some(history) => builder.journal(history.clone()),
             None => builder,
         };
         let client = builder.build()?;
@@ -116,6 +116,8 @@ impl Session {
         deadline: Duration,
         slot: Option<Slot>,
     ) -> Result<Once, Error> {
+        // If it is not recorded, because it fails before or has a known key, the next one may be.
+        let _turn = self.history.as_ref().map(|history| history.turn(index));
         let options = SubmitOptions::default().deadline(deadline);
         let options = match &self.history {
             Some(history) => options.origin(history.origin(index)),

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::{
-    ArgMatches,
+    ArgMatches, Command,
     builder::StyledStr,
     error::{ContextKind, ContextValue, ErrorKind},
 };
@@ -46,12 +46,7 @@ pub fn parse(
     }
     let default = || Stop::Wrong(unknown_model(models::DEFAULT));
     let model = model(arguments, configured).ok_or_else(default)?;
-    let used = |word: &str| arguments.iter().any(|given| given == word);
-    let mut grammar = grammar(model, &used);
-    let made_with = picture(arguments).and_then(made_with);
-    if let Some(model) = made_with {
-        grammar = grammar.mut_subcommand(again::NAME, |_| again::command(Some(model)));
-    }
+    let (mut grammar, again_with) = grammar_of(arguments, model, made_with);
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
         let mut words = command_words(arguments).map(|(_, word)| word);
         let command = words.next().unwrap_or_default();
@@ -66,7 +61,7 @@ pub fn parse(
             ErrorKind::UnknownArgument => {
                 let model = match tools::find(command) {
                     _ if has_models => words.next().and_then(models::find),
-                    _ if command == again::NAME => made_with,
+                    _ if command == again::NAME => again_with,
                     Some(tool) => Some(tool.model(model)),
                     None => Some(model).filter(|_| takes_prompts(command)),
                 };
@@ -77,6 +72,20 @@ pub fn parse(
     })?;
     options::refuse_unused(&grammar, &matches).map_err(|error| Stop::Wrong(error.render()))?;
     Ok(matches)
+}
+
+/// The grammar of a command line, and the model whose fields are the flags of `kiln again`.
+pub fn grammar_of(
+    arguments: &[OsString],
+    model: &'static Operation,
+    made_with: impl FnOnce(&str) -> Option<&'static Operation>,
+) -> (Command, Option<&'static Operation>) {
+    let used = |word: &str| arguments.iter().any(|given| given == word);
+    let grammar = grammar(model, &used);
+    let Some(made_with) = picture(arguments).and_then(made_with) else { return (grammar, None) };
+    let model = named_model(arguments).and_then(models::find).unwrap_or(made_with);
+    let again = again::command(Some((made_with, model)));
+    (grammar.mut_subcommand(again::NAME, |_| again), Some(model))
 }
 
 /// The model whose fields are the flags: the one that `--model` names, or `configured`, or the
@@ -213,6 +222,11 @@ const MODEL_FLAGS: [&str; 2] = ["--model", "-m"];
 /// The value of `--profile`, which decides the default model.
 pub fn profile(arguments: &[OsString]) -> Option<&str> {
     value(arguments, &["--profile"]).map(|(_, name)| name)
+}
+
+/// The value of `--preset`, whose model precedes the settings.
+pub fn preset(arguments: &[OsString]) -> Option<&str> {
+    value(arguments, &["--preset"]).map(|(_, name)| name)
 }
 
 /// Whether `--json` is set. Parse errors are printed as JSON too.

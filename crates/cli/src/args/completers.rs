@@ -109,6 +109,15 @@ pub fn profiles() -> ArgValueCandidates {
     })
 }
 
+/// The presets of `config.toml`.
+pub fn presets() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let settings = Settings::load(&Arc::new(Process::current()), None).ok();
+        let names = settings.iter().flat_map(Settings::presets);
+        names.map(|(name, _)| CompletionCandidate::new(name)).collect()
+    })
+}
+
 /// A prompt, which may be `@FILE`.
 pub fn prompt() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {

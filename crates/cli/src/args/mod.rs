@@ -5,6 +5,7 @@ pub mod inputs;
 pub mod model;
 pub mod options;
 pub mod output;
+pub mod preset;
 pub mod request;
 pub mod seeds;
 pub mod selection;

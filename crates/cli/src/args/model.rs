@@ -314,7 +314,7 @@ fn extra_args() -> [Arg; 2] {
 }
 
 /// Splits at the first equals sign. A path need not be valid Unicode.
-fn setting_parser() -> ValueParser {
+pub fn setting_parser() -> ValueParser {
     let split = |text: OsString| -> Result<Setting, &str> {
         let (name, value) = text.split_once("=").unwrap_or_default();
         match name.to_str().filter(|name| !name.is_empty()) {

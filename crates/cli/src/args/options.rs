@@ -10,7 +10,7 @@ use clap::{
 };
 
 use super::completers;
-use crate::text::parse::{deadline, size};
+use crate::text::{parse::size, times::deadline};
 use imagekiln::Operation;
 
 #[derive(Debug, Clone, Args)]

@@ -85,5 +85,10 @@ pub fn with_format(
         FieldKind::Choice { values, .. } => values.contains(&wanted.as_str()),
         _ => false,
     });
-    Ok(if offered { request.field(FIELD, wanted.as_str()) } else { request })
+    if !offered {
+        return Ok(request);
+    }
+    // A preset may set it, too.
+    let format = Request::new(request.operation()).field(FIELD, wanted.as_str());
+    Ok(request.changed_by(format))
 }

@@ -9,11 +9,12 @@ use super::{
     inputs::{Inputs, is_image_file},
     model::{Setting, field_id, parameter_id},
     options::{COUNT, FieldOptions, SIDES, WEBHOOK_SECRET, may_have},
+    preset,
     seeds::seed_range,
 };
 use crate::{
-    failure::Failure, files::secret_file, models::SEED, output::Output, process::Process,
-    settings::Settings, text::parse,
+    context::Context, failure::Failure, files::secret_file, models::SEED, output::Output,
+    process::Process, text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
@@ -55,18 +56,19 @@ pub fn from_flags(
     Ok(request)
 }
 
-/// The same, with the settings of fields that have no flag.
+/// The same, with the fields of a preset, and the settings of fields.
 pub fn with_defaults(
-    settings: &Settings,
+    context: &Context,
     model: &'static Operation,
     matches: &ArgMatches,
     inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
     let request = from_flags(model, matches, inputs)?;
+    let request = preset::with_fields(context, matches, request)?;
     let decides = ["width", "height", "aspect_ratio"];
     let applies = SIDES.iter().all(|name| model.field(name).is_some())
         && !decides.iter().any(|name| request.has_field(name));
-    Ok(match settings.size().filter(|_| applies) {
+    Ok(match context.settings.size().filter(|_| applies) {
         Some(sides) => with_sides(request, sides),
         None => request,
     })
@@ -173,12 +175,9 @@ fn seed(matches: &ArgMatches) -> Option<&str> {
     get::<String>(matches, &field_id(SEED)).map(String::as_str)
 }
 
-/// Sets the seed of a picture: `given`, or a random one unless the request has one. The service
-/// would draw one, too, but nobody could learn it.
-pub fn with_seed(process: &Process, request: Request, given: Option<i64>) -> Request {
-    if let Some(seed) = given {
-        return request.field(SEED, seed);
-    }
+/// Sets a random seed, unless the request has one. The service would draw one, too, but nobody could
+/// learn it.
+pub fn with_seed(process: &Process, request: Request) -> Request {
     match seed_range(request.operation()) {
         Some(range) if !request.has_field(SEED) => request.field(SEED, (process.seed)(range)),
         _ => request,

@@ -2,10 +2,8 @@
 
 use std::{fs, io::Read as _, time::SystemTime};
 
+use crate::{failure::Failure, process::Process, text::times::when};
 use clap::Args;
-use time::UtcDateTime;
-
-use crate::{failure::Failure, process::Process, text::parse};
 
 /// The options of [`Sent`], for those that exclude them.
 pub const SENT: [&str; 2] = ["sent_after", "sent_before"];
@@ -14,13 +12,13 @@ pub const SENT: [&str; 2] = ["sent_after", "sent_before"];
 #[derive(Args, Clone, Copy)]
 #[group(multiple = true)]
 pub struct Sent {
-    /// Only what was sent at this time or later: a time such as 2026-11-20T08:15:09Z, a day in UTC,
+    /// Only what was sent at this time or later: a time such as 2026-11-20T08:15:09Z, a day,
     /// or so long ago, such as 2h
-    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
-    sent_after: Option<UtcDateTime>,
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    sent_after: Option<SystemTime>,
     /// Only what was sent before this time
-    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
-    sent_before: Option<UtcDateTime>,
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    sent_before: Option<SystemTime>,
 }
 
 impl Sent {
@@ -29,11 +27,11 @@ impl Sent {
     }
 
     pub fn after(&self) -> Option<SystemTime> {
-        self.sent_after.map(SystemTime::from)
+        self.sent_after
     }
 
     pub fn before(&self) -> Option<SystemTime> {
-        self.sent_before.map(SystemTime::from)
+        self.sent_before
     }
 
     /// Whether a time is within the limits.

@@ -18,8 +18,9 @@ use crate::{
         find::{self, Made},
         request,
     },
-    making::{self, identical::is_again},
-    models::SEED,
+    making::{self, identical::is_again, variants::Pictures},
+    models::{self, SEED},
+    process::Process,
     settings::{Profile, Source},
 };
 use imagekiln::Operation;
@@ -28,8 +29,8 @@ pub const NAME: &str = "again";
 
 const PICTURE: &str = "picture";
 
-/// The model whose fields are the flags.
-const MODEL: &str = "model of the flags";
+/// The model of the picture.
+const MADE_WITH: &str = "model of the picture";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,12 +39,18 @@ Examples:
   kiln again @3 -n 4 -o 'fox-{seed}.{ext}'
 
 The same request is submitted, with the same seed, and paid for again. The flags are the fields of
-the picture's model: `kiln again @3 --help` lists them. With -n, each picture gets a new seed. Files
-of images must still be the same.";
+the picture's model: `kiln again @3 --help` lists them. With --model, those of another model are, and
+fields that it does not have are left out. With -n, each picture gets a new seed. Files of images
+must still be the same.";
 
-/// `made_with` is the model of the picture. Without one, any flags are accepted, and the command
-/// reports what is wrong with the picture.
-pub fn command(made_with: Option<&'static Operation>) -> Command {
+/// The model of a picture that was made before.
+pub fn made_with(process: &Process, picture: &str) -> Option<&'static Operation> {
+    Made::find(process, picture).ok()?.operation()
+}
+
+/// The model of the picture, and the one whose fields are the flags. Without them, any flags are
+/// accepted, and the command reports what is wrong with the picture.
+pub fn command(models: Option<(&'static Operation, &'static Operation)>) -> Command {
     let picture = Arg::new(PICTURE)
         .value_name("PICTURE")
         .required(true)
@@ -53,13 +60,14 @@ pub fn command(made_with: Option<&'static Operation>) -> Command {
         .about("Make a picture again, with changes: submit, wait, save")
         .arg(picture)
         .after_help(EXAMPLES);
-    match made_with {
-        Some(model) => {
+    match models {
+        Some((made_with, model)) => {
             let marker =
-                Arg::new(MODEL).long("model-of-the-flags").hide(true).default_value(model.name);
+                Arg::new(MADE_WITH).long(MADE_WITH).hide(true).default_value(made_with.name);
+            let model_arg = model::model_arg(model, made_with.name, models::models());
             // This command pays again by its name.
             let options: Vec<_> = own_options().into_iter().filter(|arg| !is_again(arg)).collect();
-            model::with_fields(command.arg(marker), model, &[], &options)
+            model::with_fields(command.args([marker, model_arg]), model, &[], &options)
         }
         None => command.arg(
             Arg::new("flags")
@@ -78,7 +86,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let given = matches.get_one::<String>(PICTURE).map(String::as_str).unwrap_or_default();
     let made = Made::find(context.process(), given)?;
     let name = made.name();
-    let (Some(kept), Some(model)) = (made.request(), made.operation()) else {
+    let (Some(kept), Some(made_with)) = (made.request(), made.operation()) else {
         let problem = format!("the request of {name} could not be kept");
         return Err(Failure::usage(problem)
             .advise(format!("nothing was sent; `kiln show {name}` shows what is known")));
@@ -86,22 +94,33 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     if let Made::Recorded(entry) = &made {
         check_profile(&context.settings.profile, entry)?;
     }
-    let flags_of = matches.try_get_one::<String>(MODEL).ok().flatten();
-    if flags_of.is_none_or(|name| name != model.name) {
+    let expected = matches.try_get_one::<String>(MADE_WITH).ok().flatten();
+    if expected.is_none_or(|name| name != made_with.name) {
         return Err(Failure::usage("the picture is not the first argument of `kiln again`")
             .advise(format!(
                 "nothing was sent; write `kiln again {given}` before the other flags"
             )));
     }
+    let model = model::chosen(matches)?;
+    let (kept, left_out) = request::of_model(kept, model);
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        context.output.note(&format!("{model} has no such fields, so they are left out: {names}"));
+    }
     let changes = flags::from_flags(model, matches, &mut Inputs::of(context.process()))?;
     let has_count = matches.value_source(COUNT) == Some(ValueSource::CommandLine);
     let draws = has_count || flags::has_seeds(matches);
     let decides_format = output::target(&context.settings, matches)?.wanted_format().is_some();
-    let request = request::again(kept, |name| {
+    let request = request::again(&kept, |name| {
         let is_new = name == SEED && draws || name == FORMAT && decides_format;
         is_new || changes.has_field(name)
     })?;
-    making::make(context, request.changed_by(changes), &[], matches).await
+    let again_of = match &made {
+        Made::Recorded(entry) => Some(entry.number),
+        Made::Described(..) => None,
+    };
+    let pictures = Pictures { again_of, ..request.changed_by(changes).into() };
+    making::make(context, pictures, matches).await
 }
 
 /// Refuses to pay with another profile than the picture was paid with, unless the person names it.

@@ -12,7 +12,6 @@ use clap::Args;
 use reqwest::{Response, Url, header::DATE, redirect::Policy};
 use serde::Serialize;
 use serde_json::json;
-use time::UtcDateTime;
 use tokio::{
     net::{TcpStream, lookup_host},
     time::timeout,
@@ -26,7 +25,7 @@ use crate::{
     process::Process,
     service::{self, Session},
     settings::{Settings, Source, key, names::BASE_URL},
-    text::{sanitize::printable, table::Table},
+    text::{sanitize::printable, table::Table, times::now},
 };
 use imagekiln::ErrorKind;
 
@@ -305,12 +304,13 @@ fn clock(response: &Response) -> Check {
     let Some(theirs) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {
         return Check::skipped("clock", "the service sends no date");
     };
-    let skew = UtcDateTime::now() - UtcDateTime::from(theirs);
-    if skew.unsigned_abs() <= MAX_SKEW {
+    let ahead = now().duration_since(theirs);
+    let skew = ahead.as_ref().map_or_else(|behind| behind.duration(), |ahead| *ahead);
+    if skew <= MAX_SKEW {
         return Check::of("clock", Ok("agrees with that of the service".to_owned()));
     }
-    let minutes = (skew.unsigned_abs().as_secs() + 30) / 60;
-    let direction = if skew.is_positive() { "ahead of" } else { "behind" };
+    let minutes = (skew.as_secs() + 30) / 60;
+    let direction = if ahead.is_ok() { "ahead of" } else { "behind" };
     let text = format!("this machine is {minutes} minutes {direction} the service");
     let advice =
         "set the clock: pictures would seem to expire at wrong times, and webhooks too old";

@@ -13,11 +13,14 @@ use crate::{
     args::{
         completers,
         inputs::{Inputs, prompt_arg},
-        model, request,
+        model, preset, request,
     },
     context::Context,
     failure::Failure,
-    making::{self, plan::Variant},
+    making::{
+        self,
+        variants::{Pictures, Variant},
+    },
     models::PROMPT,
 };
 use imagekiln::{
@@ -65,7 +68,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                      of `kiln history`, an http(s) or data: URL, or `-`",
                 ),
         );
-    of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
+    of_model(command.args(preset::args()), chosen, any_model(chosen), &[PROMPT], EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -81,7 +84,8 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let fields = fields_for(model, if each.is_some() { 1 } else { given.len() })?;
     let prompt = each.or(first).map(String::as_str).unwrap_or_default();
     let prompt = inputs.prompt(prompt, NAME)?;
-    let request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
+    let prompt = preset::prompts(context, matches, vec![prompt])?.swap_remove(0);
+    let request = request::with_defaults(context, model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let mut request = request.field(PROMPT, prompt);
     let mut variants = Vec::new();
@@ -98,7 +102,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
             }
         }
     }
-    making::make(context, request, &variants, matches).await
+    making::make(context, Pictures { variants, ..request.into() }, matches).await
 }
 
 /// The name of an image without its ending. The query of a URL may be secret.

@@ -6,16 +6,17 @@ use clap::{Arg, ArgMatches, Command};
 use crate::{
     args::{
         inputs::{Inputs, prompt_arg},
-        model, options, output, request,
+        model, options, output, preset, request,
     },
     context::Context,
     failure::Failure,
     making::{
         self,
-        amount::yes_arg,
+        costs,
         identical::again_arg,
         keyed::KeyOptions,
-        plan::{Variant, dry_run_arg},
+        plan::dry_run_arg,
+        variants::{Pictures, Variant, vary_arg},
     },
     models::{self, PROMPT},
     seeing,
@@ -32,18 +33,25 @@ Examples:
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Generate a picture from a prompt: submit, wait, save")
-        .arg(prompt_arg("What the picture shows, or several pictures").num_args(1..));
+        .arg(
+            prompt_arg("What the picture shows, or several pictures")
+                .num_args(1..)
+                .required(false)
+                .required_unless_present(preset::PRESET),
+        )
+        .args(preset::args());
     of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut inputs = Inputs::of(context.process());
     let prompts = inputs.prompts(matches, "edit")?;
+    let prompts = preset::prompts(context, matches, prompts)?;
     let model = model::chosen(matches)?;
-    let request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
+    let request = request::with_defaults(context, model, matches, &mut inputs)?;
     takes_prompt(model)?;
-    let variants: Vec<_> = prompts.into_iter().map(Variant::Prompt).collect();
-    making::make(context, request, &variants, matches).await
+    let variants = prompts.into_iter().map(Variant::Prompt).collect();
+    making::make(context, Pictures { variants, ..request.into() }, matches).await
 }
 
 /// `--model` with any model.
@@ -74,7 +82,7 @@ pub fn of_model(
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
-    let asked = [dry_run_arg(), again_arg(), yes_arg()];
+    let asked = [vary_arg(), dry_run_arg(), again_arg()].into_iter().chain(costs::args());
     let own = own.chain(options::of::<options::FieldOptions>()).chain(asked);
     own.chain(options::shared(options::MAKING)).collect()
 }

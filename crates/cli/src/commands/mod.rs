@@ -15,11 +15,13 @@ pub mod history;
 pub mod install;
 pub mod login;
 pub mod models;
+pub mod preset;
 pub mod resume;
 pub mod run;
 pub mod setup;
 pub mod show;
 pub mod simulate;
+pub mod spending;
 pub mod task;
 pub mod tools;
 pub mod webhook;
@@ -44,9 +46,9 @@ pub const VERSION: &str = "version";
 /// as `kiln login` for `kiln config login`, and need no place in it.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
-    ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME]),
+    ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME, spending::NAME]),
     ("Many", &[batch::NAME]),
-    ("Set up", &["setup", "config", doctor::NAME]),
+    ("Set up", &["setup", "config", preset::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
 
@@ -66,11 +68,13 @@ enum Plain {
     Models(models::Options),
     History(history::Options),
     Show(show::Options),
+    Spending(spending::Options),
     /// Open a saved picture with the desktop's program for it
     #[command(hide = true)]
     Open(show::Chosen),
     Setup(setup::Options),
     Config(config::Options),
+    Preset(preset::Options),
     Doctor(doctor::Options),
     Simulate(Box<simulate::Options>),
     Webhook(webhook::Options),
@@ -187,8 +191,10 @@ async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure>
         Plain::Setup(options) => return setup::run(context, options).await,
         Plain::Models(options) => models::run(context, &options),
         Plain::History(options) => history::run(context, &options),
+        Plain::Spending(options) => spending::run(context, options).await,
         Plain::Show(options) => show::run(context, options).await,
         Plain::Open(options) => show::open(context, options).await,
+        Plain::Preset(options) => preset::run(context, options),
         Plain::Config(options) => config::run(context, options).await,
         Plain::Webhook(options) => webhook::run(context, options).await,
         Plain::ExitCodes => exit_codes(context),

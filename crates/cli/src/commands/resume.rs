@@ -11,13 +11,13 @@ use crate::{
     context::Context,
     failure::{Failure, Left, exit, settle},
     files::target::Saved,
-    history::{self, Entry, History, list},
+    history::{self, Entry, History},
     making,
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
     service::Session,
-    text::sanitize::one_line,
+    text::{sanitize::one_line, times::rfc3339},
 };
 use imagekiln::Task;
 
@@ -159,11 +159,11 @@ fn lost(entry: &Entry) -> Failure {
     let account = entry.record.intent().account();
     let service = account.map_or("the service".into(), |account| one_line(account.service()));
     let model = entry.model();
-    let (time, number) = (list::time(entry), entry.number);
+    let (time, number) = (rfc3339(entry.record.intent().at()), entry.number);
     let mut failure = Failure::billing_unknown(
         "unknown",
         format!(
-            "the response to the submission to {model} at {time} UTC was lost: it is unknown \
+            "the response to the submission to {model} at {time} was lost: it is unknown \
              whether a task was created and charged"
         ),
     );

@@ -40,7 +40,7 @@ pub fn of_models(command: Command) -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let (request, matches) = request(context, matches)?;
-    making::make(context, request, &[], matches).await
+    making::make(context, request, matches).await
 }
 
 /// The request to the model that the subcommand names, and that model's flags.
@@ -52,5 +52,5 @@ pub fn request<'a>(
     let model =
         models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
     let mut inputs = Inputs::of(context.process());
-    Ok((request::with_defaults(&context.settings, model, matches, &mut inputs)?, matches))
+    Ok((request::with_defaults(context, model, matches, &mut inputs)?, matches))
 }

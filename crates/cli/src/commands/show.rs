@@ -1,6 +1,6 @@
 //! `kiln show PICTURE`: everything that is known about a picture. `kiln open PICTURE`: opens it.
 
-use std::{path::Path, time::SystemTime};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -10,34 +10,35 @@ use crate::{
     context::Context,
     failure::Failure,
     history::{
-        Entry,
         find::{self, Made},
-        list::{relative_to, seconds, time_of},
+        list::{self, relative_to},
         prices::Prices,
         request,
     },
     process::Process,
-    seeing,
-    text::{json, sanitize::printable, table::Table},
+    seeing::{self, Cell},
+    text::{
+        json,
+        sanitize::printable,
+        table::Table,
+        times::{self, Clock},
+    },
 };
-use imagekiln::{
-    TaskRef,
-    journal::{Key, State},
-    text::Credits,
-};
+use imagekiln::text::Credits;
 use imagekiln_label::Description;
 
-/// Show a picture, and everything that is known about it
+/// Show pictures, and everything that is known about them
 #[derive(Args)]
 pub struct Options {
-    #[command(flatten)]
-    chosen: Chosen,
+    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP, required = true)]
+    #[arg(add = completers::submissions(Submissions::Any))]
+    pictures: Vec<String>,
 
-    /// Show only what is known, and not the picture
+    /// Show only what is known, and not the pictures
     #[arg(long)]
     info: bool,
 
-    /// Open the picture with the desktop's program for it
+    /// Open the pictures with the desktop's program for them
     #[arg(long)]
     open: bool,
 }
@@ -51,26 +52,42 @@ pub struct Chosen {
 }
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let made = Made::find(context.process(), &options.chosen.picture)?;
-    let fields = made.request().map(request::fields);
-    let facts = match &made {
-        Made::Recorded(entry) => of_entry(entry, context.process()),
-        Made::Described(path, description) => of_description(path, description),
-    };
-    let Process { stdout, directory, .. } = &**context.process();
-    if let Some(path) = made.path().filter(|_| !options.info && stdout.is_terminal) {
-        seeing::show(context, path).await;
+    let process = context.process();
+    let found: Result<Vec<Made>, Failure> =
+        options.pictures.iter().map(|picture| Made::find(process, picture)).collect();
+    let found = found?;
+    let Process { stdout, directory, .. } = &**process;
+    if !options.info && stdout.is_terminal {
+        let cell = |made: &Made| Some(Cell { path: made.path()?.to_owned(), label: made.name() });
+        seeing::show(context, found.iter().filter_map(cell).collect()).await;
     }
-    context.output.result(
-        || for_people(&facts, fields.as_ref(), directory, (stdout.columns)()),
-        || json::with(facts.clone(), [("fields", fields.clone().into())]),
-    )?;
-    if options.open { open(context, options.chosen).await } else { Ok(()) }
+    for (at, made) in found.iter().enumerate() {
+        let fields = made.request().map(request::fields);
+        let facts = match made {
+            Made::Recorded(entry) => list::facts(entry, &Prices::for_unknown(process, [&**entry])),
+            Made::Described(path, description) => of_description(path, description),
+        };
+        let blank = if at > 0 { "\n" } else { "" };
+        context.output.result(
+            || {
+                let facts = for_people(&facts, fields.as_ref(), directory, (stdout.columns)());
+                format!("{blank}{facts}")
+            },
+            || json::with(facts.clone(), [("fields", fields.clone().into())]),
+        )?;
+    }
+    for made in found.iter().filter(|_| options.open) {
+        open_made(made).await?;
+    }
+    Ok(())
 }
 
 /// Opens the picture with the desktop's program for it.
 pub async fn open(context: &Context, options: Chosen) -> Result<(), Failure> {
-    let made = Made::find(context.process(), &options.picture)?;
+    open_made(&Made::find(context.process(), &options.picture)?).await
+}
+
+async fn open_made(made: &Made) -> Result<(), Failure> {
     let name = made.name();
     let Some(path) = made.path() else {
         let saved = format!("`kiln task save {name}` saves it if its task continues");
@@ -86,37 +103,6 @@ pub async fn open(context: &Context, options: Chosen) -> Result<(), Failure> {
     seeing::opened(path)
         .await
         .map_err(|why| Failure::usage(format!("could not open {}: {why}", path.display())))
-}
-
-fn of_entry(entry: &Entry, process: &Process) -> Value {
-    let record = &entry.record;
-    let task = record.task();
-    let (bytes, sha256) = match record.state() {
-        State::Saved { bytes, sha256, .. } => (Some(*bytes), sha256.clone()),
-        _ => (None, None),
-    };
-    let at = |time: Option<SystemTime>| time.map(seconds);
-    json!({
-        "number": entry.number,
-        "state": entry.state(),
-        "details": record.details(),
-        "damaged": record.damaged().map(Path::to_string_lossy),
-        "path": entry.saved_path().map(Path::to_string_lossy),
-        "output": entry.kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
-        "bytes": bytes,
-        "sha256": sha256,
-        "model": entry.model(),
-        "seed": entry.seed(),
-        "cost": task.and_then(TaskRef::cost),
-        "expected_cost": Prices::for_unknown(process, [entry]).expected(entry),
-        "submitted_at": seconds(record.intent().at()),
-        "accepted_at": at(task.and_then(TaskRef::submitted_at)),
-        "ready_at": at(record.ready_at()),
-        "id": task.map(TaskRef::id),
-        "key": record.intent().key().map(Key::name),
-        "attempt": record.intent().key().map(Key::number),
-        "prompt": entry.prompt(),
-    })
 }
 
 fn of_description(path: &Path, description: &Description) -> Value {
@@ -145,22 +131,28 @@ fn for_people(
     width: Option<usize>,
 ) -> String {
     let is_saved = facts.get("path").is_some_and(Value::is_string);
+    let clock = Clock::local();
     let facts = facts.as_object().into_iter().flatten();
     let shown = facts.filter_map(|(name, value)| {
         let text = match (name.as_str(), value) {
-            (_, Value::Null) => return None,
+            (_, Value::Null) | ("fields" | "group" | "index", _) => return None,
             ("output", _) if is_saved => return None,
-            ("number", number) => format!("@{number}"),
+            ("number" | "again_of", number) => format!("@{number}"),
+            ("made_from", Value::Array(numbers)) if numbers.is_empty() => return None,
+            ("made_from", Value::Array(numbers)) => {
+                let names = numbers.iter().map(|number| format!("@{number}"));
+                names.collect::<Vec<_>>().join(", ")
+            }
             ("path" | "output", Value::String(path)) => relative_to(Path::new(path), here),
             (name, Value::Number(at)) if name.ends_with("_at") => {
-                time_of(at.as_u64().unwrap_or_default())
+                clock.minute(times::at(at.as_u64().unwrap_or_default()))
             }
             ("cost", Value::Number(credits)) => {
                 Credits(credits.as_f64().unwrap_or_default()).to_string()
             }
             (_, value) => text_of(value),
         };
-        Some([name.trim_end_matches("_at").to_owned(), text])
+        Some([name.trim_end_matches("_at").replace('_', " "), text])
     });
     let others = fields.into_iter().flatten();
     let others = others.filter(|(name, _)| !["prompt", "seed"].contains(&name.as_str()));

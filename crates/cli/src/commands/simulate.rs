@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, exit::Exit},
     process::interrupt::Interrupts,
     service,
-    text::parse::duration,
+    text::times::duration,
 };
 use imagekiln::{
     API_KEY_VARIABLE, BASE_URL_VARIABLE, KEY_HEADER, MODEL_PREFIX_VARIABLE,

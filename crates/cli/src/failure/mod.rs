@@ -175,6 +175,12 @@ impl Failure {
             .advise("nothing was sent; pass --again to pay again, or another --seed")
     }
 
+    /// Pictures that cost more than the user allows.
+    pub fn over_budget(message: String) -> Self {
+        Self::new(ErrorKind::Payment, Exit::Unpaid, message)
+            .advise("nothing was sent; pass a higher --budget, or make fewer pictures")
+    }
+
     pub fn late(task: &TaskRef) -> Self {
         Self::new(ErrorKind::Deadline, Exit::Continues, "the deadline passed").about(task)
     }

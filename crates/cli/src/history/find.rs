@@ -132,7 +132,10 @@ impl Made {
             } else {
                 format!("the history has no task {given}, and there is no such file")
             };
-            Failure::usage(problem).advise("`kiln history` lists the pictures with their numbers")
+            Failure::usage(problem).advise(
+                "`kiln history` lists the pictures with their numbers; --simulate and --no-history \
+                 record nothing, and --describe keeps the request beside the picture",
+            )
         })
     }
 

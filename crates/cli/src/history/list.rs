@@ -1,14 +1,10 @@
 //! The history as a table for people and as JSON for programs.
 
-use std::{
-    path::Path,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, path::Path, time::SystemTime};
 
 use serde_json::{Value, json};
-use time::UtcDateTime;
 
-use super::{Entry, Found, prices::Prices, relative, request};
+use super::{Entry, Found, numbered, prices::Prices, relative, request};
 use crate::{
     failure::Failure,
     output::{Output, write_failed},
@@ -17,24 +13,88 @@ use crate::{
         json::json_line,
         sanitize::printable,
         table::{Table, wrapped},
+        times::{Clock, rfc3339, seconds},
     },
 };
-use imagekiln::{TaskRef, journal::Key, text::Credits};
+use imagekiln::{
+    TaskRef,
+    journal::{Key, State},
+    text::Credits,
+};
 
 /// The state of a submission whose file is damaged.
 const UNREADABLE: &str = "unreadable";
 
 /// The columns, and those that narrow terminals leave out, in this order.
-const HEADING: [&str; 7] = ["", "TIME (UTC)", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
+const HEADING: [&str; 7] = ["", "TIME", "MODEL", "STATE", "CREDITS", "FILE", "PROMPT"];
 const OPTIONAL: [usize; 4] = [4, 1, 2, 5];
 
 /// Prints submissions. For people, the table is followed by `hint`.
-pub fn print(output: &Output, found: &[Found], hint: &str) -> Result<(), Failure> {
-    let prices = Prices::for_unknown(&output.process, found.iter().flatten());
+pub fn print(output: &Output, found: &[Found], hint: &str, clock: &Clock) -> Result<(), Failure> {
+    print_drawn(output, found.iter().map(|found| ("", found)), hint, clock)
+}
+
+/// Prints submissions below those whose pictures they were made from, or made again from, which are
+/// added if they are missing.
+pub fn print_tree(output: &Output, found: Vec<Found>, clock: &Clock) -> Result<(), Failure> {
+    let mut nodes: BTreeMap<u64, Found> = BTreeMap::new();
+    let mut waiting = found;
+    while let Some(found) = waiting.pop() {
+        let number = number(&found);
+        let sources = found.as_ref().map(Entry::sources).unwrap_or_default();
+        nodes.insert(number, found);
+        for source in sources.into_iter().filter(|source| !nodes.contains_key(source)) {
+            waiting.extend(numbered(&output.process, source)?.map(Ok));
+        }
+    }
+    // Each submission has one place: below the newest of its sources.
+    let mut children: BTreeMap<Option<u64>, Vec<u64>> = BTreeMap::new();
+    for (number, found) in &nodes {
+        let sources = found.as_ref().map(Entry::sources).unwrap_or_default();
+        let source = sources.into_iter().filter(|source| nodes.contains_key(source)).max();
+        // A file may contain any number.
+        let source = source.filter(|source| source < number);
+        children.entry(source).or_default().push(*number);
+    }
+    let mut drawn = Vec::new();
+    for root in children.get(&None).into_iter().flatten().rev() {
+        draw(*root, ["", ""], &children, &mut drawn);
+    }
+    let drawn = drawn.iter().filter_map(|(prefix, at)| Some((&**prefix, nodes.get(at)?)));
+    print_drawn(output, drawn, "", clock)
+}
+
+/// Adds a submission and those below it, with the lines before their numbers.
+fn draw(
+    number: u64,
+    [own, below]: [&str; 2],
+    children: &BTreeMap<Option<u64>, Vec<u64>>,
+    drawn: &mut Vec<(String, u64)>,
+) {
+    drawn.push((own.to_owned(), number));
+    let mut numbers = children.get(&Some(number)).into_iter().flatten().peekable();
+    while let Some(child) = numbers.next() {
+        let [own, next] = if numbers.peek().is_some() { ["├ ", "│ "] } else { ["└ ", "  "] };
+        draw(*child, [&format!("{below}{own}"), &format!("{below}{next}")], children, drawn);
+    }
+}
+
+fn number(found: &Found) -> u64 {
+    found.as_ref().map_or_else(|file| file.number, |entry| entry.number)
+}
+
+fn print_drawn<'f>(
+    output: &Output,
+    found: impl Iterator<Item = (&'f str, &'f Found)> + Clone,
+    hint: &str,
+    clock: &Clock,
+) -> Result<(), Failure> {
+    let entries = found.clone().filter_map(|(_, found)| found.as_ref().ok());
+    let prices = Prices::for_unknown(&output.process, entries);
     if output.json {
-        for found in found {
+        for (_, found) in found {
             let line = json_line(&match found {
-                Ok(entry) => for_programs(entry, &prices),
+                Ok(entry) => facts(entry, &prices),
                 Err(file) => json!({
                     "number": file.number, "state": UNREADABLE, "path": file.path.to_string_lossy(),
                 }),
@@ -46,24 +106,29 @@ pub fn print(output: &Output, found: &[Found], hint: &str) -> Result<(), Failure
     let hint = if hint.is_empty() { String::new() } else { format!("\n\n{hint}") };
     let people = || {
         let Process { stdout, directory, .. } = &*output.process;
-        stdout.table(&table(found, &prices, directory)) + &wrapped(&hint, (stdout.columns)())
+        let rows = found.map(|(prefix, found)| row(prefix, found, &prices, (directory, clock)));
+        let table = Table::with_heading(HEADING, rows);
+        let table = table.long(&[5, 6]).paths(&[5]).optional(&OPTIONAL);
+        stdout.table(&table) + &wrapped(&hint, (stdout.columns)())
     };
     output.result(people, || Value::Null)
 }
 
-fn table(found: &[Found], prices: &Prices, here: &Path) -> Table<7> {
-    let rows = found.iter().map(|found| match found {
-        Ok(entry) => row(entry, prices, here),
+fn row(
+    prefix: &str,
+    found: &Found,
+    prices: &Prices,
+    (here, clock): (&Path, &Clock),
+) -> [String; 7] {
+    let name = format!("{prefix}@{}", number(found));
+    let entry = match found {
+        Ok(entry) => entry,
         Err(file) => {
-            let [number, path] = [format!("@{}", file.number), relative_to(&file.path, here)];
             let [time, model, credits, prompt] = [(); 4].map(|()| String::new());
-            [number, time, model, UNREADABLE.to_owned(), credits, path, prompt]
+            let path = relative_to(&file.path, here);
+            return [name, time, model, UNREADABLE.to_owned(), credits, path, prompt];
         }
-    });
-    Table::with_heading(HEADING, rows).long(&[5, 6]).paths(&[5]).optional(&OPTIONAL)
-}
-
-fn row(entry: &Entry, prices: &Prices, here: &Path) -> [String; 7] {
+    };
     let cost = match entry.record.task().and_then(TaskRef::cost) {
         Some(cost) => Credits(cost).to_string(),
         None if entry.is_unknown() => prices
@@ -72,11 +137,11 @@ fn row(entry: &Entry, prices: &Prices, here: &Path) -> [String; 7] {
         None => String::new(),
     };
     // A person compares it with the usage that the service reports, and passes it to --sent-after.
-    let precise = || rfc3339(entry.record.intent().at());
-    let time = if entry.is_unknown() { precise() } else { time(entry) };
+    let at = entry.record.intent().at();
+    let time = if entry.is_unknown() { rfc3339(at) } else { clock.shown(at) };
     let path = entry.saved_path().map(Path::to_owned).or_else(|| entry.kept.destination.output());
     [
-        format!("@{}", entry.number),
+        name,
         time,
         printable(&entry.model()),
         entry.state().to_owned(),
@@ -86,53 +151,42 @@ fn row(entry: &Entry, prices: &Prices, here: &Path) -> [String; 7] {
     ]
 }
 
-fn for_programs(entry: &Entry, prices: &Prices) -> Value {
+/// Everything that is known about a submission, for programs.
+pub fn facts(entry: &Entry, prices: &Prices) -> Value {
     let Entry { number, record, kept, .. } = entry;
-    let fields = kept.request.as_ref().map(request::fields);
+    let (task, intent) = (record.task(), record.intent());
+    let bytes = match record.state() {
+        State::Saved { bytes, .. } => Some(*bytes),
+        _ => None,
+    };
+    let at = |time: Option<SystemTime>| time.map(seconds);
     json!({
         "number": number,
-        "submitted_at": seconds(record.intent().at()),
-        "model": entry.model(),
         "state": entry.state(),
         "details": record.details(),
         "damaged": record.damaged().map(Path::to_string_lossy),
-        "id": record.task().map(TaskRef::id),
-        "cost": record.task().and_then(TaskRef::cost),
-        "expected_cost": prices.expected(entry),
         "path": entry.saved_path().map(Path::to_string_lossy),
         "output": kept.destination.output().map(|path| path.to_string_lossy().into_owned()),
-        "prompt": entry.prompt(),
+        "bytes": bytes,
+        "sha256": entry.sha256(),
+        "made_from": kept.made_from,
+        "again_of": kept.again_of,
+        "model": entry.model(),
         "seed": entry.seed(),
-        "key": record.intent().key().map(Key::name),
-        "attempt": record.intent().key().map(Key::number),
-        "fields": fields,
+        "cost": task.and_then(TaskRef::cost),
+        "expected_cost": prices.expected(entry),
+        "submitted_at": seconds(intent.at()),
+        "accepted_at": at(task.and_then(TaskRef::submitted_at)),
+        "ready_at": at(record.ready_at()),
+        "id": task.map(TaskRef::id),
+        "profile": kept.profile,
+        "group": entry.group(),
+        "index": kept.index + 1,
+        "key": intent.key().map(Key::name),
+        "attempt": intent.key().map(Key::number),
+        "prompt": entry.prompt(),
+        "fields": kept.request.as_ref().map(request::fields),
     })
-}
-
-/// For example `2026-11-22 08:15`.
-pub fn time(entry: &Entry) -> String {
-    time_of(seconds(entry.record.intent().at()))
-}
-
-/// Seconds since the Unix epoch.
-pub fn seconds(at: SystemTime) -> u64 {
-    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-/// The time of a number of seconds since the Unix epoch.
-pub fn time_of(seconds: u64) -> String {
-    // The file may contain any number.
-    let at = i64::try_from(seconds).ok().and_then(|at| UtcDateTime::from_unix_timestamp(at).ok());
-    let at = at.unwrap_or(UtcDateTime::UNIX_EPOCH);
-    let (year, month, day) = at.to_calendar_date();
-    let (hour, minute, _) = at.as_hms();
-    format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}", u8::from(month))
-}
-
-/// For example `2026-11-22T08:15:09Z`.
-pub fn rfc3339(at: SystemTime) -> String {
-    let second = seconds(at) % 60;
-    format!("{}:{second:02}Z", time_of(seconds(at)).replace(' ', "T"))
 }
 
 /// A path for people in the directory `here`.

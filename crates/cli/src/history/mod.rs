@@ -2,14 +2,16 @@
 //! loses no paid picture. Several pictures of one command are not a batch, so `resume` and `@3`
 //! work as for one.
 
+pub mod ancestry;
+mod destination;
 pub mod durations;
 pub mod find;
 pub mod list;
 pub mod prices;
 pub mod request;
+mod turns;
 
 use std::{
-    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -18,11 +20,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::destination::{Destination, relative};
+use self::turns::{Turn, Turns};
 use crate::{
     failure::Failure,
     files::{
         directory::{self, STATE_DIR_VARIABLE},
-        target::{Pattern, Place, Saved, Target, ends_with_separator},
+        target::Saved,
     },
     models::{PROMPT, SEED},
     output::Output,
@@ -33,7 +37,6 @@ use imagekiln::{
     Error, TaskRef, TaskStatus,
     journal::{Directory, Journal as _, Listed, Origin, Record, State, Step, Unreadable},
 };
-use imagekiln_label::Template;
 
 /// The path of pictures that went to standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -99,6 +102,7 @@ pub struct History {
     /// The highest number that another command has given.
     before: u64,
     kept: Arc<[Kept]>,
+    turns: Turns,
 }
 
 impl History {
@@ -113,11 +117,8 @@ impl History {
             Err(unreadable) => unreadable.number,
         });
         let command = format!("{:016x}", fastrand::u64(..));
-        Ok(Self { directory, output: output.clone(), command, before, kept: kept.into() })
-    }
-
-    pub fn journal(&self) -> Directory {
-        self.directory.clone()
+        let (kept, turns) = (kept.into(), Turns::new());
+        Ok(Self { directory, output: output.clone(), command, before, kept, turns })
     }
 
     pub fn path(&self) -> &Path {
@@ -135,12 +136,17 @@ impl History {
         origin.context(kept)
     }
 
+    /// The turn of a picture to be recorded, which has passed when it is dropped.
+    pub fn turn(&self, index: usize) -> Turn {
+        self.turns.of(index)
+    }
+
     /// Returns the last submission of this command for a picture.
     pub fn submission(&self, index: usize) -> Option<Entry> {
         let listed = Directory::list(self.path()).ok()?.flatten().map(Entry::from);
         let mut own = listed
             .take_while(|entry| entry.number > self.before)
-            .filter(|entry| entry.record.intent().label() == Some(self.command.as_str()));
+            .filter(|entry| entry.group() == Some(&self.command));
         own.find(|entry| entry.kept.index == index && entry.record.state() != &State::NotBilled)
     }
 
@@ -232,6 +238,12 @@ pub struct Kept {
     /// The index of the picture among those of the command.
     #[serde(default)]
     pub index: usize,
+    /// The numbers of the submissions whose pictures are its images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_from: Vec<u64>,
+    /// The number of the submission that it repeats, with or without changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_of: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -277,6 +289,16 @@ impl Entry {
         model.unwrap_or_else(|| self.record.intent().operation().to_owned())
     }
 
+    /// The label that the submissions of one command share.
+    pub fn group(&self) -> Option<&str> {
+        self.record.intent().label()
+    }
+
+    /// The numbers of the submissions whose pictures it was made from, or made again from.
+    pub fn sources(&self) -> Vec<u64> {
+        self.kept.made_from.iter().copied().chain(self.kept.again_of).collect()
+    }
+
     pub fn is_finished(&self) -> bool {
         self.record.state().is_closed()
     }
@@ -305,116 +327,4 @@ impl Entry {
             _ => "ended",
         }
     }
-}
-
-/// A path. Not every path is valid Unicode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum StoredPath {
-    Text(String),
-    Raw(OsString),
-}
-
-impl From<&Path> for StoredPath {
-    fn from(path: &Path) -> Self {
-        match path.to_str() {
-            Some(text) => Self::Text(text.to_owned()),
-            None => Self::Raw(path.as_os_str().to_owned()),
-        }
-    }
-}
-
-impl Default for StoredPath {
-    fn default() -> Self {
-        Self::Text(String::new())
-    }
-}
-
-impl StoredPath {
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Text(text) => Path::new(text),
-            Self::Raw(raw) => Path::new(raw),
-        }
-    }
-}
-
-/// The options of a command that decide the target of its picture, in a form that works in another
-/// working directory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Destination {
-    /// The working directory of the command.
-    directory: StoredPath,
-    /// The absolute path of `--output`. `None` without one, and for standard output, devices and
-    /// pipes, which a later command can't write to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    output: Option<StoredPath>,
-    /// The name below `output`, if it has fields.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    template: Option<String>,
-    #[serde(default)]
-    overwrite: bool,
-    #[serde(default)]
-    mkdir: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    describe: bool,
-}
-
-impl Destination {
-    /// The destination of a command in a working directory. Without one, relative paths stay
-    /// relative.
-    pub fn of(target: &Target, directory: &Path) -> Self {
-        let (path, template) = match &target.place {
-            Place::File(path) => (Some(path.clone()), None),
-            Place::Named(path) if path.as_os_str().is_empty() => (None, None),
-            // The separator at the end marks a directory, even if it disappears.
-            Place::Named(path) => (Some(path.join("")), None),
-            Place::Pattern(pattern) => (Some(pattern.directory.clone()), Some(&pattern.template)),
-            Place::Special(_) | Place::Stdout => (None, None),
-        };
-        Self {
-            output: path.map(|path| directory.join(path).as_path().into()),
-            directory: directory.into(),
-            template: template.map(Template::to_string),
-            overwrite: target.overwrite,
-            mkdir: target.mkdir,
-            describe: target.describe,
-        }
-    }
-
-    /// Whether a later command saves the picture where this target does.
-    pub fn is_for(&self, target: &Target, directory: &Path) -> bool {
-        let other = Self::of(target, directory);
-        let options = |one: &Self| (one.overwrite, one.mkdir, one.describe);
-        // Paths are the same with and without a separator at the end.
-        self.output().is_some_and(|output| Some(output) == other.output())
-            && options(self) == options(&other)
-    }
-
-    /// The absolute path of `--output`, if a later command can save the picture there. It may have
-    /// fields.
-    pub fn output(&self) -> Option<PathBuf> {
-        let path = self.output.as_ref()?.path();
-        Some(self.template.as_ref().map_or(path.to_owned(), |template| path.join(template)))
-    }
-
-    /// The target of the picture for a command in the directory `here`.
-    pub fn target(&self, here: &Path) -> Target {
-        let path = self.output.as_ref().unwrap_or(&self.directory).path();
-        let is_directory = ends_with_separator(path.as_os_str());
-        let path = relative(path, here);
-        let template = self.template.as_deref().and_then(|text| Template::parse(text).ok());
-        let place = match (&self.output, template) {
-            (Some(_), Some(template)) => Place::Pattern(Pattern { directory: path, template }),
-            (Some(_), None) if !is_directory && !path.as_os_str().is_empty() => Place::at(&path),
-            _ => Place::Named(path),
-        };
-        let Self { overwrite, mkdir, describe, .. } = *self;
-        Target { place, overwrite, mkdir, describe }
-    }
-}
-
-/// The path as people in the directory `here` would type it: relative, if it is below that.
-pub fn relative(path: &Path, here: &Path) -> PathBuf {
-    path.strip_prefix(here).unwrap_or(path).to_owned()
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::{failure::Failure, text::sanitize::one_line};
-use imagekiln::Request;
+use imagekiln::{Operation, Request};
 use imagekiln_label::describe_request;
 
 /// The parts that have fields, and the flag that sets one of them.
@@ -79,6 +79,32 @@ pub fn model(kept: &Value) -> Option<String> {
     Some(parameters.fold(operation(kept)?.to_owned(), |name, (parameter, value)| {
         name.replace(&format!("{{{parameter}}}"), value.as_str().unwrap_or_default())
     }))
+}
+
+/// A kept request for a model, and the names of its fields that the model does not have.
+pub fn of_model(kept: &Value, model: &Operation) -> (Value, Vec<String>) {
+    let mut request = kept.clone();
+    if operation(kept) == Some(model.name) {
+        return (request, Vec::new());
+    }
+    let mut left_out = Vec::new();
+    for part in [FIELDS, EXTRA, EXTRA_IMAGES] {
+        let Some(fields) = request.get_mut(part).and_then(Value::as_object_mut) else { continue };
+        fields.retain(|name, _| {
+            let is_listed = model.field(name).is_some();
+            let is_kept =
+                if part == FIELDS { is_listed } else { !is_listed && !model.all_fields_shown };
+            if !is_kept {
+                left_out.push(one_line(name));
+            }
+            is_kept
+        });
+    }
+    if let Some(members) = request.as_object_mut() {
+        members.insert("operation".to_owned(), model.name.into());
+        members.remove("path");
+    }
+    (request, left_out)
 }
 
 /// The same request again, without the fields that `is_replaced`. Its images must be the same

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{
     files::{directory, target::Saved},
-    history::{find::DESCRIPTION, list, request},
+    history::{find::DESCRIPTION, request},
     models::SEED,
     output::Output,
-    text::sanitize::printable,
+    text::{sanitize::printable, times::rfc3339},
 };
 use imagekiln::{DELIVERY_VALIDITY, Picture};
 use imagekiln_label::{DescribedPicture, DescribedTimes, Description};
@@ -49,8 +49,8 @@ fn description(
         credits,
         times: DescribedTimes {
             added: None,
-            submitted: task.submitted_at().map(list::rfc3339),
-            ready: ready.map(list::rfc3339),
+            submitted: task.submitted_at().map(rfc3339),
+            ready: ready.map(rfc3339),
         },
         picture: DescribedPicture {
             media_type: saved.kind.map(|kind| kind.media_type().to_owned()),

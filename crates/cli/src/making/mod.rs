@@ -1,13 +1,14 @@
 //! From a request to a saved picture: the common part of the commands that make one.
 
-pub mod amount;
 pub mod checks;
+pub mod costs;
 mod describe;
 pub mod identical;
 pub mod keyed;
 pub mod plan;
 mod series;
 pub mod upright;
+pub mod variants;
 
 use std::{
     future::poll_fn,
@@ -20,8 +21,10 @@ use futures_core::Stream;
 use serde_json::{Value, json};
 
 use self::{
+    costs::Budget,
     describe::describe,
-    plan::{Planned, Variant, check_targets, kept, plan},
+    plan::{Planned, check_targets, kept, plan},
+    variants::Pictures,
 };
 use crate::{
     context::Context,
@@ -38,27 +41,26 @@ use crate::{
     text::sanitize::one_line,
 };
 use imagekiln::{
-    Asked, Billing, Error, ErrorKind, Once, Picture, Request, Slot, Task, WaitEnd, journal::Step,
+    Asked, Billing, Error, ErrorKind, Once, Picture, Slot, Task, WaitEnd, journal::Step,
 };
 
 /// The number of characters of an id in the progress line. The whole id was printed before.
 const SHOWN: usize = 8;
 
-/// Submits, waits, and saves a picture for each variant and each seed. Without variants, the
-/// request is complete.
+/// Submits, waits, and saves each picture that a command asks for.
 pub async fn make(
     context: &Context,
-    request: Request,
-    variants: &[Variant],
+    pictures: impl Into<Pictures>,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let Some(planned) = checked(context, request, variants, matches)? else { return Ok(()) };
+    let Some(planned) = checked(context, pictures.into(), matches)? else { return Ok(()) };
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
     let session = open(context, &planned).await?;
     identical::check(context, &session.client, &planned, matches)?;
     let interrupts = Interrupts::listen(context.process())?;
-    amount::check(context, &planned, matches, &interrupts).await?;
+    let expected = costs::expected(context, &planned);
+    costs::check(context, &expected, matches, &interrupts).await?;
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
@@ -67,7 +69,11 @@ pub async fn make(
             let about = json!({ "task": task_json(&task), "seed": seed });
             seeing.present(context, &saved, &task, about).await
         }
-        Err(planned) => series::make_all(context, session, planned, &seeing, &interrupts).await,
+        Err(planned) => {
+            let planned = planned.into_iter().zip(expected).collect();
+            let (budget, seeing) = (Budget::of(matches)?, seeing.together(context));
+            series::make_all(context, session, (planned, budget), &seeing, &interrupts).await
+        }
     }
 }
 
@@ -75,11 +81,10 @@ pub async fn make(
 /// `None` for `--dry-run`.
 pub fn checked(
     context: &Context,
-    request: Request,
-    variants: &[Variant],
+    pictures: Pictures,
     matches: &ArgMatches,
 ) -> Result<Option<Vec<Planned>>, Failure> {
-    let planned = plan(context, request, variants, matches)?;
+    let planned = plan(context, pictures, matches)?;
     if plan::is_dry_run(matches) {
         let paid = identical::of_dry_run(context, &planned)?;
         return plan::print_requests(context, &planned, &paid).map(|()| None);
@@ -91,8 +96,7 @@ pub fn checked(
 
 /// Opens the history for these pictures, and the client that submits them. Nothing is sent.
 pub async fn open(context: &Context, planned: &[Planned]) -> Result<Session, Failure> {
-    let (directory, profile) = (&context.process().directory, &context.settings.profile);
-    let history = context.history(kept(planned, directory, profile))?;
+    let history = context.history(kept(context, planned))?;
     Session::recorded(context, history).await
 }
 

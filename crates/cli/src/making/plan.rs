@@ -1,72 +1,48 @@
 //! The pictures of a command: the request and the target of each. Everything is checked here,
 //! before anything is sent. `--dry-run` prints them.
 
-use std::{
-    cell::RefCell,
-    collections::HashSet,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{cell::RefCell, collections::{BTreeSet, HashSet}, fmt::Write as _, path::PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::{
     checks::{MissingInput, mask_problem, masks},
+    costs::{self, Expected},
     keyed::Keys,
     upright,
+    variants::{self, Pictures, Variant},
 };
 use crate::{
     args::{
+        inputs::Inputs,
         options::{FieldOptions, MOST},
         output, request, seeds,
     },
     context::Context,
     failure::Failure,
     files::target::{Known, Place, Target},
-    history::{self, Destination, Kept},
+    history::{Destination, Kept, ancestry, request::kept as kept_request},
     models::{PROMPT, SEED},
-    settings::Profile,
     text::sanitize::printable,
 };
-use imagekiln::{Client, ImageInput, Preview, Request, journal::Key, text::Credits};
+use imagekiln::{Client, Preview, Request, journal::Key, text::Credits};
 
 /// What to do if the contract does not list the fields of the images.
 const UNLISTED: &str = "the contract does not list the names of the fields: ask the service for \
                         them, and pass each image with --extra-image NAME=IMAGE";
 
-/// What differs between the pictures of a command, besides their seeds.
-pub enum Variant {
-    Prompt(String),
-    /// An image in a field, and a name for its picture.
-    Image {
-        field: &'static str,
-        image: ImageInput,
-        name: String,
-    },
-}
-
-impl Variant {
-    fn set(&self, base: Request) -> Request {
-        match self {
-            Self::Prompt(prompt) => base.field(PROMPT, prompt.as_str()),
-            Self::Image { field, image, .. } => base.image(*field, image.clone()),
-        }
-    }
-
-    fn name(&self) -> Option<&str> {
-        match self {
-            Self::Prompt(_) => None,
-            Self::Image { name, .. } => Some(name),
-        }
-    }
-}
-
 pub struct Planned {
     pub request: Request,
     pub target: Target,
-    /// The name of the image that it is made from.
+    /// A name: of the image that it is made from, or of what was varied.
     name: Option<String>,
+    /// The seed, if it was drawn and `--seed` can repeat it.
+    drawn: Option<i64>,
+    /// What was varied, such as `guidance 3`.
+    pub label: Option<String>,
+    /// The number of the submission whose picture is made again.
+    again_of: Option<u64>,
     /// What is kept of the request.
     pub kept: Option<Value>,
     /// The idempotency key, if the user names the picture.
@@ -83,57 +59,86 @@ impl Planned {
     }
 }
 
-/// Plans a picture for each variant and each seed. Without variants, `base` has all fields.
+/// Plans a picture for each variant, each combination of values, and each seed.
 pub fn plan(
     context: &Context,
-    base: Request,
-    variants: &[Variant],
+    pictures: Pictures,
     matches: &ArgMatches,
 ) -> Result<Vec<Planned>, Failure> {
+    let Pictures { request: base, variants, again_of } = pictures;
     let target = output::target(&context.settings, matches)?;
     let base = request::with_secret(&context.output, base, matches)?;
     let base = output::with_format(&context.output, base, matches, &target)?;
     let keys = Keys::of(context, matches, &target.place)?;
-    let given = request::seeds(matches)?;
-    let has_names = variants.iter().any(|variant| variant.name().is_some());
-    let target = if has_names { target.named_after_images(given.len())? } else { target };
-    let variants =
-        if variants.is_empty() { vec![None] } else { variants.iter().map(Some).collect() };
-    let count = given.len().saturating_mul(variants.len());
+    let mut seeds = request::seeds(matches)?;
+    let (model, mut inputs) = (base.operation(), Inputs::of(context.process()));
+    let combinations = variants::combinations(model, seeds.len(), matches, &mut inputs)?;
+    let has_names = variants.iter().any(|variant| matches!(variant, Variant::Image { .. }));
+    let target = if has_names { target.named_after_images(seeds.len())? } else { target };
+    let count = seeds.len().saturating_mul(variants.len().max(1));
+    let count = count.saturating_mul(combinations.len());
     if count > MOST {
         let problem = format!("{count} pictures are more than {MOST}, the most of one command");
         return Err(Failure::usage(problem)
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
+    if combinations.len() > 1 {
+        // Pictures that also differ in their seeds could not be compared.
+        for (at, seed) in seeds.iter_mut().enumerate().filter(|(_, seed)| seed.is_none()) {
+            let key = keys.nth(at, count);
+            *seed = drawn(context, key.as_ref(), base.clone()).integer(SEED);
+        }
+    }
+    let can_repeat = variants.len() <= 1 && !request::has_seeds(matches) && !base.has_field(SEED);
     let options = FieldOptions::from_arg_matches(matches)?;
     let mut planned = Vec::with_capacity(count);
     let digests = RefCell::default();
-    for variant in variants {
-        let name = variant.and_then(Variant::name);
+    for variant in each(&variants) {
         let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
         let base = if options.upright { upright::turned(base)? } else { base };
-        for (at, seed) in given.iter().enumerate() {
-            let key = keys.nth(planned.len(), count);
-            let base = match (&key, seed) {
-                // The same command has the same request.
-                (Some(key), None) => seeds::with_seed(key.name(), base.clone()),
-                _ => base.clone(),
-            };
-            let request = request::with_seed(context.process(), base, *seed);
-            match at {
-                0 => check(context, &request, options.any_mask)?,
-                // The images are the same.
-                _ => request.validate()?,
+        for combination in &combinations {
+            let varied = Variant::Fields(combination.clone());
+            let base = varied.set(base.clone());
+            for (at, seed) in seeds.iter().enumerate() {
+                let key = keys.nth(planned.len(), count);
+                let base = base.clone();
+                let base = match seed {
+                    Some(seed) if !base.has_field(SEED) => base.field(SEED, *seed),
+                    _ => base,
+                };
+                let request = drawn(context, key.as_ref(), base);
+                let drawn = request.integer(SEED).filter(|_| can_repeat && key.is_none());
+                match at {
+                    0 => check(context, &request, options.any_mask)?,
+                    // The images are the same.
+                    _ => request.validate()?,
+                }
+                let names = [variant.and_then(Variant::name), varied.name()];
+                let name = names.into_iter().flatten().reduce(|one, two| format!("{one}-{two}"));
+                let (target, label) = (target.clone(), varied.label());
+                let kept = kept_request(&request, &context.process().directory, &digests);
+                planned.push(Planned { request, target, name, label, drawn, again_of, kept, key });
             }
-            let (target, name) = (target.clone(), name.map(str::to_owned));
-            let kept = history::request::kept(&request, &context.process().directory, &digests);
-            planned.push(Planned { request, target, name, kept, key });
         }
     }
     fill_in_targets(&mut planned)?;
     // Once for all of them, which are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
     Ok(planned)
+}
+
+/// Each of them, or `None` once.
+fn each<T>(items: &[T]) -> impl Iterator<Item = Option<&T>> {
+    let none = items.is_empty().then_some(None);
+    none.into_iter().chain(items.iter().map(Some))
+}
+
+/// The request with a seed, unless it has one. The same command with a key has the same request.
+fn drawn(context: &Context, key: Option<&Key>, request: Request) -> Request {
+    match key {
+        Some(key) => seeds::with_seed(key.name(), request),
+        None => request::with_seed(context.process(), request),
+    }
 }
 
 /// Refuses requests that the contract does not allow, and those that it allows and nobody wants to
@@ -202,13 +207,18 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the history keeps of each picture of a command in a working directory, with a profile.
-pub fn kept(planned: &[Planned], directory: &Path, profile: &Profile) -> Vec<Kept> {
-    let kept = planned.iter().enumerate().map(|(index, planned)| {
+/// What the history keeps of each picture of a command.
+pub fn kept(context: &Context, planned: &[Planned]) -> Vec<Kept> {
+    let process = context.process();
+    let requests = planned.iter().map(|planned| planned.kept.as_ref());
+    let made_from = ancestry::sources(process, requests);
+    let kept = planned.iter().zip(made_from).enumerate().map(|(index, (planned, made_from))| {
         let request = planned.kept.clone();
         let prompt = planned.prompt().filter(|_| request.is_none()).map(str::to_owned);
-        let destination = Destination::of(&planned.target, directory);
-        Kept { request, prompt, destination, profile: Some(profile.name.clone()), index }
+        let destination = Destination::of(&planned.target, &process.directory);
+        let profile = Some(context.settings.profile.name.clone());
+        let again_of = planned.again_of;
+        Kept { request, prompt, destination, profile, index, made_from, again_of }
     });
     kept.collect()
 }
@@ -258,14 +268,15 @@ pub fn print_requests(
 ) -> Result<(), Failure> {
     let simulated = context.shared.simulate;
     let count = if context.output.json { planned.len() } else { 1 };
-    for (Planned { request, .. }, entry) in planned.iter().zip(paid).take(count) {
+    let expected = costs::expected(context, planned);
+    let each = planned.iter().zip(paid).zip(&expected).take(count);
+    for ((Planned { request, .. }, entry), price) in each {
         let builder = if simulated { Client::builder() } else { context.settings.unsent()? };
         let operation = request.operation();
-        let price = context.settings.price_of(request);
         let preview = builder.preview(request.clone())?;
         context.output.result(
             || {
-                let text = for_people(&preview, planned, simulated, price);
+                let text = for_people(&preview, planned, &expected, simulated);
                 let names = paid.iter().flatten();
                 names.fold(text, |text, (_, name)| format!("{text}\n{name}"))
             },
@@ -277,7 +288,8 @@ pub fn print_requests(
                     "path": preview.path,
                     "body": preview.body,
                     "already_paid": entry.as_ref().map(|(number, _)| number),
-                    "price": if simulated { json!(0) } else { json!(price) },
+                    "price": price.map(|price| price.credits),
+                    "price_of": price.and_then(|price| price.as_number),
                 })
             },
         )?;
@@ -289,8 +301,8 @@ pub fn print_requests(
 fn for_people(
     preview: &Preview,
     planned: &[Planned],
+    expected: &[Option<Expected>],
     simulated: bool,
-    price: Option<f64>,
 ) -> String {
     let mut text = format!("POST {}", printable(&preview.path));
     for (name, value) in &preview.body {
@@ -300,11 +312,24 @@ fn for_people(
     if planned.len() > 1 {
         text += &others(planned);
     }
-    text += &match price {
+    text += &match costs::sum(expected) {
         _ if simulated => "\nprice: none; the simulator charges nothing".to_owned(),
-        Some(price) => format!("\nprice: {:.2} credits a picture, as configured", Credits(price)),
+        Some(sum) => {
+            let first = expected.iter().flatten().next();
+            let each = first.map(|expected| expected.shown()).unwrap_or_default();
+            match expected.len() {
+                1 => format!("\nprice: {each}"),
+                count => format!("\nprice: {:.2} credits for {count}; the first: {each}", Credits(sum)),
+            }
+        }
         None => "\nprice: not known before the service has accepted the request".to_owned(),
     };
+    let drawn: BTreeSet<i64> = planned.iter().filter_map(|planned| planned.drawn).collect();
+    if !drawn.is_empty() {
+        let seeds: Vec<_> = drawn.iter().map(i64::to_string).collect();
+        let seeds = seeds.join(",");
+        text += &format!("\nseeds: drawn now; --seed {seeds} in place of -n makes the same pictures");
+    }
     text + "\nnothing was sent"
 }
 
@@ -312,10 +337,14 @@ fn for_people(
 fn others(planned: &[Planned]) -> String {
     let mut text = format!("\n{} pictures:", planned.len());
     for planned in planned.iter().take(MOST_LISTED) {
-        let seed = planned.seed().map_or("random seed".to_owned(), |seed| format!("seed {seed}"));
-        let place = planned.target.shown().map(|path| format!(", {}", printable(&path)));
-        let prompt = planned.prompt().map(|prompt| format!(", {}", printable(prompt)));
-        text += &format!("\n  {seed}{}{}", place.unwrap_or_default(), prompt.unwrap_or_default());
+        let facts = [
+            planned.label.clone(),
+            planned.seed().map(|seed| format!("seed {seed}")),
+            planned.target.shown(),
+            planned.prompt().map(str::to_owned),
+        ];
+        let facts = facts.iter().flatten().map(|fact| printable(fact));
+        text += &format!("\n  {}", facts.collect::<Vec<_>>().join(", "));
     }
     match planned.len().saturating_sub(MOST_LISTED) {
         0 => text,

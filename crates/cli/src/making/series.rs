@@ -1,11 +1,16 @@
 //! Several pictures from one command, with a limit on how many tasks are active at once.
 
-use std::{ops::Add as _, sync::Arc};
+use std::{collections::BTreeMap, ops::Add as _, sync::Arc};
 
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{Submitted, make_one, plan::Planned};
+use super::{
+    Submitted,
+    costs::{Budget, Expected},
+    make_one,
+    plan::Planned,
+};
 use crate::{
     context::Context,
     failure::{
@@ -14,7 +19,7 @@ use crate::{
     },
     output::task_json,
     process::interrupt::Interrupts,
-    seeing::Seeing,
+    seeing::{Cell, Seeing},
     service::Session,
 };
 use imagekiln::{ErrorKind, TaskRef};
@@ -28,30 +33,38 @@ const MAX_ACTIVE: u16 = 256;
 pub async fn make_all(
     context: &Context,
     session: Session,
-    planned: Vec<Planned>,
+    (planned, mut budget): (Vec<(Planned, Option<Expected>)>, Budget),
     seeing: &Seeing,
     interrupts: &Interrupts,
 ) -> Result<(), Failure> {
     let limit = context.settings.max_active().unwrap_or(MAX_ACTIVE).into();
     let session = Arc::new(session);
-    let seeds: Vec<Option<i64>> = planned.iter().map(Planned::seed).collect();
+    let seeds: Vec<Option<i64>> = planned.iter().map(|(planned, _)| planned.seed()).collect();
+    let labels: Vec<Option<String>> =
+        planned.iter().map(|(planned, _)| planned.label.clone()).collect();
+    let mut cells = BTreeMap::new();
     let mut tally = Tally { all: planned.len(), ..Tally::default() };
     let started = Instant::now();
-    let mut waiting = planned.into_iter().enumerate();
+    let mut waiting = planned.into_iter().enumerate().peekable();
     let mut active = JoinSet::new();
     let spinner = context.output.spin("");
     loop {
         let may_submit = || !tally.stops && !interrupts.happened() && !context.left().is_zero();
-        let has_next = waiting.len() > 0 && active.len() < limit && may_submit();
+        let may_cost = |next: &(usize, (_, Option<Expected>))| budget.allows(next.1.1);
+        let is_allowed = waiting.peek().is_some_and(may_cost);
+        tally.is_over_budget = waiting.len() > 0 && !is_allowed;
+        let has_next = is_allowed && active.len() < limit && may_submit();
         spinner.show(format!("{} of {} saved, {} active", tally.saved, tally.all, active.len()));
         let joined = tokio::select! {
             biased;
             Ok(slot) = session.client.slot(), if has_next => {
-                let Some(next) = waiting.next() else { continue };
+                let Some((index, (planned, expected))) = waiting.next() else { continue };
+                budget.submitted(index, expected);
                 let (context, session) = (context.without_spinner(), Arc::clone(&session));
                 let interrupts = interrupts.clone();
                 active.spawn(async move {
-                    (next.0, make_one(&context, &session, next, Some(slot), &interrupts).await)
+                    let next = (index, planned);
+                    (index, make_one(&context, &session, next, Some(slot), &interrupts).await)
                 });
                 continue;
             }
@@ -63,13 +76,22 @@ pub async fn make_all(
                 tally.saved += 1;
                 tally.is_charged |= is_new;
                 let cost = task.cost().filter(|_| is_new);
+                budget.ended(index, cost, is_new);
                 tally.credits = tally.credits.into_iter().chain(cost).reduce(f64::add);
                 let seed = seeds.get(index).copied().flatten();
                 let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
+                if let Some(path) = saved.path.clone().filter(|_| saved.kind.is_some()) {
+                    let number = session.submission(index).map(|entry| format!("@{}", entry.number));
+                    let label = labels.get(index).cloned().flatten();
+                    let label = number.into_iter().chain(label).collect::<Vec<_>>().join(" ");
+                    cells.insert(index, Cell { path, label });
+                }
                 let printed = seeing.present(context, &saved, &task, about).await;
                 tally.unprinted = tally.unprinted.or(printed.err());
             }
             Ok((index, Err(failure))) => {
+                let cost = failure.task.as_ref().and_then(TaskRef::cost);
+                budget.ended(index, cost, failure.task.is_some() || failure.billing_unknown);
                 // The outcome of the command reports this for all of them.
                 if context.output.json || !failure.is_harmless_interruption() {
                     context.output.not_made(index + 1, &failure);
@@ -80,6 +102,7 @@ pub async fn make_all(
         }
     }
     drop(spinner);
+    seeing.present_all(&context.output, cells.into_values().collect()).await;
     context.output.totals((tally.saved, tally.all), tally.credits, started.elapsed());
     tally.outcome(waiting.len(), interrupts)
 }
@@ -99,6 +122,8 @@ struct Tally {
     stops: bool,
     /// Whether this command has submitted a task.
     is_charged: bool,
+    /// Whether the budget does not allow the next picture.
+    is_over_budget: bool,
     /// Why the path of a picture could not be printed.
     unprinted: Option<Failure>,
 }
@@ -117,16 +142,21 @@ impl Tally {
 
     /// The outcome of the command. `unreached` pictures were not submitted.
     fn outcome(self, unreached: usize, interrupts: &Interrupts) -> Result<(), Failure> {
-        let Self { all, saved, left, left_out, unprinted, is_charged, .. } = self;
+        let Self { all, saved, left, left_out, unprinted, is_charged, is_over_budget, .. } = self;
         if saved == all {
             return unprinted.map_or(Ok(()), Err);
         }
         let interrupted = interrupts.happened().then_some(Exit::Interrupted);
         // The deadline may have passed before any submission.
-        let unreached_exit = (unreached > 0).then_some(Exit::Network);
+        let unreached_exit = match (unreached, is_over_budget) {
+            (0, _) => None,
+            (_, true) => Some(Exit::Unpaid),
+            (_, false) => Some(Exit::Network),
+        };
         let exits = left.exits.iter().copied().chain(interrupted).chain(unreached_exit);
         let exit = exit::worst(exits, is_charged).unwrap_or_default();
-        let message = format!("{} of {all} pictures were not saved", all - saved);
+        let why = if is_over_budget { ", because they would cost more than the budget" } else { "" };
+        let message = format!("{} of {all} pictures were not saved{why}", all - saved);
         Err(left.failure("not_saved", exit, message, unreached + left_out))
     }
 }

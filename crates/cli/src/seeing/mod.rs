@@ -1,5 +1,6 @@
 //! Shows saved pictures: the lines that describe them, `--show` and `--open`.
 
+mod grid;
 mod screen;
 
 use std::{io, path::Path};
@@ -8,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
+pub use self::grid::Cell;
 use self::screen::Protocol;
 use crate::{
     context::Context,
@@ -41,6 +43,8 @@ pub fn can_show(context: &Context) -> bool {
 pub struct Seeing {
     protocol: Option<Protocol>,
     opens: bool,
+    /// Whether several pictures are shown together, when all of them have ended.
+    shows_grid: bool,
 }
 
 impl Seeing {
@@ -72,7 +76,23 @@ impl Seeing {
                 "remove --show, or use --open",
             );
         }
-        Ok(Self { protocol, opens })
+        Ok(Self { protocol, opens, shows_grid: false })
+    }
+
+    /// For several pictures. They are shown together, with `--show` and to a person who sees both
+    /// streams on a terminal that can show pictures.
+    pub fn together(self, context: &Context) -> Self {
+        let Output { process, quiet, .. } = &context.output;
+        let is_seen = process.stdout.is_terminal && process.stderr.is_terminal && !quiet;
+        let shows_grid = self.protocol.is_some() || is_seen && !self.opens && can_show(context);
+        Self { protocol: None, shows_grid, ..self }
+    }
+
+    /// Shows several pictures, if they are to be shown.
+    pub async fn present_all(&self, output: &Output, cells: Vec<Cell>) {
+        if self.shows_grid {
+            grid::show(output, cells).await;
+        }
     }
 
     /// Prints where the picture was saved, shows it and opens it. Prints nothing if the picture
@@ -123,20 +143,28 @@ impl Seeing {
     }
 }
 
-/// Shows a picture that was saved before, if the terminal can show pictures.
-pub async fn show(context: &Context, path: &Path) {
+/// Shows pictures that were saved before, if the terminal can show pictures.
+pub async fn show(context: &Context, cells: Vec<Cell>) {
     let output = &context.output;
     if output.json {
         return;
     }
     let Some(protocol) = Protocol::find(&output.process) else { return };
-    if !path.exists() {
+    let (mut found, gone): (Vec<_>, Vec<_>) = cells.into_iter().partition(|it| it.path.exists());
+    for Cell { path, .. } in gone {
         let path = printable(&path.to_string_lossy());
-        return output.note(&format!("{path} no longer exists"));
+        output.note(&format!("{path} no longer exists"));
     }
-    match target::found(path.to_owned()) {
-        Ok(saved) => protocol.show(output, path, saved.kind).await,
-        Err(failure) => output.note(&failure.message),
+    match (found.pop(), found.is_empty()) {
+        (Some(Cell { path, .. }), true) => match target::found(path.clone()) {
+            Ok(saved) => protocol.show(output, &path, saved.kind).await,
+            Err(failure) => output.note(&failure.message),
+        },
+        (Some(last), false) => {
+            found.push(last);
+            grid::show(output, found).await;
+        }
+        (None, _) => {}
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use image::{
-    DynamicImage, ImageReader, Rgb, RgbImage,
+    DynamicImage, GenericImageView as _, ImageReader, Rgb,
     codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder},
     imageops::{ColorMap, FilterType, dither},
 };
@@ -47,10 +47,10 @@ pub enum Colours {
 }
 
 /// The size of the terminal in cells, and of a cell in pixels.
-struct Window {
-    columns: u32,
-    rows: u32,
-    cell: (u32, u32),
+pub struct Window {
+    pub columns: u32,
+    pub rows: u32,
+    pub cell: (u32, u32),
 }
 
 impl Protocol {
@@ -89,23 +89,36 @@ impl Protocol {
         };
         let image = read().map_err(|error| error.to_string())?;
         let window = Window::current();
-        let (columns, rows) = (window.columns, window.rows.saturating_sub(FREE_ROWS).max(1));
-        let (width, height) = window.cell;
-        let pixels = (columns * width, rows * height);
+        let image = self.shrunk(image, (window.columns, window.rows()), &window);
+        self.encoded(&image, &window)
+    }
+
+    /// The picture within this number of columns and rows.
+    pub fn shrunk(self, image: DynamicImage, cells: (u32, u32), window: &Window) -> DynamicImage {
+        shrunk(image, self.pixels(cells, window))
+    }
+
+    /// The pixels that are shown in these columns and rows.
+    pub fn pixels(self, (columns, rows): (u32, u32), window: &Window) -> (u32, u32) {
         match self {
-            Self::Kitty => kitty(&shrunk(image, pixels), window.cell),
-            Self::Iterm2 => iterm2(&shrunk(image, pixels), window.cell),
-            Self::Blocks(colours) => {
-                let image = shrunk(image, (columns, rows * 2));
-                Ok(blocks(image.to_rgb8(), colours).into_bytes())
-            }
+            Self::Kitty | Self::Iterm2 => (columns * window.cell.0, rows * window.cell.1),
+            Self::Blocks(_) => (columns, rows * 2),
+        }
+    }
+
+    /// The bytes that show a picture which fits the terminal.
+    pub fn encoded(self, image: &DynamicImage, window: &Window) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Kitty => kitty(image, window.cell),
+            Self::Iterm2 => iterm2(image, window.cell),
+            Self::Blocks(colours) => Ok(blocks(image, colours).into_bytes()),
         }
     }
 }
 
 /// Draws on standard error. If only standard output is the terminal, it is drawn on; otherwise
 /// standard output has only the path.
-fn draw(process: &Process, bytes: &[u8]) {
+pub fn draw(process: &Process, bytes: &[u8]) {
     let stream = if process.stderr.is_terminal { &process.stderr } else { &process.stdout };
     let mut stream = stream.clone();
     // Output to a closed terminal is dropped.
@@ -183,9 +196,11 @@ fn shrunk(image: DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     }
 }
 
-/// The picture as text: each character is the upper half of a cell, and shows two pixels. An odd
-/// last row has the terminal's background below it.
-fn blocks(mut image: RgbImage, colours: Colours) -> String {
+/// The picture as text: each character is the upper half of a cell, and shows two pixels. What is
+/// transparent, and the half below an odd last row, has the terminal's background.
+fn blocks(picture: &DynamicImage, colours: Colours) -> String {
+    let is_shown = |x, y| picture.get_pixel(x, y).0[3] > 0;
+    let mut image = picture.to_rgb8();
     // `dither` panics if there is only one row or column.
     if colours == Colours::Palette && image.width().min(image.height()) > 1 {
         dither(&mut image, &Palette);
@@ -193,9 +208,13 @@ fn blocks(mut image: RgbImage, colours: Colours) -> String {
     let mut text = String::new();
     for y in (0..image.height()).step_by(2) {
         for x in 0..image.width() {
+            if !is_shown(x, y) {
+                text.push_str("\x1b[0m ");
+                continue;
+            }
             // Writing to a `String` does not fail.
             let _ = write!(text, "\x1b[38;{}", colour(image.get_pixel(x, y), colours));
-            if let Some(below) = image.get_pixel_checked(x, y + 1) {
+            if let Some(below) = image.get_pixel_checked(x, y + 1).filter(|_| is_shown(x, y + 1)) {
                 let _ = write!(text, ";48;{}", colour(below, colours));
             }
             text.push_str("m\u{2580}");
@@ -212,19 +231,37 @@ fn colour(colour: &Rgb<u8>, colours: Colours) -> String {
     }
 }
 
-/// The cube of 216 colours in the palette, which starts at 16. Pictures are dithered to them, so
-/// that gradients have no bands.
+/// The cube of 216 colours in the palette, which starts at 16, and the 24 grays after it. Pictures
+/// are dithered to them, so that gradients have no bands.
 struct Palette;
+
+impl Palette {
+    /// The nearest colour, with its index.
+    fn nearest(colour: [u8; 3]) -> (usize, [u8; 3]) {
+        let channels = colour.map(nearest);
+        let cube = channels.iter().fold(0, |index, (level, _)| 6 * index + level);
+        let mean = colour.iter().map(|channel| usize::from(*channel)).sum::<usize>() / 3;
+        let gray = (mean.saturating_sub(3) / 10).min(23);
+        let level = 8 + 10 * gray as u8;
+        let candidates = [(16 + cube, channels.map(|(_, level)| level)), (232 + gray, [level; 3])];
+        let distance = |other: &[u8; 3]| -> u32 {
+            let pairs = colour.iter().zip(other);
+            pairs.map(|(one, other)| u32::from(one.abs_diff(*other)).pow(2)).sum()
+        };
+        let [cube, gray] = candidates;
+        if distance(&gray.1) < distance(&cube.1) { gray } else { cube }
+    }
+}
 
 impl ColorMap for Palette {
     type Color = Rgb<u8>;
 
     fn index_of(&self, colour: &Rgb<u8>) -> usize {
-        16 + colour.0.iter().fold(0, |index, channel| 6 * index + nearest(*channel).0)
+        Self::nearest(colour.0).0
     }
 
     fn map_color(&self, colour: &mut Rgb<u8>) {
-        colour.0 = colour.0.map(|channel| nearest(channel).1);
+        colour.0 = Self::nearest(colour.0).1;
     }
 }
 
@@ -237,7 +274,7 @@ fn nearest(channel: u8) -> (usize, u8) {
 #[expect(clippy::disallowed_methods, reason = "the terminal that is a standard stream")]
 impl Window {
     #[cfg(unix)]
-    fn current() -> Self {
+    pub fn current() -> Self {
         let size = tcgetwinsize(io::stderr()).or_else(|_| tcgetwinsize(io::stdout()));
         size.map_or_else(
             |_| Self::of((0, 0), (0, 0)),
@@ -249,11 +286,16 @@ impl Window {
     }
 
     #[cfg(not(unix))]
-    fn current() -> Self {
+    pub fn current() -> Self {
         let terminals = [console::Term::stderr(), console::Term::stdout()];
         let size = terminals.iter().find_map(console::Term::size_checked);
         let (rows, columns) = size.unwrap_or_default();
         Self::of((columns.into(), rows.into()), (0, 0))
+    }
+
+    /// The rows for pictures.
+    pub fn rows(&self) -> u32 {
+        self.rows.saturating_sub(FREE_ROWS).max(1)
     }
 
     /// A size in cells and one in pixels, of which either may not be known.
@@ -302,12 +344,12 @@ mod tests {
     fn a_character_shows_two_pixels() {
         let image = RgbImage::from_fn(2, 3, |x, y| Rgb([x as u8, y as u8, 7]));
         assert_eq!(
-            blocks(image, Colours::True),
+            blocks(&image.into(), Colours::True),
             "\x1b[38;2;0;0;7;48;2;0;1;7m▀\x1b[38;2;1;0;7;48;2;1;1;7m▀\x1b[0m\n\
              \x1b[38;2;0;2;7m▀\x1b[38;2;1;2;7m▀\x1b[0m\n"
         );
         let image = RgbImage::from_pixel(1, 2, Rgb([255, 0, 0]));
-        assert_eq!(blocks(image, Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
+        assert_eq!(blocks(&image.into(), Colours::Palette), "\x1b[38;5;196;48;5;196m▀\x1b[0m\n");
     }
 
     /// The mean of each square of a dithered gradient is that of the gradient.
@@ -323,7 +365,7 @@ mod tests {
             assert!(mean.abs_diff(gradient(left)) < 8, "{left}: {mean}");
         }
         for (width, height) in [(1, 1), (1, 9), (9, 1), (0, 0)] {
-            blocks(RgbImage::new(width, height), Colours::Palette);
+            blocks(&RgbImage::new(width, height).into(), Colours::Palette);
         }
     }
 
@@ -334,6 +376,10 @@ mod tests {
             ([255, 255, 255], 231, [255, 255, 255]),
             ([95, 135, 175], 67, [95, 135, 175]),
             ([47, 48, 236], 27, [0, 95, 255]),
+            ([128, 128, 128], 244, [128; 3]),
+            ([60, 62, 55], 237, [58; 3]),
+            ([3, 3, 3], 16, [0; 3]),
+            ([250, 250, 250], 231, [255; 3]),
         ] {
             let mut colour = Rgb(colour);
             assert_eq!(Palette.index_of(&colour), index, "{colour:?}");

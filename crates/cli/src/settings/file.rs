@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 use super::{
     PROFILE_RULE, is_profile,
     names::{self, DESCRIBE, Name},
+    presets::{PRESETS, Preset, lines},
 };
 use crate::{failure::Failure, files::directory, text::sanitize::one_line};
 use imagekiln::text::hint;
@@ -41,6 +42,8 @@ pub struct File {
     entries: Vec<Entry>,
     /// The profiles, with the place where the name of each ends in the text of the file.
     pub profiles: BTreeMap<String, usize>,
+    /// The presets, with their places in the text of the file.
+    pub presets: BTreeMap<String, (Preset, Range<usize>)>,
 }
 
 /// A problem at a place in the text of the file.
@@ -95,6 +98,11 @@ fn parse(text: &str) -> Result<File, Problem> {
                 let advice = "write [profile.NAME]; --profile and KILN_PROFILE choose one";
                 return Err(Problem::new(key.span().start, "`profile` is not a table", advice));
             }
+            (PRESETS, DeValue::Table(presets)) => {
+                for (name, value) in in_order(presets) {
+                    file.add_preset(name, value)?;
+                }
+            }
             _ => file.add(key, value, None)?,
         }
     }
@@ -123,6 +131,18 @@ impl File {
         };
         self.profiles.insert(text.to_string(), at.end);
         in_order(table).into_iter().try_for_each(|(key, value)| self.add(key, value, Some(text)))
+    }
+
+    fn add_preset(&mut self, name: &Key<'_>, value: &Item<'_>) -> Result<(), Problem> {
+        let (text, at) = (name.get_ref().to_string(), name.span());
+        let preset = Preset::of_table(&text, value.get_ref()).map_err(|problem| {
+            let problem = format!("invalid preset `{}`: {problem}", one_line(&text));
+            Problem::new(at.start, &problem, "`kiln preset --help` says what a preset has")
+        })?;
+        let values = value.get_ref().as_table().into_iter().flat_map(DeTable::values);
+        let end = values.map(|value| value.span().end).max().unwrap_or(at.end);
+        self.presets.insert(text, (preset, at.start..end));
+        Ok(())
     }
 
     fn add(
@@ -182,8 +202,10 @@ impl File {
                 let (place, header) = match (last.or(header), profile) {
                     (Some(at), _) => (end_of_line(at), String::new()),
                     (None, Some(profile)) => (text.len(), format!("{blank}[profile.{profile}]\n")),
-                    (None, None) if self.profiles.is_empty() => (text.len(), String::new()),
-                    // What follows the name of a profile is in it.
+                    (None, None) if self.profiles.is_empty() && self.presets.is_empty() => {
+                        (text.len(), String::new())
+                    }
+                    // What follows the name of a profile or a preset is in it.
                     (None, None) => (0, String::new()),
                 };
                 let is_new_line = place == 0 || text[..place].ends_with('\n');
@@ -227,6 +249,41 @@ pub fn edit(
             .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))?;
     }
     Ok(after != before)
+}
+
+/// Writes a preset to the file, or removes it. Everything else in the file stays as it is.
+pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(), Failure> {
+    let before = text(path)?;
+    let file = of_text(path, &before)?;
+    let mut after = before.clone();
+    if let Some((_, table)) = file.presets.get(name) {
+        after.replace_range(lines(&before, table.clone()), "");
+    }
+    if let Some(preset) = preset {
+        let newlines = match (after.is_empty(), after.ends_with('\n')) {
+            (true, _) => "",
+            (false, true) => "\n",
+            (false, false) => "\n\n",
+        };
+        after += &format!("{newlines}{}", preset.text(name));
+    }
+    let is_same = |edited: File| {
+        let mut presets = file.presets.clone();
+        presets.remove(name);
+        let others = edited.presets.iter().filter(|(other, _)| *other != name);
+        edited.presets.get(name).map(|(preset, _)| preset) == preset
+            && edited.facts() == file.facts()
+            && others
+                .map(|(name, (preset, _))| (name, preset))
+                .eq(presets.iter().map(|(name, (preset, _))| (name, preset)))
+    };
+    if !of_text(path, &after).is_ok_and(is_same) {
+        let problem = format!("could not change the preset `{name}` in {}", path.display());
+        return Err(Failure::settings(problem)
+            .advise("the file has tables within a line; change it with `kiln config edit`"));
+    }
+    directory::write_private(path, &after)
+        .map_err(|error| Failure::file(format!("could not write {}", path.display()), error))
 }
 
 /// The values as texts. Numbers are texts, too.

@@ -4,6 +4,7 @@
 mod file;
 pub mod key;
 pub mod names;
+pub mod presets;
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +21,7 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{
-        ASK_ABOVE, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
+        ASK_ABOVE, ASK_ABOVE_CREDITS, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
         REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
 };
@@ -29,7 +30,7 @@ use crate::{
     files::directory::{self, CONFIG_DIR_VARIABLE},
     models,
     process::Process,
-    text::parse,
+    text::{parse, times},
 };
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, Client, ClientBuilder, Operation,
@@ -237,7 +238,7 @@ impl Settings {
     }
 
     pub fn deadline(&self) -> Option<Duration> {
-        parse::duration(&self.text(&DEADLINE)?).ok()
+        times::duration(&self.text(&DEADLINE)?).ok()
     }
 
     /// The default of `--max-active` for a batch.
@@ -249,6 +250,11 @@ impl Settings {
     pub fn ask_above(&self) -> usize {
         let text = self.text(&ASK_ABOVE).unwrap_or_else(|| ASK_ABOVE.default.to_owned());
         text.parse().unwrap_or_default()
+    }
+
+    /// How many credits a command spends without a question.
+    pub fn ask_above_credits(&self) -> Option<f64> {
+        parse::credits(&self.text(&ASK_ABOVE_CREDITS)?).ok()
     }
 
     /// The prices of operations.

@@ -1,7 +1,10 @@
 //! The table of all settings: their names, meanings, flags, variables, defaults and checks.
 
 use super::{DEFAULT_PROFILE, PROFILE_VARIABLE, key::API_KEY_FILE_VARIABLE};
-use crate::{models, text::parse};
+use crate::{
+    models,
+    text::{parse, times},
+};
 use imagekiln::{
     ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, Address, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE,
     REGIONAL_BASE_URL_VARIABLE, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE, text::hint,
@@ -108,7 +111,7 @@ pub const DESCRIBE: Name = Name {
 pub const DEADLINE: Name = Name {
     flag: Some("--deadline"),
     default: "10m for each task",
-    check: |text| parse::deadline(text).map(drop),
+    check: |text| times::deadline(text).map(drop),
     ..text("deadline", "how long a command may take, such as `2m`; not for batches")
 };
 pub const MAX_ACTIVE: Name = Name {
@@ -122,6 +125,15 @@ pub const ASK_ABOVE: Name = Name {
     default: "20",
     check: check_count,
     ..text("ask_above", "how many pictures a command makes without a question; not for batches")
+};
+pub const ASK_ABOVE_CREDITS: Name = Name {
+    flag: Some("--yes"),
+    default: "no limit",
+    check: |text| parse::credits(text).map(drop),
+    ..text(
+        "ask_above_credits",
+        "how many credits a command spends without a question, if prices are known; not for batches",
+    )
 };
 pub const PRICES: Name = Name {
     is_list: true,
@@ -156,7 +168,7 @@ pub const ALLOW_HTTP: Name = Name {
 };
 
 /// All settings, in the order in which they are listed.
-pub const NAMES: [&Name; 19] = [
+pub const NAMES: [&Name; 20] = [
     &PROFILE,
     &API_KEY,
     &API_KEY_FILE,
@@ -170,6 +182,7 @@ pub const NAMES: [&Name; 19] = [
     &DEADLINE,
     &MAX_ACTIVE,
     &ASK_ABOVE,
+    &ASK_ABOVE_CREDITS,
     &PRICES,
     &WEBHOOK_URL,
     &WEBHOOK_SECRET,

@@ -5,3 +5,4 @@ pub mod json;
 pub mod parse;
 pub mod sanitize;
 pub mod table;
+pub mod times;

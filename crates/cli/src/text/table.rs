@@ -16,13 +16,16 @@ pub struct Table<const N: usize> {
     numbers: &'static [usize],
     paths: &'static [usize],
     wraps: bool,
+    omits_empty: bool,
     indent: usize,
 }
 
 impl<const N: usize> Table<N> {
     pub fn new(rows: impl IntoIterator<Item = [String; N]>) -> Self {
         let rows = rows.into_iter().collect();
-        Self { rows, long: &[], optional: &[], numbers: &[], paths: &[], wraps: false, indent: 0 }
+        let none: &[usize] = &[];
+        let (wraps, omits_empty, indent) = (false, false, 0);
+        Self { rows, long: none, optional: none, numbers: none, paths: none, wraps, omits_empty, indent }
     }
 
     pub fn with_heading(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {
@@ -54,6 +57,11 @@ impl<const N: usize> Table<N> {
         Self { paths, ..self }
     }
 
+    /// Leaves out the columns that have only a heading.
+    pub fn without_empty(self) -> Self {
+        Self { omits_empty: true, ..self }
+    }
+
     /// Each line starts with two spaces.
     pub fn indented(self) -> Self {
         Self { indent: 2, ..self }
@@ -71,7 +79,12 @@ impl<const N: usize> Table<N> {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell: &String| measure_text_width(cell)).max()
         };
-        let mut widths: [Option<usize>; N] = std::array::from_fn(widest);
+        let is_empty = |column: usize| {
+            let mut cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
+            self.omits_empty && cells.all(String::is_empty)
+        };
+        let mut widths: [Option<usize>; N] =
+            std::array::from_fn(|column| widest(column).filter(|_| !is_empty(column)));
         let least = |widths: &[Option<usize>; N]| {
             total(widths.iter().enumerate().map(|(column, width)| {
                 if self.long.contains(&column) { width.map(|it| it.min(LEAST)) } else { *width }

@@ -1,9 +1,9 @@
 //! `kiln doctor`, against services that work and services that do not.
 
-use std::{fs, process::Stdio, time::SystemTime};
+use std::{fs, process::Stdio};
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use time::UtcDateTime;
 
 use crate::{
     assert_shown,
@@ -115,8 +115,8 @@ fn a_wrong_clock_is_found_and_the_first_request_has_no_key() {
         let mut command = place.kiln(&["doctor", "--json"]);
         let command = server.point(&mut command).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        let theirs = UtcDateTime::now() + time::Duration::seconds(ahead);
-        let date = httpdate::fmt_http_date(SystemTime::from(theirs));
+        let theirs = Timestamp::now() + SignedDuration::from_secs(ahead);
+        let date = httpdate::fmt_http_date(theirs.try_into().unwrap());
         let first = request(&server);
         assert!(!first.headers.contains("a-key"), "{}", first.headers);
         first.respond_with(404, &format!("date: {date}\r\n"), &json!({}));

@@ -5,6 +5,7 @@ use std::{fs, process::Stdio};
 use serde_json::{Value, json};
 
 use crate::bench::{AGES, Bench, Outcome, kind_of, png};
+use imagekiln_label::sha256;
 
 const SMALL: [&str; 4] = ["--width", "64", "--height", "64"];
 
@@ -49,12 +50,20 @@ fn the_history_says_what_became_of_each_submission() {
     let id = bench.simulator.tasks()[0].id.clone();
     let path = bench.place.path("fox.png").canonicalize().unwrap();
     let seed = &bench.simulator.tasks()[0].request["seed"];
+    let first = &shown[shown.len() - 1];
+    let times = ["submitted_at", "accepted_at", "ready_at"].map(|name| first[name].as_u64());
+    assert!(times.is_sorted() && times[0].is_some(), "{times:?}");
+    assert!(first["group"].as_str().is_some_and(|group| group.len() == 16), "{first}");
+    let content = bench.place.read("fox.png");
     assert_eq!(
-        shown[shown.len() - 1],
+        *first,
         json!({
-            "number": 1, "submitted_at": shown[shown.len() - 1]["submitted_at"],
+            "number": 1, "submitted_at": times[0], "accepted_at": times[1], "ready_at": times[2],
             "model": "gen-2-pro", "state": "saved", "id": id, "cost": 3.0,
             "expected_cost": null, "path": path, "output": path,
+            "bytes": content.len(), "sha256": sha256(&content),
+            "made_from": [], "again_of": null,
+            "profile": "default", "group": first["group"], "index": 1,
             "prompt": "a red fox", "seed": seed,
             "key": null, "attempt": null, "details": null, "damaged": null,
             "fields": {
@@ -69,10 +78,14 @@ fn the_history_says_what_became_of_each_submission() {
 
     let table = bench.run(&["history"]).ok().text();
     let row = table.lines().last().unwrap();
-    for cell in ["@1  20", "  gen-2-pro  ", "  saved  ", "  3  ", "  fox.png  ", "a red fox"] {
+    for cell in
+        ["@1  just now  ", "  gen-2-pro  ", "  saved  ", "  3  ", "  fox.png  ", "a red fox"]
+    {
         assert!(row.contains(cell), "{cell}: {table}");
     }
-    assert!(table.starts_with("    TIME (UTC)"), "{table}");
+    assert!(table.starts_with("    TIME "), "{table}");
+    let table = bench.run(&["history", "--utc"]).ok().text();
+    assert!(table.contains("@1  20"), "{table}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod batch;
 mod bench;
 mod book;
 mod by_task;
+mod chain;
 mod completions;
 mod configured;
 mod damaged;

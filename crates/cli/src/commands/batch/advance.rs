@@ -24,8 +24,8 @@ use crate::{
     process::interrupt::Interrupts,
     service,
     text::{
-        parse::duration,
         sanitize::{one_line, printable, quoted},
+        times::duration,
     },
 };
 use imagekiln::ClientBuilder;

@@ -16,7 +16,7 @@ use crate::{
     args::selection::Sent,
     context::Context,
     failure::{Exit, Failure},
-    text::parse::duration,
+    text::times::duration,
 };
 use imagekiln::text::counted;
 use imagekiln_batch::{Filter, JobState, Ledger};

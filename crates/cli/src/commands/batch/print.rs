@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::Failure,
-    history::list::{rfc3339, seconds},
     output::Output,
     process::Process,
     text::{
         json,
         sanitize::{one_line, printable},
         table::Table,
+        times::{rfc3339, seconds},
     },
 };
 use imagekiln::text::Credits;

@@ -8,7 +8,6 @@ use std::{
 
 use clap::Args;
 use serde_json::{Value, json};
-use time::UtcDateTime;
 
 use super::{
     place::{Place, state},
@@ -23,7 +22,6 @@ use crate::{
     context::Context,
     failure::Failure,
     files,
-    history::list::{seconds, time_of},
     models::PROMPT,
     output::write_failed,
     seeing, sheet,
@@ -31,6 +29,7 @@ use crate::{
         json::{self, json_line},
         sanitize::{one_line, quoted},
         table::{Table, wrapped},
+        times::{Clock, now},
     },
 };
 use imagekiln::text::Credits;
@@ -246,7 +245,7 @@ pub async fn write(
     let directory = fs::canonicalize(files::directory::parent(&path)).map_err(failed)?;
     let file = files::directory::temporary_file(&directory).map_err(failed)?;
     let spinner = context.output.spin("writing the report");
-    let now = format!("{} UTC", time_of(seconds(UtcDateTime::now().into())));
+    let now = format!("{} UTC", Clock::utc().minute(now()));
     let filter = match options.state {
         states if states.is_empty() => Filter::all(),
         states => Filter::all().states(states),

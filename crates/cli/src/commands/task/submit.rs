@@ -46,7 +46,7 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         )
         .advise("nothing was sent; pass a file to --output"));
     }
-    let Some(mut planned) = making::checked(context, request, &[], matches)? else {
+    let Some(mut planned) = making::checked(context, request.into(), matches)? else {
         return Ok(());
     };
     let session = making::open(context, &planned).await?;

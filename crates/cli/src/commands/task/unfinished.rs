@@ -18,6 +18,7 @@ use crate::{
     text::{
         expected::Expected,
         sanitize::{one_line, quoted},
+        times::Clock,
     },
 };
 use imagekiln::{
@@ -95,7 +96,7 @@ pub fn list(context: &Context) -> Result<(), Failure> {
              --sent-before or --all instead, and first --dry-run",
         );
     }
-    list::print(&context.output, &found, &hints.join("\n"))
+    list::print(&context.output, &found, &hints.join("\n"), &Clock::local())
 }
 
 /// Marks submissions as dismissed. If one that is named cannot be dismissed, none is.

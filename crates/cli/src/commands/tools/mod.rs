@@ -68,7 +68,7 @@ pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Res
             assumed.join(", ")
         ));
     }
-    making::make(context, request, &[], matches).await
+    making::make(context, request, matches).await
 }
 
 /// The names of the commands that accept a model, besides `run` and `submit`.
@@ -170,7 +170,7 @@ impl Tool {
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
         let model = model::chosen(matches)?;
         let mut inputs = Inputs::of(context.process());
-        let mut request = request::with_defaults(&context.settings, model, matches, &mut inputs)?;
+        let mut request = request::with_defaults(context, model, matches, &mut inputs)?;
         for argument in self.arguments {
             request = argument.set(request, self.name, matches, &mut inputs)?;
         }

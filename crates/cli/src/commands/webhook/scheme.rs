@@ -10,7 +10,7 @@ use clap::{
 
 use super::MAX_BODY;
 use crate::{
-    failure::Failure, files::secret_file, process::Process, settings::text, text::parse::duration,
+    failure::Failure, files::secret_file, process::Process, settings::text, text::times::duration,
 };
 use imagekiln::{
     WEBHOOK_SECRET_VARIABLE, WebhookSecret,

@@ -126,8 +126,8 @@ impl Pattern {
     pub fn filled(&self, known: Known<'_>) -> Result<Self, Failure> {
         let by_seed = "use {index} or {id}, or pass --seed if the model has one";
         let by_slug = "use {index}, {model} or {id}";
-        let by_name = "only `kiln edit --prompt` and the jobs of `kiln batch` have names; use \
-                       {index}, {seed}, {model}, {id}, {slug} or {ext}";
+        let by_name = "only `kiln edit --prompt`, --vary and the jobs of `kiln batch` give names; \
+                       use {index}, {seed}, {model}, {id}, {slug} or {ext}";
         for (field, is_known, what, advice) in [
             ("seed", known.seed.is_some(), "seed", by_seed),
             ("slug", known.prompt.is_some(), "prompt", by_slug),

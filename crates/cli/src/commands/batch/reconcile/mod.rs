@@ -7,7 +7,6 @@ use std::{collections::HashSet, ops::Range, time::SystemTime};
 
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
-use time::UtcDateTime;
 
 use self::{
     matching::{Finding, Submission, Usage, decide},
@@ -16,10 +15,14 @@ use self::{
 use crate::{
     context::Context,
     failure::{Exit, Failure},
-    history::{self, list::rfc3339},
+    history,
     models::PROMPT,
     service,
-    text::{parse, sanitize::one_line, table::Table},
+    text::{
+        sanitize::one_line,
+        table::Table,
+        times::{rfc3339, when},
+    },
 };
 use imagekiln::{Request, text::counted};
 use imagekiln_batch::{Batch, Filter, JobState, JobStatus, Ledger, Prices, Resolution};
@@ -48,13 +51,13 @@ pub struct Options {
     /// time=Created; repeat it for several
     #[arg(long, value_name = "COLUMN=NAME", value_parser = renamed)]
     column: Vec<Renamed>,
-    /// The usage has all entries from this time on: a time such as 2026-11-20T08:15:09Z, a day in
-    /// UTC, or so long ago, such as 2h [default: the time of the first entry]
-    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
-    complete_from: Option<UtcDateTime>,
+    /// The usage has all entries from this time on: a time such as 2026-11-20T08:15:09Z, a day,
+    /// or so long ago, such as 2h [default: the time of the first entry]
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    complete_from: Option<SystemTime>,
     /// The usage has all entries until this time [default: the time of the last entry]
-    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
-    complete_until: Option<UtcDateTime>,
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    complete_until: Option<SystemTime>,
     /// Print the decisions; changes nothing
     #[arg(long)]
     dry_run: bool,
@@ -94,8 +97,8 @@ impl Options {
     /// The time of which the usage has all entries.
     fn complete(&self, entries: &[Entry]) -> Range<SystemTime> {
         let times = || entries.iter().map(|entry| entry.time);
-        let from = self.complete_from.map(SystemTime::from).or_else(|| times().min());
-        let until = self.complete_until.map(SystemTime::from).or_else(|| times().max());
+        let from = self.complete_from.or_else(|| times().min());
+        let until = self.complete_until.or_else(|| times().max());
         let never = SystemTime::UNIX_EPOCH;
         from.zip(until).map_or(never..never, |(from, until)| from..until)
     }

@@ -1,9 +1,9 @@
 //! The usage that a service reports: a table with a heading, or JSON.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
-use time::{UtcDateTime, format_description::well_known::Rfc3339};
 
 use crate::{args::selection, failure::Failure, process::Process, text::sanitize::one_line};
 
@@ -151,13 +151,13 @@ fn time(text: &str) -> Option<SystemTime> {
     const MILLISECONDS: f64 = 1e11;
     if let Ok(number) = text.parse::<f64>() {
         let seconds = if number < MILLISECONDS { number } else { number / 1000.0 };
-        let since = Duration::try_from_secs_f64(seconds).ok()?;
-        return UtcDateTime::UNIX_EPOCH.checked_add(since.try_into().ok()?).map(SystemTime::from);
+        let at = UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+        return Timestamp::try_from(at).is_ok().then_some(at);
     }
     let text = text.trim_end_matches("UTC").trim().replacen(' ', "T", 1);
-    let parse = |text: &str| UtcDateTime::parse(text, &Rfc3339).ok();
+    let parse = |text: &str| text.parse::<Timestamp>().ok();
     let time = parse(&text).or_else(|| parse(&format!("{text}Z")))?;
-    (time >= UtcDateTime::UNIX_EPOCH).then(|| time.into())
+    SystemTime::try_from(time).ok().filter(|time| *time >= UNIX_EPOCH)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::{
     making::{checks::masks, upright},
     models::{self, SEED},
     output::Output,
-    text::{parse, sanitize::one_line},
+    text::{parse, sanitize::one_line, times},
 };
 use imagekiln::text::counted;
 use imagekiln_batch::Price;
@@ -117,7 +117,7 @@ pub struct RunOptions {
     #[arg(long, value_parser = parse::price)]
     pub price: Option<Price>,
     /// Archive jobs this long after they ended, such as 30d; see `kiln batch archive`
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = times::duration)]
     pub archive_after: Option<Duration>,
     /// Submit jobs although another ledger has paid for pictures of --output, or this one was
     /// copied or has lost submissions

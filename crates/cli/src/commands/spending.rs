@@ -1,0 +1,255 @@
+//! `kiln spending`: what the submissions of this user have cost, those of single commands and those
+//! of batches.
+
+use std::{collections::BTreeMap, time::SystemTime};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::batch::ledgers;
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{self, Entry, prices::Prices},
+    text::{
+        sanitize::printable,
+        table::Table,
+        times::{Clock, when},
+    },
+};
+use imagekiln::{TaskRef, journal::State, text::Credits};
+
+pub const NAME: &str = "spending";
+
+/// Show what your submissions have cost, by day and model
+#[derive(Args)]
+#[command(after_help = "\
+It counts the submissions of the history, and those of the ledgers that this kiln has run with
+`kiln batch`. A ledger that cannot be read is named. Days are those of UTC.
+
+Examples:
+  kiln spending --since 30d --by model
+  kiln spending --by ledger,group --ledger foxes/.imagekiln-ledger.sqlite")]
+pub struct Options {
+    /// What each row is about; several between commas [default: day,model]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_enum)]
+    by: Vec<Column>,
+    /// Only submissions since this day: 2026-11-20, or so long ago, such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    since: Option<SystemTime>,
+    /// Only the submissions of this ledger: its file or its URL; repeat it for several
+    #[arg(long, value_name = "LEDGER")]
+    ledger: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Column {
+    Day,
+    Model,
+    Profile,
+    Group,
+    Ledger,
+}
+
+const COLUMNS: [Column; 5] =
+    [Column::Day, Column::Model, Column::Profile, Column::Group, Column::Ledger];
+
+/// The values of the columns, in their order. Those that the rows are not about are empty.
+type Key = [String; 5];
+
+/// Submissions that were billed, or may have been.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    submissions: u64,
+    /// Those whose cost is not known.
+    without_cost: u64,
+    /// The known costs.
+    credits: f64,
+    /// What those without a known cost are expected to cost.
+    estimated: f64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.submissions += other.submissions;
+        self.without_cost += other.without_cost;
+        self.credits += other.credits;
+        self.estimated += other.estimated;
+    }
+}
+
+/// The sums of the rows that a person wants.
+struct Rows {
+    by: Vec<Column>,
+    first_day: Option<String>,
+    rows: BTreeMap<Key, Sum>,
+}
+
+impl Rows {
+    fn add(&mut self, day: String, values: [&str; 4], sum: Sum) {
+        if self.first_day.as_ref().is_some_and(|first| day < *first) {
+            return;
+        }
+        let [model, profile, group, ledger] = values.map(str::to_owned);
+        let mut key = [day, model, profile, group, ledger];
+        for (column, value) in COLUMNS.iter().zip(&mut key) {
+            if !self.by.contains(column) {
+                value.clear();
+            }
+        }
+        self.rows.entry(key).or_default().add(sum);
+    }
+}
+
+pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
+    let clock = Clock::utc();
+    let by = if options.by.is_empty() { vec![Column::Day, Column::Model] } else { options.by };
+    let first_day = options.since.map(|since| clock.day(since));
+    let mut rows = Rows { by, first_day, rows: BTreeMap::new() };
+    if options.ledger.is_empty() {
+        of_history(context, &mut rows, &clock)?;
+    }
+    let mut unreadable = Vec::new();
+    for place in ledgers::of(context.process(), &options.ledger)? {
+        let name = place.to_string();
+        match ledgers::spending(&place).await {
+            Ok(found) => {
+                for row in found {
+                    let sum = Sum {
+                        submissions: row.submissions,
+                        without_cost: row.without_cost,
+                        credits: row.credits,
+                        estimated: row.estimated,
+                    };
+                    let group = row.group.as_deref().unwrap_or_default();
+                    rows.add(row.day, [&row.operation, "", group, &name], sum);
+                }
+            }
+            Err(failure) => unreadable.push((name, failure.message.clone())),
+        }
+    }
+    print(context, &rows, &unreadable)
+}
+
+fn of_history(context: &Context, rows: &mut Rows, clock: &Clock) -> Result<(), Failure> {
+    let process = context.process();
+    let mut damaged = 0_u64;
+    let mut entries = Vec::new();
+    for found in history::read(process)? {
+        match found {
+            Ok(entry) if may_be_billed(&entry) => entries.push(entry),
+            Ok(_) => {}
+            Err(_) => damaged += 1,
+        }
+    }
+    if damaged > 0 {
+        context.output.warning(&format!(
+            "{damaged} submissions of the history are unreadable and not counted; `kiln history` \
+             names them"
+        ));
+    }
+    let prices = Prices::for_unknown(process, &entries);
+    for entry in &entries {
+        let cost = entry.record.task().and_then(TaskRef::cost);
+        let sum = Sum {
+            submissions: 1,
+            without_cost: u64::from(cost.is_none()),
+            credits: cost.unwrap_or_default(),
+            estimated: prices.expected(entry).unwrap_or_default(),
+        };
+        let profile = entry.kept.profile.as_deref().unwrap_or_default();
+        let day = clock.day(entry.record.intent().at());
+        rows.add(day, [&entry.model(), profile, "", ""], sum);
+    }
+    Ok(())
+}
+
+/// A person has decided that a dismissed submission without a task needs nothing more.
+fn may_be_billed(entry: &Entry) -> bool {
+    entry.record.task().is_some() || *entry.record.state() != State::Settled
+}
+
+fn print(
+    context: &Context,
+    Rows { rows, .. }: &Rows,
+    unreadable: &[(String, String)],
+) -> Result<(), Failure> {
+    let mut total = Sum::default();
+    rows.values().for_each(|sum| total.add(*sum));
+    if !context.output.json {
+        for (name, why) in unreadable {
+            context.output.warning(&format!("{} is not counted: {why}", printable(name)));
+        }
+    }
+    let people = || match rows.len() {
+        0 => "nothing was submitted".to_owned(),
+        _ => context.process().stdout.table(&table(rows, total)),
+    };
+    context.output.result(people, || {
+        let rows = rows.iter().map(|([day, model, profile, group, ledger], sum)| {
+            let mut row = numbers(sum);
+            for (name, value) in [
+                ("day", day),
+                ("model", model),
+                ("profile", profile),
+                ("group", group),
+                ("ledger", ledger),
+            ] {
+                row.insert(name.to_owned(), (!value.is_empty()).then_some(value.as_str()).into());
+            }
+            Value::Object(row)
+        });
+        let unreadable = unreadable.iter();
+        let unreadable =
+            unreadable.map(|(name, why)| json!({ "ledger": name, "message": why }));
+        let mut event = numbers(&total);
+        event.insert("event".to_owned(), "spending".into());
+        event.insert("rows".to_owned(), rows.collect());
+        event.insert("unreadable".to_owned(), unreadable.collect());
+        Value::Object(event)
+    })
+}
+
+fn numbers(sum: &Sum) -> serde_json::Map<String, Value> {
+    let numbers = [
+        ("submissions", sum.submissions.into()),
+        ("without_cost", sum.without_cost.into()),
+        ("credits", sum.credits.into()),
+        ("estimated", sum.estimated.into()),
+    ];
+    numbers.map(|(name, value): (&str, Value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+const HEADING: [&str; 10] = [
+    "DAY",
+    "MODEL",
+    "PROFILE",
+    "GROUP",
+    "LEDGER",
+    "SUBMISSIONS",
+    "UNKNOWN",
+    "CREDITS",
+    "ESTIMATED",
+    "TOTAL",
+];
+
+fn table(rows: &BTreeMap<Key, Sum>, total: Sum) -> Table<10> {
+    let of = |key: &Key, sum: &Sum| {
+        let [day, model, profile, group, ledger] = key.clone().map(|cell| printable(&cell));
+        let [submissions, unknown] = [sum.submissions, sum.without_cost].map(|n| n.to_string());
+        let costs = [sum.credits, sum.estimated, sum.credits + sum.estimated];
+        let [credits, estimated, total] = costs.map(|credits| format!("{:.2}", Credits(credits)));
+        let unknown = if sum.without_cost == 0 { String::new() } else { unknown };
+        let estimated = if sum.without_cost == 0 { String::new() } else { estimated };
+        [day, model, profile, group, ledger, submissions, unknown, credits, estimated, total]
+    };
+    let rows = rows.iter().map(|(key, sum)| of(key, sum));
+    let mut key = Key::default();
+    key[0] = "total".to_owned();
+    Table::with_heading(HEADING, rows.chain([of(&key, &total)]))
+        .numbers(&[5, 6, 7, 8, 9])
+        .long(&[1, 3, 4])
+        .paths(&[4])
+        .optional(&[6, 8, 5, 7])
+        .without_empty()
+}

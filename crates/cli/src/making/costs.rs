@@ -1,0 +1,240 @@
+//! What the pictures of a command are expected to cost. Asks before it makes many or expensive
+//! ones, since `kiln edit many/*.png`, or a digit too many after `-n`, would pay for all of them
+//! without a word, and keeps within `--budget`.
+
+use std::collections::HashMap;
+
+use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
+
+use super::plan::Planned;
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{self, Entry, request},
+    process::{
+        interrupt::Interrupts,
+        question::{can_ask, confirm},
+    },
+    settings::names::{ASK_ABOVE, ASK_ABOVE_CREDITS},
+    text::parse::credits,
+};
+use imagekiln::{
+    TaskRef,
+    text::{Credits, counted},
+};
+
+/// The number of submissions whose costs are known, newest first. Each is a file to read.
+const NEWEST: usize = 1000;
+
+#[derive(Debug, Clone, Args)]
+struct CostOptions {
+    /// Stop before the pictures of this command cost more credits than this
+    #[arg(long, value_name = "CREDITS", value_parser = credits, hide_short_help = true)]
+    budget: Option<f64>,
+    /// Make any number of pictures without a question; see the setting ask_above
+    #[arg(long, short, hide_short_help = true)]
+    yes: bool,
+}
+
+pub fn args() -> Vec<Arg> {
+    crate::args::options::of::<CostOptions>()
+}
+
+/// What a picture is expected to cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    pub credits: f64,
+    /// The submission of the same model and size that cost as much, unless a price is configured.
+    pub as_number: Option<u64>,
+}
+
+impl Expected {
+    /// For example `about 3 credits, like @12`.
+    pub fn shown(self) -> String {
+        let cost = counted(Credits(self.credits), "credit");
+        match self.as_number {
+            Some(number) => format!("about {cost}, like @{number}"),
+            None => format!("{cost}, as configured"),
+        }
+    }
+}
+
+/// What each picture is expected to cost: by the configured prices, or else as much as the last
+/// one of the same model and size. Simulated pictures cost nothing.
+pub fn expected(context: &Context, planned: &[Planned]) -> Vec<Option<Expected>> {
+    if context.shared.simulate {
+        let nothing = Expected { credits: 0.0, as_number: None };
+        return vec![Some(nothing); planned.len()];
+    }
+    let price = |planned: &Planned| {
+        let credits = context.settings.price_of(&planned.request)?;
+        Some(Expected { credits, as_number: None })
+    };
+    let mut expected: Vec<_> = planned.iter().map(price).collect();
+    if expected.iter().all(Option::is_some) {
+        return expected;
+    }
+    let mut last = HashMap::new();
+    let entries = history::read(context.process()).into_iter().flatten().take(NEWEST).flatten();
+    let is_own = |entry: &Entry| {
+        entry.kept.profile.as_ref() == Some(&context.settings.profile.name)
+    };
+    for entry in entries.filter(is_own) {
+        let Some(credits) = entry.record.task().and_then(TaskRef::cost) else { continue };
+        let Some(kept) = &entry.kept.request else { continue };
+        let found = Expected { credits, as_number: Some(entry.number) };
+        last.entry(what_it_is(kept)).or_insert(found);
+    }
+    for (planned, expected) in planned.iter().zip(&mut expected) {
+        let known = || last.get(&what_it_is(planned.kept.as_ref()?)).copied();
+        *expected = expected.or_else(known);
+    }
+    expected
+}
+
+/// The model and the size of a kept request.
+fn what_it_is(kept: &serde_json::Value) -> (Option<String>, Vec<String>) {
+    let sizes = ["width", "height", "aspect_ratio"].into_iter();
+    let sizes = sizes.filter_map(|name| request::field(kept, name)).map(ToString::to_string);
+    (request::model(kept), sizes.collect())
+}
+
+/// The costs of all pictures, if all are known.
+pub fn sum(expected: &[Option<Expected>]) -> Option<f64> {
+    expected.iter().map(|expected| Some(expected.as_ref()?.credits)).sum()
+}
+
+/// Refuses pictures that are expected to cost more than the budget, and asks whether to make these
+/// if there are more than the user makes without a question, or they cost more. Without a terminal,
+/// the command fails instead. Simulated pictures cost nothing.
+pub async fn check(
+    context: &Context,
+    expected: &[Option<Expected>],
+    matches: &ArgMatches,
+    interrupts: &Interrupts,
+) -> Result<(), Failure> {
+    let options = options(matches)?;
+    let sum = sum(expected);
+    let count = counted(expected.len() as u64, "picture");
+    if let (Some(budget), Some(sum)) = (options.budget, sum)
+        && sum > budget
+    {
+        let [sum, budget] = [sum, budget].map(|sum| counted(Credits(sum), "credit"));
+        return Err(Failure::over_budget(format!(
+            "{count} for about {sum}: more than the budget of {budget}"
+        )));
+    }
+    let (most, most_credits) = (context.settings.ask_above(), context.settings.ask_above_credits());
+    let is_expensive = sum.zip(most_credits).is_some_and(|(sum, most)| sum > most);
+    if options.yes || context.shared.simulate || expected.len() <= most && !is_expensive {
+        return Ok(());
+    }
+    let price = match sum {
+        Some(sum) => format!(" for {}", counted(Credits(sum), "credit")),
+        None => ", whose price is not known".to_owned(),
+    };
+    let (most, setting) = match most_credits.filter(|_| is_expensive) {
+        Some(most) => (counted(Credits(most), "credit"), ASK_ABOVE_CREDITS),
+        None => (most.to_string(), ASK_ABOVE),
+    };
+    let process = context.process();
+    if context.output.json || !can_ask(process) {
+        let problem = format!("{count}{price}: more than {most}, and nobody can be asked");
+        return Err(Failure::usage(problem).advise(format!(
+            "nothing was sent; pass --yes, or `kiln config set {} NUMBER`",
+            setting.name
+        )));
+    }
+    if confirm(process, interrupts, &format!("Make {count}{price}?")).await? {
+        Ok(())
+    } else {
+        Err(Failure::not_submitted())
+    }
+}
+
+/// The options of a command. `kiln again` has them, too.
+fn options(matches: &ArgMatches) -> Result<CostOptions, Failure> {
+    Ok(CostOptions::from_arg_matches(matches)?)
+}
+
+/// The credits that the pictures of a command may cost. What is in progress counts with its
+/// expected cost. As long as no cost is known, one picture is in progress at a time.
+pub struct Budget {
+    limit: f64,
+    spent: f64,
+    /// The highest cost of a picture of this command.
+    highest: Option<f64>,
+    active: Vec<(usize, Option<f64>)>,
+}
+
+impl Budget {
+    pub fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        let limit = options(matches)?.budget.unwrap_or(f64::INFINITY);
+        Ok(Self { limit, spent: 0.0, highest: None, active: Vec::new() })
+    }
+
+    fn cost(&self, expected: Option<Expected>) -> Option<f64> {
+        let expected = expected.map(|expected| expected.credits);
+        expected.into_iter().chain(self.highest).reduce(f64::max)
+    }
+
+    /// Whether another picture may be submitted now.
+    pub fn allows(&self, expected: Option<Expected>) -> bool {
+        if self.limit.is_infinite() {
+            return true;
+        }
+        let active = self.active.iter().map(|(_, cost)| *cost).sum::<Option<f64>>();
+        match (active, self.cost(expected)) {
+            (Some(active), Some(cost)) => self.spent + active + cost <= self.limit,
+            _ => self.active.is_empty() && self.spent < self.limit,
+        }
+    }
+
+    pub fn submitted(&mut self, index: usize, expected: Option<Expected>) {
+        self.active.push((index, self.cost(expected)));
+    }
+
+    /// A picture has ended with this cost. One whose cost is not known counts as it was expected.
+    pub fn ended(&mut self, index: usize, cost: Option<f64>, was_sent: bool) {
+        let found = self.active.iter().position(|(active, _)| *active == index);
+        let expected = found.and_then(|at| self.active.swap_remove(at).1);
+        let cost = cost.or(expected.filter(|_| was_sent));
+        self.spent += cost.unwrap_or_default();
+        self.highest = self.highest.into_iter().chain(cost).reduce(f64::max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_counts_what_is_in_progress() {
+        let budget = |limit| Budget { limit, spent: 0.0, highest: None, active: Vec::new() };
+        let three = Some(Expected { credits: 3.0, as_number: None });
+        let mut known = budget(10.0);
+        for index in 0..3 {
+            assert!(known.allows(three));
+            known.submitted(index, three);
+        }
+        assert!(!known.allows(three), "9 of 10 are in progress");
+        known.ended(0, None, false);
+        assert!(known.allows(three), "nothing was sent");
+        known.submitted(3, three);
+        known.ended(1, Some(1.0), true);
+        assert!(known.allows(three), "it cost less");
+        known.submitted(4, three);
+        known.ended(2, Some(4.0), true);
+        assert!(!known.allows(three), "5 are spent, and 6 are in progress");
+
+        let mut unknown = budget(10.0);
+        assert!(unknown.allows(None));
+        unknown.submitted(0, None);
+        assert!(!unknown.allows(None), "one at a time");
+        unknown.ended(0, Some(4.0), true);
+        unknown.submitted(1, None);
+        assert!(!unknown.allows(None), "4 are spent, and 4 are in progress");
+        unknown.ended(1, None, true);
+        assert!(!unknown.allows(None), "a lost response may have cost 4");
+    }
+}

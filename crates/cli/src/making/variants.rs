@@ -1,0 +1,193 @@
+//! What differs between the pictures of a command: prompts, images, and with `--vary` the values of
+//! fields, the way people compare settings.
+
+use std::slice::from_ref;
+
+use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::Value;
+
+use crate::{
+    args::{
+        inputs::Inputs,
+        model::{Setting, setting_parser},
+        options::{SIDES, may_have},
+        request::text_of,
+    },
+    failure::Failure,
+    models::{PROMPT, SEED},
+    text::{parse, sanitize::one_line},
+};
+use imagekiln::{FieldKind, ImageInput, Operation, Request, text::hint};
+
+/// The pictures that a command asks for.
+pub struct Pictures {
+    pub request: Request,
+    /// Without any, the request is complete.
+    pub variants: Vec<Variant>,
+    /// The number of the submission whose picture is made again.
+    pub again_of: Option<u64>,
+}
+
+impl From<Request> for Pictures {
+    fn from(request: Request) -> Self {
+        Self { request, variants: Vec::new(), again_of: None }
+    }
+}
+
+/// What sets a picture apart from the others of its command, besides its seed.
+#[derive(Clone)]
+pub enum Variant {
+    Prompt(String),
+    /// An image in a field, and a name for its picture.
+    Image {
+        field: &'static str,
+        image: ImageInput,
+        name: String,
+    },
+    /// The values of `--vary`.
+    Fields(Vec<Varied>),
+}
+
+/// A value of a field, as it was typed.
+#[derive(Clone)]
+pub struct Varied {
+    field: String,
+    text: String,
+    value: Set,
+}
+
+#[derive(Clone)]
+enum Set {
+    Value(Value),
+    Image(ImageInput),
+    Sides([u32; 2]),
+}
+
+impl Variant {
+    pub fn set(&self, base: Request) -> Request {
+        match self {
+            Self::Prompt(prompt) => base.field(PROMPT, prompt.as_str()),
+            Self::Image { field, image, .. } => base.image(*field, image.clone()),
+            Self::Fields(fields) => fields.iter().fold(base, |base, varied| match &varied.value {
+                Set::Value(value) => base.field(&varied.field, value.clone()),
+                Set::Image(image) => base.image(&varied.field, image.clone()),
+                Set::Sides(sides) => SIDES
+                    .into_iter()
+                    .zip(sides)
+                    .fold(base, |base, (name, side)| base.field(name, *side)),
+            }),
+        }
+    }
+
+    /// A name for the picture, such as `guidance-3`.
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Self::Prompt(_) => None,
+            Self::Image { name, .. } => Some(name.clone()),
+            Self::Fields(fields) if fields.is_empty() => None,
+            Self::Fields(fields) => {
+                let names = fields.iter().map(|varied| format!("{}-{}", varied.field, varied.text));
+                Some(names.collect::<Vec<_>>().join("-"))
+            }
+        }
+    }
+
+    /// A label for people, such as `guidance 3`.
+    pub fn label(&self) -> Option<String> {
+        let Self::Fields(fields) = self else { return None };
+        if fields.is_empty() {
+            return None;
+        }
+        let labels = fields.iter().map(|varied| format!("{} {}", varied.field, varied.text));
+        Some(labels.collect::<Vec<_>>().join(", "))
+    }
+}
+
+const VARY: &str = "vary";
+
+/// What `--size` sets, which is no field.
+const SIZE: &str = "size";
+
+pub fn vary_arg() -> Arg {
+    Arg::new(VARY)
+        .long(VARY)
+        .value_name("FIELD=VALUES")
+        .action(ArgAction::Append)
+        .value_parser(setting_parser())
+        .hide_short_help(true)
+        .help(
+            "Make a picture for each value of a field, such as guidance=3,5,7 or seed=1..4, with \
+             the same seeds; given twice, for each pair of values",
+        )
+}
+
+/// The combinations of the values that `--vary` names, each of which is made with `seeds` seeds.
+/// One empty combination without it.
+pub fn combinations(
+    model: &'static Operation,
+    seeds: usize,
+    matches: &ArgMatches,
+    inputs: &mut Inputs<'_>,
+) -> Result<Vec<Vec<Varied>>, Failure> {
+    // `kiln task submit` submits one request.
+    let given = matches.try_get_many::<Setting>(VARY).ok().flatten();
+    let mut combinations = vec![Vec::new()];
+    let mut fields = Vec::new();
+    for (name, text) in given.into_iter().flatten() {
+        let field = name.replace('-', "_");
+        if fields.contains(&field) {
+            return Err(refused(name, "it is given twice"));
+        }
+        if field == SEED && seeds > 1 {
+            return Err(refused(name, "--seed or -n also asks for several seeds"));
+        }
+        let varied = values(model, &field, text_of(name, text)?, inputs)?;
+        let with_each = |combination: Vec<Varied>| {
+            let with = move |varied: &Varied| [&combination[..], from_ref(varied)].concat();
+            varied.iter().map(with).collect::<Vec<_>>()
+        };
+        combinations = combinations.into_iter().flat_map(with_each).collect();
+        fields.push(field);
+    }
+    Ok(combinations)
+}
+
+fn refused(field: &str, problem: &str) -> Failure {
+    Failure::usage(format!("--vary {}: {problem}", one_line(field))).advise("nothing was sent")
+}
+
+/// Reads the values of a field: texts between commas, and for integers inclusive ranges, too.
+fn values(
+    model: &'static Operation,
+    field: &str,
+    text: &str,
+    inputs: &mut Inputs<'_>,
+) -> Result<Vec<Varied>, Failure> {
+    let is_size = field == SIZE && may_have(model, &SIDES);
+    let known = model.field(field);
+    if known.is_none() && model.all_fields_shown && !is_size {
+        let names = model.fields.iter().map(|field| field.name);
+        let problem = format!("{model} has no such field{}", hint(field, names));
+        return Err(refused(field, &problem));
+    }
+    let is_number = known.is_some_and(|known| known.kind == FieldKind::Integer);
+    let texts: Vec<String> = if is_number && text.contains("..") {
+        let numbers = parse::seeds(text).map_err(|problem| refused(field, &problem))?;
+        numbers.iter().map(i64::to_string).collect()
+    } else {
+        text.split(',').map(|text| text.trim().to_owned()).collect()
+    };
+    if texts.iter().any(String::is_empty) {
+        return Err(refused(field, "a value is empty; write values between commas"));
+    }
+    let varied = texts.into_iter().map(|text| {
+        let value = match known.map(|known| &known.kind) {
+            _ if is_size => Set::Sides(parse::size(&text).map_err(|why| refused(field, &why))?),
+            Some(FieldKind::Image { .. }) => Set::Image(inputs.image(text.as_ref())?),
+            Some(kind) => Set::Value(kind.value_of(&text)),
+            None => Set::Value(FieldKind::Json.value_of(&text)),
+        };
+        Ok(Varied { field: field.to_owned(), text, value })
+    });
+    varied.collect()
+}
