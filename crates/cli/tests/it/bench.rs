@@ -39,7 +39,12 @@ impl Place {
 
     /// The directory of the history.
     pub fn history(&self) -> PathBuf {
-        self.state.path().join("history")
+        self.state("history")
+    }
+
+    /// A path in the directory of the state.
+    pub fn state(&self, name: &str) -> PathBuf {
+        self.state.path().join(name)
     }
 
     /// A path in the directory of the settings.

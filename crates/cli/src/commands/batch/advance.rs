@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    ledgers,
     place::{self, Access, Place, Places},
     print::{directory, job_event, job_line},
     run::{LAST_SUBMISSIONS, check_features, set_prices, unrecorded},
@@ -113,6 +114,7 @@ impl Advance<'_> {
                 opened => break opened?,
             }
         };
+        ledgers::remember(context, place)?;
         let before = self.job(&ledger).await?;
         let advanced = self.continued(client, &ledger, end, &interrupts).await;
         let (job, advanced) = match (self.job(&ledger).await, advanced) {

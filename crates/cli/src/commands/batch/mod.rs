@@ -2,8 +2,9 @@
 
 mod advance;
 mod jobs;
+pub mod ledgers;
 mod limits;
-mod place;
+pub mod place;
 mod print;
 mod progress;
 mod reconcile;

@@ -162,6 +162,15 @@ impl Place {
         })
     }
 
+    /// Opens the ledger to read it only, which changes nothing.
+    #[allow(dead_code, reason = "for `kiln gallery` and `kiln spending`")]
+    pub async fn read(&self) -> Result<Ledger, Failure> {
+        match self {
+            Self::File(path) => Ok(Ledger::open_read_only(path).await?),
+            Self::Server(url) => read(url).await,
+        }
+    }
+
     /// Opens the ledger if it exists.
     pub async fn find(&self, process: &Process, access: Access) -> Result<Option<Ledger>, Failure> {
         let path = match self {
@@ -218,11 +227,25 @@ async fn connect(process: &Process, url: &str, access: Access) -> Result<Option<
     }))
 }
 
+#[cfg(feature = "postgres")]
+async fn read(url: &str) -> Result<Ledger, Failure> {
+    Ok(Ledger::connect_read_only(url).await?)
+}
+
 #[cfg(not(feature = "postgres"))]
 async fn connect(_: &Process, _: &str, _: Access) -> Result<Option<Ledger>, Failure> {
-    Err(Failure::usage("this build of kiln cannot use ledgers in PostgreSQL").advise(
-        "turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger",
-    ))
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn read(_: &str) -> Result<Ledger, Failure> {
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+fn without_postgres() -> Failure {
+    Failure::usage("this build of kiln cannot use ledgers in PostgreSQL")
+        .advise("turn on the Cargo feature `postgres` of imagekiln-cli, or pass a file to --ledger")
 }
 
 /// Reads one of these states.

@@ -4,8 +4,11 @@ use std::{collections::HashSet, fs};
 
 use serde_json::json;
 
-use super::runs::run;
-use crate::{assert_shown, bench::Bench};
+use super::runs::{RUN, run};
+use crate::{
+    assert_shown,
+    bench::{Bench, Outcome},
+};
 
 /// Runs a command on the ledger of the pictures.
 pub fn batch(bench: &Bench, words: &[&str]) -> crate::bench::Outcome {
@@ -199,4 +202,23 @@ fn the_report_links_the_pictures() {
     let mut files = bench.place.files();
     files.retain(|name| name != "jobs.txt");
     assert_eq!(files, ["page.html", "pictures"]);
+}
+
+#[test]
+fn the_ledgers_of_a_user_are_remembered_once() {
+    let bench = Bench::new();
+    let known = || {
+        let lines = fs::read_to_string(bench.place.state("ledgers")).unwrap_or_default();
+        let lines = lines.lines().filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>()
+    };
+    bench.place.write("jobs.txt", "a fox");
+    let mut unrecorded = bench.kiln(&[&RUN[..], &["jobs.txt"]].concat());
+    Outcome::of(unrecorded.env("KILN_NO_HISTORY", "1").output().unwrap()).ok();
+    assert!(known().is_empty());
+    run(&bench, &["a fox"], &[]).ok();
+    run(&bench, &["a wolf"], &["--ledger", "./pictures/.kiln-batch.db"]).ok();
+    run(&bench, &["an owl"], &["--ledger", "owls.db", "--add-only"]).ok();
+    let path = |name: &str| json!({ "file": fs::canonicalize(bench.place.path(name)).unwrap() });
+    assert_eq!(known(), [path("pictures/.kiln-batch.db"), path("owls.db")]);
 }

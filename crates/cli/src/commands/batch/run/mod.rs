@@ -19,6 +19,7 @@ use self::{
     servers::Webhooks,
 };
 use super::{
+    ledgers,
     place::{self, Access, Place},
     print::print_job,
 };
@@ -129,6 +130,7 @@ async fn add(
         Some(ledger) => ledger,
         None => open(context, &place, options).await?,
     };
+    ledgers::remember(context, &place)?;
     identical::check(&new.candidates, &ledger).await?;
     let added = Filter::all().named(new.jobs.iter().map(|job| &job.name));
     ledger.jobs().add(new.jobs.into_iter().map(Into::into)).await?;
@@ -152,6 +154,7 @@ async fn run(
     }
     let metrics = servers::listen_for_metrics(context, options.metrics).await?;
     let ledger = open(context, &place, options).await?;
+    ledgers::remember(context, &place)?;
     let mut batch = Batch::open(client, ledger.clone())?;
     if context.shared.simulate {
         batch = batch.simulated();

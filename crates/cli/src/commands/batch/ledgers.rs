@@ -1,0 +1,127 @@
+//! The ledgers that this user's `kiln` has run: a file with a line of JSON for each, so that
+//! `kiln gallery` and `kiln spending` count what is in them.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+use crate::{
+    context::Context,
+    failure::Failure,
+    files::directory::{self, create_private},
+    history::StoredPath,
+    process::Process,
+};
+
+const NAME: &str = "ledgers";
+
+/// The place of a ledger as the file has it. A URL has no password.
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    File(StoredPath),
+    Server(String),
+}
+
+impl Line {
+    fn of(place: &Place, here: &Path) -> Self {
+        match place {
+            Place::File(path) => {
+                let path = here.join(path);
+                // The ledger exists. Its links may change before somebody reads the line.
+                Self::File(fs::canonicalize(&path).unwrap_or(path).as_path().into())
+            }
+            Place::Server(_) => Self::Server(place.to_string()),
+        }
+    }
+}
+
+/// Adds a ledger to those that are known, if the command writes to the history. A failure is only a
+/// warning, because the ledger has the tasks.
+pub fn remember(context: &Context, place: &Place) -> Result<(), Failure> {
+    let process = context.process();
+    if !context.records()? {
+        return Ok(());
+    }
+    let Some(file) = file(process) else { return Ok(()) };
+    let line = Line::of(place, &process.directory);
+    let added = match lines(&file) {
+        Ok(lines) if lines.contains(&line) => Ok(()),
+        Ok(_) => add(&file, &line),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = added {
+        let text = format!("could not add the ledger to {}: {error}", file.display());
+        context.output.warning(&text);
+    }
+    Ok(())
+}
+
+/// The ledgers that were remembered, the first one first. Some may no longer exist.
+#[allow(dead_code, reason = "for `kiln gallery` and `kiln spending`")]
+pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
+    let Some(file) = file(process) else { return Ok(Vec::new()) };
+    let lines = lines(&file).map_err(|error| {
+        Failure::file(format!("could not read {}", file.display()), error)
+            .advise("the file lists the ledgers of your batches: check its permissions")
+    })?;
+    let places = lines.into_iter().map(|line| match line {
+        Line::File(path) => Place::File(path.path().to_owned()),
+        Line::Server(url) => Place::Server(url),
+    });
+    Ok(places.collect())
+}
+
+fn file(process: &Process) -> Option<PathBuf> {
+    Some(directory::state(process)?.join(NAME))
+}
+
+/// The lines of the file without those that a failed write has left.
+fn lines(file: &Path) -> io::Result<Vec<Line>> {
+    let content = match fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        content => content?,
+    };
+    let lines = content.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// Appends a line in one write, because another process may do so, too.
+fn add(file: &Path, line: &Line) -> io::Result<()> {
+    create_private(directory::parent(file))?;
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // The line before it may have no end.
+    let line = format!("\n{}\n", serde_json::to_string(line)?);
+    options.open(file)?.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_no_password() {
+        let line =
+            Line::of(&Place::Server("postgres://ann:SECRET@host/foxes".into()), Path::new(""));
+        assert!(line == Line::Server("postgres://ann@host/foxes".into()));
+    }
+
+    #[test]
+    fn a_line_that_was_not_written_to_its_end_is_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("state/ledgers");
+        let server = |name: &str| Line::Server(format!("postgres://host/{name}"));
+        add(&file, &server("foxes")).unwrap();
+        fs::write(&file, fs::read_to_string(&file).unwrap() + "{\"server\":\"post").unwrap();
+        add(&file, &server("owls")).unwrap();
+        assert!(lines(&file).unwrap() == [server("foxes"), server("owls")]);
+    }
+}
