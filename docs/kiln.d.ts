@@ -73,7 +73,8 @@ export interface Request {
   event: "dry_run"; operation: string; method: "POST"; path: string
   body: Record<string, unknown> // an image has `bytes`, `format`, `width`, `height`, `file`
   already_paid: int | null // the number of a submission of the same request
-  price: number | null // 0 with `--simulate`, otherwise from the setting `prices`
+  price: number | null // 0 with `--simulate`, from the setting `prices`, or that of `price_of`
+  price_of: int | null // the last submission of the same model and size
 }
 export interface Status {
   id: string
@@ -102,13 +103,16 @@ export interface Entry {
   expected_cost: number | null // of an unknown one: the highest known cost of its model
   path: string | null // the saved picture
   output: string | null // its target
+  bytes: int | null; sha256: string | null // of the saved picture
+  made_from: int[] // the numbers of the submissions whose pictures are its images
+  again_of: int | null // the number of the submission that it repeats
+  profile: string | null
+  group: string | null // the submissions of one command have the same
+  index: int // which of several pictures of its command, from 1
+  accepted_at: int | null; ready_at: int | null
   prompt: string | null; seed: int | null
   key: string | null; attempt: int | null // of --key and --attempt
   fields: Record<string, unknown> | null // an image has `path` or `url`, and `sha256`
-}
-export interface Recorded extends Entry {
-  bytes: int | null; sha256: string | null
-  accepted_at: int | null; ready_at: int | null
 }
 export interface Described {
   job: string | null // of a batch
@@ -225,17 +229,26 @@ export interface Outage { // why nothing is submitted, although no limit forbids
   kind: string // of the refusal, or "outage" if the service does not say whether it accepts
   reason: string
 }
+// Presets and costs
+
+export interface Preset {
+  name: string; model: string
+  prompt: string | null // with named parts
+  fields: Record<string, unknown>
+}
 export interface Spending {
   event: "spending"; rows: SpendingRow[]
   submissions: int; without_cost: int; credits: number; estimated: number // sums
+  unreadable: Unreadable[] // ledgers that are not counted
 }
-export interface SpendingRow {
-  day: string // in UTC, such as 2026-11-26
-  group: string | null; model: string
+export interface SpendingRow { // what the rows are not about is null
+  day: string | null // in UTC, such as 2026-11-26
+  group: string | null; model: string | null; profile: string | null; ledger: string | null
   submissions: int // that were or may have been billed
   without_cost: int; credits: number
   estimated: number // those without cost, at the price of the model
 }
+export interface Unreadable { ledger: string; message: string }
 
 // Models
 

@@ -18,7 +18,7 @@ kill_batch
 run 'ls pictures/*.jpg | wc -l'
 
 run 'kiln batch run jobs.csv -o pictures'
-run 'kiln batch spending --ledger pictures'
+run 'kiln spending --ledger pictures'
 run 'ls pictures/*.jpg | wc -l'
 
 recorded

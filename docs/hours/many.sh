@@ -24,7 +24,7 @@ kill_batch
 
 run 'kiln batch run jobs.csv -o pictures'
 run 'kiln batch status --ledger pictures'
-run 'kiln batch spending --ledger pictures'
+run 'kiln spending --ledger pictures'
 run 'kiln batch report --ledger pictures'
 run 'ls pictures/*.png | wc -l'
 

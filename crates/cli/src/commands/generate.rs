@@ -11,8 +11,7 @@ use crate::{
     context::Context,
     failure::Failure,
     making::{
-        self,
-        costs,
+        self, costs,
         identical::again_arg,
         keyed::KeyOptions,
         plan::dry_run_arg,

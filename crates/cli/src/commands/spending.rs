@@ -25,13 +25,14 @@ pub const NAME: &str = "spending";
 #[derive(Args)]
 #[command(after_help = "\
 It counts the submissions of the history, and those of the ledgers that this kiln has run with
-`kiln batch`. A ledger that cannot be read is named. Days are those of UTC.
+`kiln batch`, of jobs that have left them, too. A ledger that cannot be read is named. Days are
+those of UTC. A submission without a known cost counts with its price, or the last one like it.
 
 Examples:
   kiln spending --since 30d --by model
   kiln spending --by ledger,group --ledger foxes/.imagekiln-ledger.sqlite")]
 pub struct Options {
-    /// What each row is about; several between commas [default: day,model]
+    /// What each row is about; several between commas [default: day,group,model]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_enum)]
     by: Vec<Column>,
     /// Only submissions since this day: 2026-11-20, or so long ago, such as 7d
@@ -45,28 +46,35 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Column {
     Day,
+    Group,
     Model,
     Profile,
-    Group,
     Ledger,
 }
 
 const COLUMNS: [Column; 5] =
-    [Column::Day, Column::Model, Column::Profile, Column::Group, Column::Ledger];
+    [Column::Day, Column::Group, Column::Model, Column::Profile, Column::Ledger];
 
 /// The values of the columns, in their order. Those that the rows are not about are empty.
 type Key = [String; 5];
 
 /// Submissions that were billed, or may have been.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    submissions: u64,
+pub struct Sum {
+    pub submissions: u64,
     /// Those whose cost is not known.
-    without_cost: u64,
+    pub without_cost: u64,
     /// The known costs.
-    credits: f64,
+    pub credits: f64,
     /// What those without a known cost are expected to cost.
-    estimated: f64,
+    pub estimated: f64,
+}
+
+/// The submissions of a day with the same model, profile, group and ledger, which may be empty.
+pub struct Row {
+    pub day: String,
+    pub values: [String; 4],
+    pub sum: Sum,
 }
 
 impl Sum {
@@ -86,12 +94,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, day: String, values: [&str; 4], sum: Sum) {
+    fn add(&mut self, Row { day, values, sum }: Row) {
         if self.first_day.as_ref().is_some_and(|first| day < *first) {
             return;
         }
-        let [model, profile, group, ledger] = values.map(str::to_owned);
-        let mut key = [day, model, profile, group, ledger];
+        let [group, model, profile, ledger] = values;
+        let mut key = [day, group, model, profile, ledger];
         for (column, value) in COLUMNS.iter().zip(&mut key) {
             if !self.by.contains(column) {
                 value.clear();
@@ -103,31 +111,15 @@ impl Rows {
 
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let clock = Clock::utc();
-    let by = if options.by.is_empty() { vec![Column::Day, Column::Model] } else { options.by };
+    let default = || vec![Column::Day, Column::Group, Column::Model];
+    let by = if options.by.is_empty() { default() } else { options.by };
     let first_day = options.since.map(|since| clock.day(since));
     let mut rows = Rows { by, first_day, rows: BTreeMap::new() };
     if options.ledger.is_empty() {
         of_history(context, &mut rows, &clock)?;
     }
-    let mut unreadable = Vec::new();
-    for place in ledgers::of(context.process(), &options.ledger)? {
-        let name = place.to_string();
-        match ledgers::spending(&place).await {
-            Ok(found) => {
-                for row in found {
-                    let sum = Sum {
-                        submissions: row.submissions,
-                        without_cost: row.without_cost,
-                        credits: row.credits,
-                        estimated: row.estimated,
-                    };
-                    let group = row.group.as_deref().unwrap_or_default();
-                    rows.add(row.day, [&row.operation, "", group, &name], sum);
-                }
-            }
-            Err(failure) => unreadable.push((name, failure.message.clone())),
-        }
-    }
+    let unreadable =
+        ledgers::add_spending(context.process(), &options.ledger, |row| rows.add(row)).await?;
     print(context, &rows, &unreadable)
 }
 
@@ -157,9 +149,9 @@ fn of_history(context: &Context, rows: &mut Rows, clock: &Clock) -> Result<(), F
             credits: cost.unwrap_or_default(),
             estimated: prices.expected(entry).unwrap_or_default(),
         };
-        let profile = entry.kept.profile.as_deref().unwrap_or_default();
-        let day = clock.day(entry.record.intent().at());
-        rows.add(day, [&entry.model(), profile, "", ""], sum);
+        let profile = entry.kept.profile.clone().unwrap_or_default();
+        let values = [String::new(), entry.model(), profile, String::new()];
+        rows.add(Row { day: clock.day(entry.record.intent().at()), values, sum });
     }
     Ok(())
 }
@@ -186,13 +178,13 @@ fn print(
         _ => context.process().stdout.table(&table(rows, total)),
     };
     context.output.result(people, || {
-        let rows = rows.iter().map(|([day, model, profile, group, ledger], sum)| {
+        let rows = rows.iter().map(|([day, group, model, profile, ledger], sum)| {
             let mut row = numbers(sum);
             for (name, value) in [
                 ("day", day),
+                ("group", group),
                 ("model", model),
                 ("profile", profile),
-                ("group", group),
                 ("ledger", ledger),
             ] {
                 row.insert(name.to_owned(), (!value.is_empty()).then_some(value.as_str()).into());
@@ -200,8 +192,7 @@ fn print(
             Value::Object(row)
         });
         let unreadable = unreadable.iter();
-        let unreadable =
-            unreadable.map(|(name, why)| json!({ "ledger": name, "message": why }));
+        let unreadable = unreadable.map(|(name, why)| json!({ "ledger": name, "message": why }));
         let mut event = numbers(&total);
         event.insert("event".to_owned(), "spending".into());
         event.insert("rows".to_owned(), rows.collect());
@@ -221,35 +212,35 @@ fn numbers(sum: &Sum) -> serde_json::Map<String, Value> {
 }
 
 const HEADING: [&str; 10] = [
-    "DAY",
-    "MODEL",
-    "PROFILE",
-    "GROUP",
-    "LEDGER",
-    "SUBMISSIONS",
-    "UNKNOWN",
-    "CREDITS",
-    "ESTIMATED",
-    "TOTAL",
+    "day",
+    "group",
+    "model",
+    "profile",
+    "ledger",
+    "submissions",
+    "without cost",
+    "known",
+    "estimated",
+    "total",
 ];
 
 fn table(rows: &BTreeMap<Key, Sum>, total: Sum) -> Table<10> {
     let of = |key: &Key, sum: &Sum| {
-        let [day, model, profile, group, ledger] = key.clone().map(|cell| printable(&cell));
+        let [day, group, model, profile, ledger] = key.clone().map(|cell| printable(&cell));
         let [submissions, unknown] = [sum.submissions, sum.without_cost].map(|n| n.to_string());
         let costs = [sum.credits, sum.estimated, sum.credits + sum.estimated];
         let [credits, estimated, total] = costs.map(|credits| format!("{:.2}", Credits(credits)));
         let unknown = if sum.without_cost == 0 { String::new() } else { unknown };
         let estimated = if sum.without_cost == 0 { String::new() } else { estimated };
-        [day, model, profile, group, ledger, submissions, unknown, credits, estimated, total]
+        [day, group, model, profile, ledger, submissions, unknown, credits, estimated, total]
     };
     let rows = rows.iter().map(|(key, sum)| of(key, sum));
     let mut key = Key::default();
     key[0] = "total".to_owned();
     Table::with_heading(HEADING, rows.chain([of(&key, &total)]))
         .numbers(&[5, 6, 7, 8, 9])
-        .long(&[1, 3, 4])
+        .long(&[1, 2, 4])
         .paths(&[4])
-        .optional(&[6, 8, 5, 7])
+        .optional(&[6, 7, 8, 5])
         .without_empty()
 }

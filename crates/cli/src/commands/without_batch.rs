@@ -26,6 +26,21 @@ pub fn command(_chosen: &'static Operation) -> Command {
         .arg(arguments)
 }
 
+pub mod ledgers {
+    //! This program knows no ledgers.
+
+    use crate::{commands::spending::Row, failure::Failure, process::Process};
+
+    pub async fn add_spending(
+        _process: &Process,
+        names: &[String],
+        _add: impl FnMut(Row),
+    ) -> Result<Vec<(String, String)>, Failure> {
+        let unreadable = |name: &String| (name.clone(), "this kiln has no `kiln batch`".to_owned());
+        Ok(names.iter().map(unreadable).collect())
+    }
+}
+
 pub async fn execute(_context: &Context, _matches: &ArgMatches) -> Result<(), Failure> {
     Err(Failure::usage("this kiln was compiled without `kiln batch`").advise(ADVICE))
 }

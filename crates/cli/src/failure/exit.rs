@@ -63,7 +63,12 @@ const ROWS: [Row; 16] = [
     row(Exit::BillingUnknown, false, "unknown", "no response says whether a task was created"),
     row(Exit::WebhookRefused, false, "no", "a webhook delivery was rejected"),
     row(Exit::JobsLeft, false, SHOWN, "jobs of a batch are left; its advice says how to continue"),
-    row(Exit::Unpaid, false, "no", "the project has no credits, or reached a limit: its own or --budget"),
+    row(
+        Exit::Unpaid,
+        false,
+        "no",
+        "the project has no credits, or reached a limit: its own or --budget",
+    ),
     row(Exit::AlreadyPaid, false, "no", "the same request is already paid; see `--again`"),
     row(Exit::Later, true, SHOWN, "a job has not ended; run `kiln batch advance` again"),
     row(Exit::Unset, false, "no", "a setting has no value"),

@@ -20,7 +20,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::destination::{Destination, relative};
+pub use self::destination::{Destination, StoredPath, relative};
 use self::turns::{Turn, Turns};
 use crate::{
     failure::Failure,

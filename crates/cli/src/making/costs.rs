@@ -49,12 +49,12 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// For example `about 3 credits, like @12`.
+    /// For example `about 3.00 credits a picture, like @12`.
     pub fn shown(self) -> String {
-        let cost = counted(Credits(self.credits), "credit");
+        let cost = Credits(self.credits);
         match self.as_number {
-            Some(number) => format!("about {cost}, like @{number}"),
-            None => format!("{cost}, as configured"),
+            Some(number) => format!("about {cost:.2} credits a picture, like @{number}"),
+            None => format!("{cost:.2} credits a picture, as configured"),
         }
     }
 }
@@ -76,9 +76,8 @@ pub fn expected(context: &Context, planned: &[Planned]) -> Vec<Option<Expected>>
     }
     let mut last = HashMap::new();
     let entries = history::read(context.process()).into_iter().flatten().take(NEWEST).flatten();
-    let is_own = |entry: &Entry| {
-        entry.kept.profile.as_ref() == Some(&context.settings.profile.name)
-    };
+    let is_own =
+        |entry: &Entry| entry.kept.profile.as_ref() == Some(&context.settings.profile.name);
     for entry in entries.filter(is_own) {
         let Some(credits) = entry.record.task().and_then(TaskRef::cost) else { continue };
         let Some(kept) = &entry.kept.request else { continue };

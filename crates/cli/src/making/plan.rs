@@ -1,7 +1,12 @@
 //! The pictures of a command: the request and the target of each. Everything is checked here,
 //! before anything is sent. `--dry-run` prints them.
 
-use std::{cell::RefCell, collections::{BTreeSet, HashSet}, fmt::Write as _, path::PathBuf};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashSet},
+    fmt::Write as _,
+    path::PathBuf,
+};
 
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
 use serde_json::{Value, json};
@@ -288,7 +293,7 @@ pub fn print_requests(
                     "path": preview.path,
                     "body": preview.body,
                     "already_paid": entry.as_ref().map(|(number, _)| number),
-                    "price": price.map(|price| price.credits),
+                    "price": if simulated { json!(0) } else { json!(price.map(|it| it.credits)) },
                     "price_of": price.and_then(|price| price.as_number),
                 })
             },
@@ -316,19 +321,18 @@ fn for_people(
         _ if simulated => "\nprice: none; the simulator charges nothing".to_owned(),
         Some(sum) => {
             let first = expected.iter().flatten().next();
-            let each = first.map(|expected| expected.shown()).unwrap_or_default();
-            match expected.len() {
-                1 => format!("\nprice: {each}"),
-                count => format!("\nprice: {:.2} credits for {count}; the first: {each}", Credits(sum)),
-            }
+            let each = first.map(|first| first.shown()).unwrap_or_default();
+            let all = format!("; {:.2} credits for {}", Credits(sum), expected.len());
+            format!("\nprice: {each}{}", if expected.len() > 1 { &all } else { "" })
         }
         None => "\nprice: not known before the service has accepted the request".to_owned(),
     };
     let drawn: BTreeSet<i64> = planned.iter().filter_map(|planned| planned.drawn).collect();
     if !drawn.is_empty() {
         let seeds: Vec<_> = drawn.iter().map(i64::to_string).collect();
-        let seeds = seeds.join(",");
-        text += &format!("\nseeds: drawn now; --seed {seeds} in place of -n makes the same pictures");
+        let (seeds, place) =
+            (seeds.join(","), if seeds.len() > 1 { " in place of -n" } else { "" });
+        text += &format!("\ndrawn now: --seed {seeds}{place} makes the same");
     }
     text + "\nnothing was sent"
 }

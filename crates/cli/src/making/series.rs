@@ -81,7 +81,8 @@ pub async fn make_all(
                 let seed = seeds.get(index).copied().flatten();
                 let about = json!({ "task": task_json(&task), "index": index + 1, "seed": seed });
                 if let Some(path) = saved.path.clone().filter(|_| saved.kind.is_some()) {
-                    let number = session.submission(index).map(|entry| format!("@{}", entry.number));
+                    let number =
+                        session.submission(index).map(|entry| format!("@{}", entry.number));
                     let label = labels.get(index).cloned().flatten();
                     let label = number.into_iter().chain(label).collect::<Vec<_>>().join(" ");
                     cells.insert(index, Cell { path, label });
@@ -155,7 +156,8 @@ impl Tally {
         };
         let exits = left.exits.iter().copied().chain(interrupted).chain(unreached_exit);
         let exit = exit::worst(exits, is_charged).unwrap_or_default();
-        let why = if is_over_budget { ", because they would cost more than the budget" } else { "" };
+        let why =
+            if is_over_budget { ", because they would cost more than the budget" } else { "" };
         let message = format!("{} of {all} pictures were not saved{why}", all - saved);
         Err(left.failure("not_saved", exit, message, unreached + left_out))
     }

@@ -314,6 +314,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use image::RgbImage;
+
     use super::*;
 
     const BLOCKS: Protocol = Protocol::Blocks(Colours::Palette);

@@ -21,8 +21,8 @@ pub use self::file::of_text;
 use self::{
     file::File,
     names::{
-        ASK_ABOVE, ASK_ABOVE_CREDITS, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL, MODEL_PREFIX, Name, OUTPUT,
-        REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
+        ASK_ABOVE, ASK_ABOVE_CREDITS, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL,
+        MODEL_PREFIX, Name, OUTPUT, REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
 };
 use crate::{

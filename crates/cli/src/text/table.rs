@@ -25,7 +25,16 @@ impl<const N: usize> Table<N> {
         let rows = rows.into_iter().collect();
         let none: &[usize] = &[];
         let (wraps, omits_empty, indent) = (false, false, 0);
-        Self { rows, long: none, optional: none, numbers: none, paths: none, wraps, omits_empty, indent }
+        Self {
+            rows,
+            long: none,
+            optional: none,
+            numbers: none,
+            paths: none,
+            wraps,
+            omits_empty,
+            indent,
+        }
     }
 
     pub fn with_heading(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {

@@ -173,10 +173,10 @@ fn a_preset_has_a_model_fields_and_a_prompt() {
     assert_ne!(request["seed"], 9, "a preset makes other pictures");
     assert_eq!(history(&bench)[0]["model"], "gen-2-flex");
     // Flags precede it, and other models have some of its fields.
-    let other = ["-m", "gen-2-pro", "--aspect-ratio", "2:1", "--overwrite"];
+    let other = ["-m", "gen-2-pro", "-s", "128x64", "--overwrite"];
     let made = bench.run(&[&["generate", "an owl"], &poster[..], &other].concat()).ok();
     assert!(made.stderr.contains("left out: guidance"), "{}", made.stderr);
-    assert_eq!(bench.last_request()["width"], Value::Null);
+    assert_eq!(bench.last_request()["width"], 128);
     bench.run(&[&["edit", "an owl", "fox.png"], &poster[..]].concat()).ok();
     assert_eq!(bench.last_request()["prompt"], "a {poster} of an owl, in red");
 

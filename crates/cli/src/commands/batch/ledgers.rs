@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 use crate::{
+    commands::spending::{Row, Sum},
     context::Context,
     failure::Failure,
     files::directory::{self, create_private},
@@ -63,7 +64,6 @@ pub fn remember(context: &Context, place: &Place) -> Result<(), Failure> {
 }
 
 /// The ledgers that were remembered, the first one first. Some may no longer exist.
-#[allow(dead_code, reason = "for `kiln gallery` and `kiln spending`")]
 pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
     let Some(file) = file(process) else { return Ok(Vec::new()) };
     let lines = lines(&file).map_err(|error| {
@@ -75,6 +75,42 @@ pub fn known(process: &Process) -> Result<Vec<Place>, Failure> {
         Line::Server(url) => Place::Server(url),
     });
     Ok(places.collect())
+}
+
+/// Adds what the submissions of ledgers have cost, of those with these names or of all that are
+/// known. Returns those of the known ones that cannot be read, and why.
+pub async fn add_spending(
+    process: &Process,
+    names: &[String],
+    mut add: impl FnMut(Row),
+) -> Result<Vec<(String, String)>, Failure> {
+    let named = names.iter().map(|name| Place::parse(name));
+    let named: Vec<Place> = named.collect::<Result<_, _>>()?;
+    let is_named = !named.is_empty();
+    let places = if is_named { named } else { known(process)? };
+    let mut unreadable = Vec::new();
+    for place in places {
+        let name = place.to_string();
+        let missing = || Failure::usage(format!("there is no ledger at {name}"));
+        let rows = match place.read().await {
+            Err(_) if !place.may_exist() => Err(missing()),
+            Ok(ledger) => ledger.reports().spending().await.map_err(Failure::from),
+            Err(failure) => Err(failure),
+        };
+        match rows {
+            Ok(rows) => rows.into_iter().for_each(|row| {
+                let group = row.group.unwrap_or_default();
+                let values = [group, row.operation, String::new(), name.clone()];
+                let [submissions, without_cost] = [row.submissions, row.without_cost];
+                let [credits, estimated] = [row.credits, row.estimated];
+                let sum = Sum { submissions, without_cost, credits, estimated };
+                add(Row { day: row.day, values, sum });
+            }),
+            Err(failure) if is_named => return Err(failure),
+            Err(failure) => unreadable.push((name, failure.message.clone())),
+        }
+    }
+    Ok(unreadable)
 }
 
 fn file(process: &Process) -> Option<PathBuf> {

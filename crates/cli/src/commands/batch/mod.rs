@@ -27,11 +27,6 @@ pub const NAME: &str = "batch";
 enum Action {
     Status(report::StatusOptions),
     Report(report::ReportOptions),
-    /// Show what the submissions cost, by day, group and model
-    #[command(after_help = "Costs are in credits, and days in UTC. A submission without a known \
-                            cost counts with what a budget reserves for it. Jobs that left the \
-                            ledger count, too.")]
-    Spending,
     #[command(flatten)]
     Limit(limits::Change),
     /// List the limits of a ledger, and what counts for them
@@ -72,7 +67,6 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     match action {
         Action::Status(options) => report::status(context, &place, &ledger, options).await,
         Action::Report(options) => report::write(context, &place, &ledger, options).await,
-        Action::Spending => report::spending(context, &ledger).await,
         Action::Limit(change) => limits::change(context, &ledger, change).await,
         Action::Limits => limits::list(context, &ledger).await,
         Action::Job(change) => jobs::change(context, &ledger, change).await,

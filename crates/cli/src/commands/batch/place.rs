@@ -110,7 +110,7 @@ impl Place {
         ledger.map_or_else(|| Ok(Self::in_directory(Path::new(""))), Self::parse)
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    pub fn parse(text: &str) -> Result<Self, Failure> {
         match text.split_once("://").map(|(scheme, _)| scheme) {
             Some("postgres" | "postgresql") => Ok(Self::Server(text.to_owned())),
             // The URL is not printed, because it may contain a password.
@@ -163,7 +163,6 @@ impl Place {
     }
 
     /// Opens the ledger to read it only, which changes nothing.
-    #[allow(dead_code, reason = "for `kiln gallery` and `kiln spending`")]
     pub async fn read(&self) -> Result<Ledger, Failure> {
         match self {
             Self::File(path) => Ok(Ledger::open_read_only(path).await?),

@@ -1,4 +1,4 @@
-//! `kiln batch status`, `report` and `spending`: what a ledger contains, and what it cost.
+//! `kiln batch status` and `report`: what a ledger contains.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     place::{Place, state},
@@ -27,13 +27,12 @@ use crate::{
     seeing, sheet,
     text::{
         json::{self, json_line},
-        sanitize::{one_line, quoted},
-        table::{Table, wrapped},
+        sanitize::quoted,
+        table::wrapped,
         times::{Clock, now},
     },
 };
-use imagekiln::text::Credits;
-use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Prices, Report, SpendingRow};
+use imagekiln_batch::{Error, Filter, JobState, Ledger, Outage, Prices, Report};
 
 /// The states in which a person decides what happens next.
 const NEEDS_ATTENTION: [JobState; 5] = [
@@ -266,66 +265,4 @@ fn title(place: &Place) -> String {
     let directory = fs::canonicalize(place.directory()).ok();
     let name = directory.as_deref().and_then(Path::file_name);
     name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-const HEADER: [&str; 8] =
-    ["day", "group", "model", "submissions", "without cost", "known", "estimated", "total"];
-
-pub async fn spending(context: &Context, ledger: &Ledger) -> Result<(), Failure> {
-    let rows = ledger.reports().spending().await?;
-    let people = || match &rows[..] {
-        [] => "the ledger contains no submissions".to_owned(),
-        rows => context.process().stdout.table(&spending_table(rows)),
-    };
-    context.output.result(people, || spending_event(&rows))
-}
-
-/// The sums of all rows.
-fn total(rows: &[SpendingRow]) -> Option<SpendingRow> {
-    let mut total = rows.first()?.clone();
-    (total.day, total.group, total.operation) = ("total".to_owned(), None, String::new());
-    for row in rows.iter().skip(1) {
-        total.submissions += row.submissions;
-        total.without_cost += row.without_cost;
-        total.credits += row.credits;
-        total.estimated += row.estimated;
-    }
-    Some(total)
-}
-
-fn spending_table(rows: &[SpendingRow]) -> Table<8> {
-    let cells = rows.iter().cloned().chain(total(rows)).map(|row| {
-        let group = row.group.as_deref().map(one_line).unwrap_or_default();
-        let [submissions, unknown] = [row.submissions, row.without_cost].map(|n| n.to_string());
-        let costs = [row.credits, row.estimated, row.credits + row.estimated];
-        let [known, estimated, total] = costs.map(|credits| format!("{:.2}", Credits(credits)));
-        [row.day, group, row.operation, submissions, unknown, known, estimated, total]
-    });
-    Table::with_heading(HEADER, cells)
-        .numbers(&[3, 4, 5, 6, 7])
-        .long(&[1, 2])
-        .optional(&[4, 5, 6, 3])
-}
-
-fn spending_event(rows: &[SpendingRow]) -> Value {
-    let row = |row: &SpendingRow| {
-        json!({
-            "day": row.day,
-            "group": row.group,
-            "model": row.operation,
-            "submissions": row.submissions,
-            "without_cost": row.without_cost,
-            "credits": row.credits,
-            "estimated": row.estimated,
-        })
-    };
-    let total = total(rows);
-    json!({
-        "event": "spending",
-        "rows": rows.iter().map(row).collect::<Vec<_>>(),
-        "submissions": total.as_ref().map_or(0, |total| total.submissions),
-        "without_cost": total.as_ref().map_or(0, |total| total.without_cost),
-        "credits": total.as_ref().map_or(0.0, |total| total.credits),
-        "estimated": total.as_ref().map_or(0.0, |total| total.estimated),
-    })
 }

@@ -1,4 +1,4 @@
-//! `kiln batch spending` and `archive`, and the groups of jobs.
+//! `kiln spending` and `archive`, and the groups of jobs.
 
 use serde_json::json;
 
@@ -6,20 +6,27 @@ use super::{
     ledgers::batch,
     runs::{events, run},
 };
-use crate::{assert_shown, bench::Bench};
+use crate::{
+    assert_shown,
+    bench::{Bench, Outcome},
+};
+
+fn spent(bench: &Bench, words: &[&str]) -> Outcome {
+    bench.run(&[&["spending", "--ledger", "pictures"], words].concat())
+}
 
 #[test]
 fn the_spending_by_day_group_and_model() {
     let bench = Bench::new();
     run(&bench, &["a fox", "a wolf"], &["--group", "anna"]).ok();
     run(&bench, &["an owl [[reply-lost]]"], &["--model", "gen-2-pro"]).fails(8);
-    let spending = batch(&bench, &["spending", "--json"]).ok().json();
+    let spending = spent(&bench, &["--json"]).ok().json();
     let total = ["submissions", "without_cost", "credits", "estimated"].map(|name| &spending[name]);
     assert_eq!(total, [&json!(3), &json!(1), &json!(6.0), &json!(3.0)]);
     let row = &spending["rows"][1];
     assert_eq!((&row["group"], &row["model"]), (&"anna".into(), &"gen-2-pro".into()));
     let days = spending["rows"].as_array().unwrap().iter().map(|row| row["day"].as_str().unwrap());
-    let table = batch(&bench, &["spending"]).ok().text();
+    let table = spent(&bench, &[]).ok().text();
     let table = days.fold(table, |table, day| table.replace(day, "2026-11-26"));
     assert_shown!("spending", table);
 }
@@ -28,15 +35,15 @@ fn the_spending_by_day_group_and_model() {
 fn archived_jobs_leave_and_are_not_paid_again() {
     let bench = Bench::new();
     let prompts = ["a fox", "a wolf"];
-    let empty = bench.run(&["batch", "spending", "--ledger", "pictures"]).fails(2);
+    let empty = spent(&bench, &[]).fails(2);
     assert!(empty.stderr.contains("there is no ledger at pictures"), "{}", empty.stderr);
     run(&bench, &prompts, &[]).ok();
-    let spending = batch(&bench, &["spending"]).ok().text();
+    let spending = spent(&bench, &[]).ok().text();
     assert_eq!(batch(&bench, &["archive", "--older-than", "1d"]).ok().text(), "0 jobs archived\n");
     let archived = batch(&bench, &["archive", "--older-than", "0", "--json"]).ok().json();
     assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
-    assert_eq!(batch(&bench, &["spending"]).ok().text(), spending);
+    assert_eq!(spent(&bench, &[]).ok().text(), spending);
     let plan = run(&bench, &prompts, &["--dry-run", "--json"]).ok().json();
     assert_eq!((&plan["jobs"], &plan["submitted_before"]), (&json!(0), &json!(2)));
     run(&bench, &prompts, &["--archive-after", "1d"]).ok();

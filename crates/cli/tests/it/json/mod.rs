@@ -139,13 +139,23 @@ fn pictures(check: &Check) {
         "again @1 --describe --no-history -o again.png",
         "show @1",
         "show again.png.json",
+        "generate an_owl -s 64x64 --dry-run",
+        "edit a_storm @1 -s 64x64 --vary seed=1..2 -o {name}.png",
+        "preset save poster --from @1 --prompt a_{prompt}",
+        "preset",
+        "preset list",
+        "preset show poster",
+        "preset remove poster",
+        "again @1 -o more.png",
+        "spending --by day,profile",
     ] {
         check.run(line).ok();
     }
     check.run("generate a_fox[[wrong-size]] -s 64x64 -o size.png").ok();
     check.run("generate a_fox[[damaged:always]] -s 64x64 -o damaged.png").fails(6);
-    check.run("show @last").ok();
+    check.run("show @last @1").ok();
     check.run("history").ok();
+    check.run("spending --ledger missing.sqlite").fails(2);
     check.run("task save @last --damaged").ok();
     check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);
     let moderated = "[[content-moderated]]";
@@ -248,7 +258,7 @@ fn batches(check: &Check) {
         "batch resolve lost --paid",
         "batch status --all",
         "batch report",
-        "batch spending",
+        "spending --by ledger,group,model",
         "batch pause",
         "batch budget 50",
         "batch budget 20 --group anna",

@@ -17,11 +17,13 @@ fn started(bench: &Bench) -> Terminal {
     terminal
 }
 
-/// The lines of the terminal, sorted, because the tasks do not wait for each other.
+/// The lines of the terminal, sorted, because the tasks do not wait for each other. The pictures
+/// are one line.
 fn sorted(terminal: &Terminal) -> String {
     let text = terminal.text();
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
+    lines.dedup_by_key(|line| line.starts_with('▀').then_some("").unwrap_or(line));
     lines.join("\n")
 }
 

@@ -22,7 +22,7 @@ const COMMANDS: [&str; 14] = [
     "batch run prompts.txt --output pictures/of/foxes --dry-run",
     "batch run prompts.txt --output pictures --quiet",
     "batch status --all --ledger pictures",
-    "batch spending --ledger pictures",
+    "spending --ledger pictures",
     "batch limits --ledger pictures",
 ];
 
@@ -60,7 +60,7 @@ fn every_table_fits_a_narrow_terminal_and_is_complete_in_a_pipe() {
         "gen-pro-1.1-ultra-finetuned  Ultra with…",
         "@1  saved       狐.png  🦊狐 a red fox …",
         "saved     2     8.00  gen-2-pro",
-        "total                          8.00",
+        "gen-2-pro   8.00\ntotal                   8.00",
         "regional_     http://127.   IMAGEKILN_\nbase_url ",
     ] {
         assert!(tables.contains(whole), "{whole}: {tables}");
