@@ -337,8 +337,10 @@ fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(),
     let kind = if job.state == JobState::Damaged { "damaged" } else { "jobs_failed" };
     let message = format!("job `{name}` is {}{reason}", job.state);
     let ledger = quoted(&place.to_string());
-    Err(Failure::jobs(kind, exit, message)
-        .advise(format!("`kiln batch retry {} --ledger {ledger}` queues it again", quoted(name))))
+    Err(Failure::jobs(kind, exit, message).advise(format!(
+        "`kiln batch jobs retry {} --ledger {ledger}` queues it again",
+        quoted(name)
+    )))
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
         hints.push(format!(
             "damaged pictures are paid for: these download one again in the next run, accept what \
              arrived, or give it up:\n  \
-             kiln batch retry NAME --ledger {ledger}\n  \
+             kiln batch jobs retry NAME --ledger {ledger}\n  \
              kiln batch resolve NAME --damaged --ledger {ledger}\n  \
              kiln batch resolve NAME --paid --ledger {ledger}"
         ));
@@ -188,7 +188,7 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
     if with_state(&[JobState::Failed, JobState::Moderated, JobState::Expired]) {
         hints.push(format!(
             "to queue jobs again that ended without a picture, and pay for them again, run\n  \
-             kiln batch retry NAME --ledger {ledger}"
+             kiln batch jobs retry NAME --ledger {ledger}"
         ));
     }
     hints

@@ -60,7 +60,7 @@ fn identical_jobs_are_paid_again_only_if_the_user_insists() {
     run(&["--again"]).ok();
     // The ledger has both.
     run(&[]).ok();
-    bench.run(&["batch", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
+    bench.run(&["batch", "jobs", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
     list(&["d"]);
     let refused = run(&[]).fails(12);
     assert!(refused.stderr.contains("job `d` is the same request as job `a`, saved as "));

@@ -109,14 +109,14 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub max_active: Option<u16>,
     /// The maximum cost of all submissions of the ledger, including earlier runs; `kiln batch
-    /// budget` replaces it
+    /// limits --budget` replaces it
     #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
     pub budget: Option<f64>,
     /// The price of a job, for budgets and --dry-run, if the ledger has none: credits for each
     /// job, such as 4, for each megapixel, such as 0.5/MP, or both, such as 1+0.5/MP
     #[arg(long, value_parser = parse::price)]
     pub price: Option<Price>,
-    /// Archive jobs this long after they ended, such as 30d; see `kiln batch archive`
+    /// Archive jobs this long after they ended, such as 30d; see `kiln batch jobs archive`
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub archive_after: Option<Duration>,
     /// Submit jobs although another ledger has paid for pictures of --output, or this one was
@@ -127,7 +127,7 @@ pub struct RunOptions {
     #[arg(long)]
     pub dry_run: bool,
     /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
-    /// needs no key. `kiln batch budget`, `price` and `max-active` set limits
+    /// needs no key. `kiln batch limits` sets limits
     #[arg(long, conflicts_with_all = [
         "dry_run", "max_active", "budget", "price", "archive_after", "pay_again",
         "metrics", "listen",
