@@ -19,7 +19,7 @@ use crate::{
     failure::Failure,
     models,
     terminal::ERROR,
-    text::sanitize::one_line,
+    text::{fit::fitting, sanitize::one_line},
     words,
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
@@ -52,6 +52,7 @@ pub fn parse(
     if let Some(model) = made_with {
         grammar = grammar.mut_subcommand(again::NAME, |_| again::command(Some(model)));
     }
+    grammar = fitting(grammar);
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
         let mut words = command_words(arguments).map(|(_, word)| word);
         let command = words.next().unwrap_or_default();

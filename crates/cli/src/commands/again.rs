@@ -37,9 +37,9 @@ Examples:
   kiln again fox.png --prompt \"a red fox at night\"
   kiln again @3 -n 4 -o 'fox-{seed}.{ext}'
 
-The same request is submitted, with the same seed, and paid for again. The flags are the fields of
-the picture's model: `kiln again @3 --help` lists them. With -n, each picture gets a new seed. Files
-of images must still be the same.";
+The same request is submitted, with the same seed, and paid for again. The flags are the fields of \
+the picture's model: `kiln again @3 --help` lists them. With -n, each picture gets a new seed. \
+Files of images must still be the same.";
 
 /// `made_with` is the model of the picture. Without one, any flags are accepted, and the command
 /// reports what is wrong with the picture.

@@ -18,12 +18,12 @@ const LIMIT: u32 = 20;
 /// List the submissions and their states, newest first
 #[derive(Args)]
 #[command(after_help = "\
-`kiln show`, `again`, `open` and `task` find a submission by its number, such as @3, or by @last.
-The history is a directory of files that only you can read: kiln/history in
-$XDG_STATE_HOME or ~/.local/state, in ~/Library/Application Support on macOS, and in
-%LOCALAPPDATA% on Windows. KILN_STATE_DIR is another directory in place of kiln.
-It has the fields of each request, with the paths and digests of images instead of their
-content, and no keys, secrets or queries of URLs. It forgets nothing.")]
+    `kiln show`, `again` and `task` find a submission by its number, such as @3, or by @last.\n\
+    The history is a directory of files that only you can read: kiln/history in $XDG_STATE_HOME \
+    or ~/.local/state, in ~/Library/Application Support on macOS, and in %LOCALAPPDATA% on \
+    Windows. KILN_STATE_DIR is another directory in place of kiln. It has the fields of each \
+    request, with the paths and digests of images instead of their content, and no keys, secrets \
+    or queries of URLs. It forgets nothing.")]
 pub struct Options {
     /// Only submissions whose prompts have all of these words
     #[arg(value_name = "WORD")]

@@ -13,11 +13,7 @@ use crate::{
     failure::Failure,
     output::{Output, write_failed},
     process::Process,
-    text::{
-        json::json_line,
-        sanitize::printable,
-        table::{Table, wrapped},
-    },
+    text::{fit::wrapped, json::json_line, sanitize::printable, table::Table},
 };
 use imagekiln::{TaskRef, journal::Key, text::Credits};
 

@@ -49,7 +49,7 @@ pub struct Options {
     name: String,
     /// Keep trying for this long while the job has to wait, such as 90s, and then give it back
     /// [default: until the job first has to wait]
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Run")]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     wait: Option<Duration>,
     #[command(flatten)]
     places: Places,

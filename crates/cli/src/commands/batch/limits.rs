@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     failure::Failure,
     models,
-    text::{parse, sanitize::one_line, table::wrapped},
+    text::{fit::wrapped, parse, sanitize::one_line},
 };
 use imagekiln::text::{Credits, counted};
 use imagekiln_batch::{Filter, Ledger, LimitStatus, Price, Scope};
@@ -24,9 +24,11 @@ type Limit<T> = Option<T>;
 #[command(
     group(ArgGroup::new("change").multiple(true)),
     next_help_heading = "Changes",
-    after_help = "A run that is open notices a change within a second. `none` removes a limit. A \
-                  paused run stays open, and what is submitted continues. The highest known cost \
-                  of a model replaces its price, unless the price is for each megapixel."
+    after_help = "A run that is open notices a change within a second. `none` removes a limit.",
+    after_long_help = "A run that is open notices a change within a second. `none` removes a \
+                       limit. A paused run stays open, and what is submitted continues. The \
+                       highest known cost of a model replaces its price, unless the price is for \
+                       each megapixel."
 )]
 pub struct Options {
     /// Stop submitting
@@ -35,11 +37,11 @@ pub struct Options {
     /// Submit again
     #[arg(long, group = "change", conflicts_with = "each_group")]
     unpause: bool,
-    /// The maximum cost of all submissions, including earlier ones
+    /// The maximum cost, with that of earlier submissions
     #[arg(long, value_name = "CREDITS", group = "change")]
     #[arg(value_parser = |text: &str| or_none(text, parse::credits))]
     budget: Option<Limit<f64>>,
-    /// The maximum number of tasks between submission and saved picture
+    /// The maximum number of active tasks: those between submission and saved picture
     #[arg(long, value_name = "N", group = "change")]
     #[arg(value_parser = |text: &str| or_none(text, number))]
     max_active: Option<Limit<u64>>,
@@ -66,7 +68,7 @@ struct ScopeOptions {
     /// Only the submissions of this group
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// The budget and the active tasks of each group that has no limit of its own
+    /// Each group that has no limit of its own
     #[arg(long)]
     each_group: bool,
 }

@@ -28,9 +28,10 @@ use crate::{
     output::write_failed,
     seeing, sheet,
     text::{
+        fit::wrapped,
         json::{self, json_line},
         sanitize::{one_line, quoted},
-        table::{Table, wrapped},
+        table::Table,
     },
 };
 use imagekiln::text::Credits;
@@ -120,7 +121,7 @@ pub async fn status(
     } else if hints.is_empty() {
         Ok(())
     } else {
-        print(&format!("\n{}\n", hints.join("\n\n")))
+        print(&format!("\n{}\n", wrapped(&hints.join("\n\n"), width)))
     }
 }
 
