@@ -211,16 +211,15 @@ export interface Limit {
   paused: boolean
   budget: number | null; max_active: int | null
   rate: int | null // submissions per minute
-  credits: number | null; without_cost: int | null // what counts for the budget
-  active: int | null
+  credits: number; without_cost: int // what counts for the budget
+  active: int
 }
 export interface Price {
-  event: "price"; model: string
-  credits: number | null // for each submission; null if the price was removed, as the next member
-  per_megapixel: number | null
+  model: string
+  credits: number // for each submission
+  per_megapixel: number
 }
-export interface ChangedLimit extends Limit { event: "limit" }
-export interface Limits { event: "limits"; limits: Limit[]; outages: Outage[] }
+export interface Limits { event: "limits"; limits: Limit[]; prices: Price[]; outages: Outage[] }
 export interface Outage { // why nothing is submitted, although no limit forbids it
   model: string | null // null if nothing is submitted
   since: number // seconds since the Unix epoch

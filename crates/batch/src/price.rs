@@ -42,6 +42,12 @@ impl Prices {
         self.set.contains_key(operation)
     }
 
+    /// Returns the prices that were set, by operation.
+    #[doc(hidden)]
+    pub fn each_set(&self) -> impl Iterator<Item = (&str, Price)> {
+        self.set.iter().map(|(operation, price)| (operation.as_str(), *price))
+    }
+
     /// Sets the price of an operation, unless one is set.
     #[doc(hidden)]
     pub fn set_default(&mut self, operation: impl Into<String>, price: Price) {

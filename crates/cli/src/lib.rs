@@ -42,11 +42,15 @@ use crate::{
     output::{report, report_json},
     process::Process,
     settings::Settings,
-    text::json,
+    text::{fit, json},
 };
 
 /// How long to wait at exit for work in progress, such as a file read or a simulator.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The width of help that is not on a terminal, and the largest one, which is still easy to read.
+const DEFAULT_WIDTH: usize = 100;
+const MAX_WIDTH: usize = 120;
 
 /// Runs the command line of the process.
 #[expect(clippy::disallowed_methods, reason = "the command line of the process")]
@@ -75,22 +79,39 @@ pub async fn execute(arguments: Vec<OsString>, process: Arc<Process>) -> u8 {
     let json = usage::json(&arguments);
     let settings = Settings::load(&process, usage::profile(&arguments));
     let model = settings.as_ref().ok().and_then(|it| it.model_with(usage::preset(&arguments)));
-    let outcome = match usage::parse(&arguments, model, |picture| {
-        commands::again::made_with(&process, picture)
-    }) {
+    let made_with = |picture: &str| commands::again::made_with(&process, picture);
+    let outcome = match usage::parse(&arguments, model, made_with) {
         Ok(matches) => command(&process, &matches, settings, arguments.first()).await,
         Err(usage::Stop::Help(text)) => {
             // A closed standard output is not an error.
-            let _ = process.line_on_stdout(process.stdout.paint().styled(&text).trim_end());
+            let text = process.stdout.paint().styled(&text);
+            let text = fit::coloured(&text, help_width(&process));
+            let _ = process.line_on_stdout(text.trim_end());
             return Exit::Success.code();
         }
         Err(usage::Stop::Wrong(text)) if !json => {
-            process.line_on_stderr(process.stderr.paint().styled(&text).trim_end());
+            let text = on_stderr(process.stderr.paint().styled(&text), &process);
+            process.line_on_stderr(text.trim_end());
             return Exit::Usage.code();
         }
         Err(usage::Stop::Wrong(text)) => Err(usage::failure(&text.to_string())),
     };
     end(&process, outcome, json)
+}
+
+/// A message as the terminal shows it.
+fn on_stderr(text: String, process: &Process) -> String {
+    match (process.stderr.columns)() {
+        Some(width) => fit::coloured(&text, width),
+        None => text,
+    }
+}
+
+/// The width of help.
+fn help_width(process: &Process) -> usize {
+    let columns = || process.variable("COLUMNS")?.to_str()?.parse().ok();
+    let width = (process.stdout.columns)().or_else(columns).unwrap_or(DEFAULT_WIDTH);
+    width.clamp(1, MAX_WIDTH)
 }
 
 async fn command(
@@ -122,7 +143,7 @@ fn end(process: &Process, outcome: Result<u8, Failure>, json: bool) -> u8 {
     let text = if json {
         json::json_line(&report_json(&failure))
     } else {
-        report(&failure, process.stderr.paint())
+        on_stderr(report(&failure, process.stderr.paint()), process)
     };
     process.line_on_stderr(&text);
     failure.exit.code()

@@ -19,7 +19,7 @@ use crate::{
     failure::Failure,
     models,
     terminal::ERROR,
-    text::sanitize::one_line,
+    text::{fit::fitting, sanitize::one_line},
     words,
 };
 use imagekiln::{CompleteModel, FieldKind, Operation, complete_model};
@@ -46,7 +46,8 @@ pub fn parse(
     }
     let default = || Stop::Wrong(unknown_model(models::DEFAULT));
     let model = model(arguments, configured).ok_or_else(default)?;
-    let (mut grammar, again_with) = grammar_of(arguments, model, made_with);
+    let (grammar, again_with) = grammar_of(arguments, model, made_with);
+    let mut grammar = fitting(grammar);
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
         let mut words = command_words(arguments).map(|(_, word)| word);
         let command = words.next().unwrap_or_default();
@@ -57,7 +58,9 @@ pub fn parse(
                 let name = text(&error, ContextKind::InvalidSubcommand);
                 Stop::Wrong(unknown_model(&name))
             }
-            ErrorKind::InvalidSubcommand => Stop::Wrong(with_tip_on_command(error).render()),
+            ErrorKind::InvalidSubcommand => {
+                Stop::Wrong(with_tip_on_command(error, command).render())
+            }
             ErrorKind::UnknownArgument => {
                 let model = match tools::find(command) {
                     _ if has_models => words.next().and_then(models::find),
@@ -130,14 +133,15 @@ fn unknown_model(name: &str) -> StyledStr {
     format!("{ERROR}error:{ERROR:#} {message}\n{tips}").into()
 }
 
-/// Adds a tip to an unknown command: a prompt or a model without its command.
-fn with_tip_on_command(mut error: clap::Error) -> clap::Error {
+/// Adds a tip to an unknown command: a prompt or a model without its command, or a word of another
+/// program. `command` is the first word, which has subcommands unless it is unknown.
+fn with_tip_on_command(mut error: clap::Error, command: &str) -> clap::Error {
     let word = text(&error, ContextKind::InvalidSubcommand);
     if let Some(model) = models::find(&word) {
         with_tips(error, vec![format!("to run a model, use 'kiln run {model}'")])
     } else if word.contains(char::is_whitespace) {
         with_tips(error, vec!["to make a picture from a prompt, use 'kiln generate PROMPT'".into()])
-    } else if let Some(tip) = words::tip(&word) {
+    } else if let Some(tip) = words::tip(command, &word) {
         // The parser suggests commands whose spelling is similar.
         error.remove(ContextKind::SuggestedSubcommand);
         with_tips(error, vec![tip.to_owned()])

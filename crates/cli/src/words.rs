@@ -52,8 +52,8 @@ const MEANT: [(&[&str], &str); 17] = [
     ),
     (
         &["cancel", "stop", "abort", "kill"],
-        "the service cancels no task: it is paid when it is submitted; 'kiln batch cancel' cancels \
-         jobs that are not",
+        "the service cancels no task: it is paid when it is submitted; 'kiln batch jobs cancel' \
+         cancels jobs that are not",
     ),
     (
         &["delete", "remove", "rm", "del", "clean"],
@@ -85,10 +85,43 @@ const MEANT: [(&[&str], &str); 17] = [
     ),
 ];
 
-/// The tip for a word that is no command.
-pub fn tip(word: &str) -> Option<&'static str> {
+/// Those after `kiln batch`.
+const MEANT_OF_BATCHES: [(&[&str], &str); 9] = [
+    (&["pause", "hold", "stop"], "'kiln batch limits --pause' stops submissions"),
+    (
+        &["unpause", "resume", "continue", "start"],
+        "'kiln batch limits --unpause' ends a pause; 'kiln batch run' continues the jobs of a \
+         ledger",
+    ),
+    (
+        &["limit", "budget", "price", "prices", "max-active", "cap", "rate"],
+        "'kiln batch limits' has the options --budget, --price, --max-active and --rate",
+    ),
+    (&["retry", "redo", "again", "requeue"], "'kiln batch jobs retry' queues jobs again"),
+    (&["cancel", "abort", "kill"], "'kiln batch jobs cancel' cancels jobs that are not submitted"),
+    (&["priority", "prioritize"], "'kiln batch jobs priority' changes the order of jobs"),
+    (
+        &["forget", "archive", "delete", "remove", "rm", "clean", "prune"],
+        "'kiln batch jobs forget' and 'kiln batch jobs archive' remove jobs from the ledger",
+    ),
+    (
+        &["list", "ls", "show", "history", "log", "ps"],
+        "'kiln batch status --all' lists the jobs of a ledger",
+    ),
+    (
+        &["add", "submit", "queue", "generate"],
+        "'kiln batch run' adds jobs and runs them; with --add-only, it only adds them",
+    ),
+];
+
+/// The tip for a word that is no command. `command` is the first word of the command line.
+pub fn tip(command: &str, word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
-    MEANT.iter().find(|(words, _)| words.contains(&&*word)).map(|(_, tip)| *tip)
+    let meant: &[(&[&str], _)] = match command {
+        "batch" => &MEANT_OF_BATCHES,
+        _ => &MEANT,
+    };
+    meant.iter().find(|(words, _)| words.contains(&&*word)).map(|(_, tip)| *tip)
 }
 
 #[cfg(test)]
@@ -100,12 +133,16 @@ mod tests {
 
     #[test]
     fn each_word_has_one_meaning_and_is_no_command() {
-        let words: Vec<_> = MEANT.iter().flat_map(|(words, _)| *words).collect();
-        assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
         let model = models::find(models::DEFAULT).unwrap();
-        for command in grammar(model, &|_| true).get_subcommands() {
-            let names = command.get_all_aliases().chain([command.get_name()]);
-            names.for_each(|name| assert!(!words.contains(&&name), "{name} is a command"));
+        let program = grammar(model, &|_| true);
+        let batch = program.find_subcommand("batch").unwrap();
+        for (command, meant) in [(&program, &MEANT[..]), (batch, &MEANT_OF_BATCHES)] {
+            let words: Vec<_> = meant.iter().flat_map(|(words, _)| *words).collect();
+            assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
+            for command in command.get_subcommands() {
+                let names = command.get_all_aliases().chain([command.get_name()]);
+                names.for_each(|name| assert!(!words.contains(&&name), "{name} is a command"));
+            }
         }
     }
 }

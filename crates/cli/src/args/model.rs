@@ -21,14 +21,14 @@ use super::{
 use crate::{
     failure::Failure,
     models::{self, SEED, models, summary},
+    text::fit::brief,
 };
 use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
 const MODEL: &str = "model";
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
-const SHORT: [&str; 13] = [
-    "prompt",
+const SHORT: [&str; 11] = [
     "image",
     "mask",
     "image_prompt",
@@ -39,7 +39,6 @@ const SHORT: [&str; 13] = [
     "left",
     "right",
     "mode",
-    "output_format",
     "seed",
 ];
 
@@ -82,7 +81,8 @@ pub fn model_arg(
         .long(MODEL)
         .short('m')
         .value_name("MODEL")
-        .help(format!("The model; its fields are the flags below [default: {default}]"))
+        .help(format!("The model [default: {default}]"))
+        .long_help(format!("The model; its fields are the flags below [default: {default}]"))
         .default_value(chosen.name)
         .hide_default_value(true)
         .hide_possible_values(true)
@@ -112,12 +112,21 @@ pub fn with_fields(
     options: &[Arg],
 ) -> Command {
     let taken = taken(&Command::new("options").args(options).args(extra_args()));
-    let has_count = options.iter().any(|option| option.get_id() == COUNT);
+    let count = options.iter().position(|option| option.get_id() == COUNT);
     let parameters = model.path_parameters.iter().map(|parameter| parameter_arg(parameter, &taken));
     let fields = model.fields.iter().filter(|field| !elsewhere.contains(&field.name));
     let fields = fields.map(|field| {
         let arg = field_arg(model, field, &taken);
-        if field.name == SEED && has_count { of_seeds(arg) } else { arg }
+        match &field.kind {
+            _ if field.name == SEED && count.is_some() => {
+                of_seeds(arg).display_order(options::AFTER_OWN + count.unwrap_or_default())
+            }
+            // Images are arguments, too.
+            FieldKind::Image { mask_of: None, .. } if !elsewhere.is_empty() => {
+                arg.hide_short_help(true)
+            }
+            _ => arg,
+        }
     });
     let options = (options::AFTER_OWN..).zip(options).map(|(order, option)| {
         let applies = options::may_have(model, options::fields_of(option));
@@ -243,9 +252,11 @@ fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
 
 /// `--seed` of a command with `-n` takes several seeds.
 fn of_seeds(arg: Arg) -> Arg {
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let help = format!("{help} [default: random; several: 1..4 or 1,5,9]");
-    arg.value_name("SEEDS").help(&help).long_help(help)
+    let about = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
+    arg.value_name("SEEDS")
+        .help_heading(None::<&str>)
+        .help("Seeds: a number, 1..4 or 1,5,9 [default: random]")
+        .long_help(format!("{about} [default: random; several: 1..4 or 1,5,9]"))
 }
 
 /// The short and the long help of a field. The short one of an image has no limits, which are
@@ -260,13 +271,14 @@ fn help(model: &'static Operation, field: &'static Field) -> [String; 2] {
         ),
         None => Default::default(),
     };
-    let mut long = format!("{about}{more}{required}");
-    if !field.limits_text.is_empty() {
-        long += &format!(" [{}]", field.limits_text);
-    }
+    let limits = match field.limits_text {
+        "" => String::new(),
+        limits => format!(" [{limits}]"),
+    };
+    let long = format!("{about}{more}{required}{limits}");
     match field.kind {
-        FieldKind::Image { .. } => [format!("{about}{list}{required}"), long],
-        _ => [long.clone(), long],
+        FieldKind::Image { .. } => [format!("{}{list}{required}", brief(about)), long],
+        _ => [format!("{}{required}{limits}", brief(about)), long],
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Globals {
 /// set.
 #[derive(Debug, Clone, Args)]
 pub struct Shared {
-    /// Use a simulator in this process: no key, no network, no cost
+    /// Use a simulator: no key, no network, no cost
     #[arg(
         long,
         long_help = "Use a simulator in this process, which needs no key and no network, and \

@@ -18,7 +18,7 @@ pub const OUTPUT: &str = "output";
 
 #[derive(Debug, Clone, Args)]
 struct Saving {
-    /// Save the picture to a file, a directory, or `-` for standard output
+    /// The file or directory; `-` is standard output
     #[arg(
         long,
         short,
@@ -30,7 +30,7 @@ struct Saving {
     )]
     output: Option<OsString>,
     /// Replace an existing file [default: save as FILE-2 or FILE-3]
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     overwrite: bool,
     /// Create the directories of FILE that do not exist
     #[arg(long, hide_short_help = true)]

@@ -38,9 +38,9 @@ Examples:
   kiln again fox.png --prompt \"a red fox at night\"
   kiln again @3 -n 4 -o 'fox-{seed}.{ext}'
 
-The same request is submitted, with the same seed, and paid for again. The flags are the fields of
-the picture's model: `kiln again @3 --help` lists them. With --model, those of another model
-are, and fields that it does not have are left out. With -n, each picture gets a new seed. Files of
+The same request is submitted, with the same seed, and paid for again. The flags are the fields of \
+the picture's model: `kiln again @3 --help` lists them. With --model, those of another model are, \
+and fields that it does not have are left out. With -n, each picture gets a new seed. Files of \
 images must still be the same.";
 
 /// The model of a picture that was made before.

@@ -24,7 +24,11 @@ const NOT_SET: &str = "-";
 
 /// Show and change the settings, and what else is set up once
 #[derive(Args)]
-#[command(after_help = help(), disable_help_subcommand = true)]
+#[command(
+    after_help = "`kiln config --help` lists the settings and their variables.",
+    after_long_help = help(),
+    disable_help_subcommand = true
+)]
 pub struct Options {
     #[command(subcommand)]
     action: Option<Action>,
@@ -32,7 +36,7 @@ pub struct Options {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the settings in effect, and the source of each; `kiln config` does the same
+    /// Show the settings in effect, and the source of each
     List,
     /// Print the value in effect of a setting
     Get {
@@ -41,7 +45,7 @@ enum Action {
         #[arg(hide_possible_values = true)]
         name: String,
     },
-    /// Set a setting in config.toml; with --profile NAME, in its part [profile.NAME]
+    /// Set a setting; with --profile NAME, in [profile.NAME]
     Set {
         /// The setting
         name: String,
@@ -49,7 +53,7 @@ enum Action {
         #[arg(required = true)]
         value: Vec<String>,
     },
-    /// Remove a setting from config.toml; with --profile NAME, from its part [profile.NAME]
+    /// Remove a setting; with --profile NAME, from [profile.NAME]
     Unset {
         /// The setting
         name: String,
@@ -74,8 +78,8 @@ pub enum Stored {
     Logout,
     /// List the profiles, and which of them is in effect
     #[command(after_help = "\
-A profile is a part [profile.NAME] of config.toml, a stored key, or both. The profile in
-effect is that of --profile, or else of KILN_PROFILE, or else `default`.")]
+        A profile is a part [profile.NAME] of config.toml, a stored key, or both. The profile in \
+        effect is that of --profile, or else of KILN_PROFILE, or else `default`.")]
     Profiles,
     /// Print a shell completion script
     #[command(after_help = install::COMPLETIONS)]
@@ -110,9 +114,9 @@ fn help() -> String {
     let (in_file, elsewhere): (Vec<&Name>, Vec<&Name>) =
         NAMES.into_iter().partition(|name| name.is_in_file);
     format!(
-        "A setting comes from the first of these that has it: its flag, the environment,\n\
-         [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET},\n\
-         and do not belong in config.toml: `kiln login` stores the API key.\n\n\
+        "A setting comes from the first of these that has it: its flag, the environment, \
+         [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET}, and \
+         do not belong in config.toml: `kiln login` stores the API key.\n\n\
          Settings in config.toml:{}\n\n\
          Other settings:{}",
         in_file.iter().map(line).collect::<String>(),

@@ -32,9 +32,8 @@ use imagekiln::ErrorKind;
 pub const NAME: &str = "doctor";
 
 const COST: &str = "\
-Submits nothing and costs nothing: the key is checked by polling a task that does
-not exist. The exit code is 0 if all is well, and otherwise that of the first
-problem.";
+    Submits nothing and costs nothing: the key is checked by polling a task that does not exist. \
+    The exit code is 0 if all is well, and otherwise that of the first problem.";
 
 /// The checks of the service, in their order.
 const CHECKS: [&str; 4] = ["address", "tls", "clock", "key"];
@@ -48,7 +47,7 @@ const MAX_SKEW: Duration = Duration::from_secs(300);
 /// A task that no service has.
 const UNKNOWN_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Check the settings, the connection, the key, the clock and the directories
+/// Check the settings, the connection, the key and the clock
 #[derive(Args)]
 #[command(after_help = COST)]
 pub struct Options {}

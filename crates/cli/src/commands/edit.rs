@@ -33,9 +33,7 @@ pub const NAME: &str = "edit";
 const EXAMPLES: &str = "\
 Examples:
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png
-  kiln edit *.jpg --prompt \"at night\" -o night/ --mkdir
-
-With --prompt, each image makes a picture of its own, named after the image.";
+  kiln edit *.jpg --prompt \"at night\" -o night/ --mkdir";
 
 const IMAGES: &str = "images";
 const EACH: &str = "prompt for each image";
@@ -53,7 +51,9 @@ pub fn command(chosen: &'static Operation) -> Command {
             Arg::new(EACH)
                 .long(PROMPT)
                 .value_name("PROMPT")
-                .help("What to change in each image, which makes a picture of its own")
+                .help(
+                    "What to change in each image: each makes a picture of its own, named after it",
+                )
                 .add(completers::prompt()),
         )
         .arg(
@@ -68,7 +68,8 @@ pub fn command(chosen: &'static Operation) -> Command {
                      of `kiln history`, an http(s) or data: URL, or `-`",
                 ),
         );
-    of_model(command.args(preset::args()), chosen, any_model(chosen), &[PROMPT], EXAMPLES)
+    let command = command.args(preset::args());
+    of_model(command, chosen, any_model(chosen), &[PROMPT], (EXAMPLES, ""))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

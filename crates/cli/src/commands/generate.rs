@@ -39,7 +39,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .required_unless_present(preset::PRESET),
         )
         .args(preset::args());
-    of_model(command, chosen, any_model(chosen), &[PROMPT], EXAMPLES)
+    of_model(command, chosen, any_model(chosen), &[PROMPT], (EXAMPLES, ""))
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -59,22 +59,20 @@ pub fn any_model(chosen: &'static Operation) -> Arg {
 }
 
 /// Adds `--model` and the flags of the chosen model to a command. Fields in `elsewhere` are its
-/// arguments.
+/// arguments. `--help` has notes after the examples.
 pub fn of_model(
     command: Command,
     chosen: &'static Operation,
     model: Arg,
     elsewhere: &[&str],
-    examples: &str,
+    (examples, more): (&str, &str),
 ) -> Command {
     let options = [vec![model], own_options()].concat();
+    let all = format!("Examples (`--help` lists all options and fields of {chosen}):");
     let (description, notes) = (model::description(chosen), model::notes(chosen, model::IMAGE));
     model::with_fields(command, chosen, elsewhere, &options)
-        .after_help(format!(
-            "{examples}\n\n`--help` lists all fields of {chosen}. An IMAGE is a path, @3, \
-             an http(s) URL, or `-`."
-        ))
-        .after_long_help(format!("{examples}\n\n{description}\n{notes}"))
+        .after_help(examples.replacen("Examples:", &all, 1))
+        .after_long_help(format!("{examples}{more}\n\n{description}\n{notes}"))
 }
 
 /// The options of commands that make pictures, besides the fields of the model.

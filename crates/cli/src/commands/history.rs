@@ -39,12 +39,12 @@ Examples:
   kiln history --cost 10.. --limit 100
   kiln history --tree
 
-`kiln show`, `again`, `edit` and `task` find a submission by its number, such as @3, or by @last.
-The history is a directory of files that only you can read: kiln/history in
-$XDG_STATE_HOME or ~/.local/state, in ~/Library/Application Support on macOS, and in
-%LOCALAPPDATA% on Windows. KILN_STATE_DIR is another directory in place of kiln.
-It has the fields of each request, with the paths and digests of images instead of their
-content, and no keys, secrets or queries of URLs. It forgets nothing.")]
+`kiln show`, `again`, `edit` and `task` find a submission by its number, such as @3, or by @last. \
+The history is a directory of files that only you can read: kiln/history in $XDG_STATE_HOME or \
+~/.local/state, in ~/Library/Application Support on macOS, and in %LOCALAPPDATA% on Windows. \
+KILN_STATE_DIR is another directory in place of kiln. It has the fields of each request, with the \
+paths and digests of images instead of their content, and no keys, secrets or queries of URLs. It \
+forgets nothing.")]
 pub struct Options {
     /// Only submissions that have all of these words in the prompt, the model, the state, the
     /// reason of a failure, the path, the key or the time

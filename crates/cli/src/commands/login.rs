@@ -14,10 +14,9 @@ use crate::{
 use imagekiln::API_KEY_VARIABLE;
 
 pub const WHERE: &str = "\
-Asks for the key without showing it, or reads it from standard input if that is not
-a terminal, and says in which file it stored it. Each --profile has a key of its
-own. `kiln config` shows which key is in effect, and `kiln doctor` whether the
-service accepts it.";
+    Asks for the key without showing it, or reads it from standard input if that is not a \
+    terminal, and says in which file it stored it. Each --profile has a key of its own. `kiln \
+    config` shows which key is in effect, and `kiln doctor` whether the service accepts it.";
 
 pub async fn login(context: &Context) -> Result<(), Failure> {
     let process = context.process();

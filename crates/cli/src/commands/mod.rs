@@ -26,7 +26,7 @@ pub mod task;
 pub mod tools;
 pub mod webhook;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand, builder::StyledStr};
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand};
 
 use crate::{
     args::{model, options},
@@ -52,15 +52,17 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
 
-const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}{after-help}";
+const TEMPLATE: &str = "{about}{after-help}";
+
+const MORE: &str = "`kiln COMMAND -h` lists the options of a command; `kiln --help` has examples.";
 
 const EXAMPLES: &str = "\
 Examples:
   kiln generate \"a red fox\" --simulate -o fox.png
   kiln edit \"give the cat this hat\" cat.png hat.png -o cat-with-hat.png
 
-`kiln help COMMAND` says everything about a command, `kiln help config` lists the
-settings and their variables, and `kiln exit-codes` what each exit code means.";
+`kiln help COMMAND` says everything about a command, `kiln help config` lists the settings and \
+their variables, and `kiln exit-codes` what each exit code means.";
 
 /// The commands whose options do not depend on a model. They work even if `config.toml` is damaged.
 #[derive(Subcommand)]
@@ -79,7 +81,7 @@ enum Plain {
     Simulate(Box<simulate::Options>),
     Webhook(webhook::Options),
     /// Print the exit codes and what they mean
-    #[command(hide = true, after_help = kinds())]
+    #[command(hide = true, after_long_help = kinds())]
     ExitCodes,
     /// Short names of subcommands of `kiln config`.
     #[command(flatten)]
@@ -92,7 +94,6 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     let short = |command: Command| command.hide(true);
     let program = options::of_program(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
-        .max_term_width(120)
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
@@ -117,42 +118,53 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
     let program = Plain::augment_subcommands(program).mut_subcommands(|command| {
         if config::Stored::has_subcommand(command.get_name()) { short(command) } else { command }
     });
-    let text = listed(&program);
+    let list = listed(&program);
+    let options = options(&program);
     program
         // Adding the options has set a description.
         .about("Generate and edit pictures with an asynchronous image generation service")
         .long_about(None)
-        .after_help(text)
+        .after_help(format!("{list}\n{MORE}"))
+        .after_long_help(format!("{list}\n{options}\n\n{EXAMPLES}"))
         .help_template(TEMPLATE)
 }
 
-/// The commands in their groups, and the global options, on one screen.
-fn listed(program: &Command) -> StyledStr {
+/// The commands in their groups, on one screen.
+fn listed(program: &Command) -> String {
     let styles = program.get_styles();
     let (heading, word) = (*styles.get_header(), *styles.get_literal());
     let about = |name: &str| program.find_subcommand(name).and_then(Command::get_about);
     let mut text = String::new();
     for (group, names) in GROUPS {
-        text += &format!("{heading}{group}:{heading:#}\n");
-        for name in names {
+        for (at, name) in names.iter().enumerate() {
+            let group = if at == 0 { group } else { "" };
+            let spaces = " ".repeat(11_usize.saturating_sub(group.len()));
             let about = about(name).map(ToString::to_string).unwrap_or_default();
-            text += &format!("  {word}{name:<10}{word:#}{about}\n");
+            text += &format!(
+                "{heading}{group}{heading:#}{spaces}{word}{name}{word:#}{:<1$}{about}\n",
+                "",
+                10_usize.saturating_sub(name.len())
+            );
         }
     }
-    text += &format!(
-        "\n{heading}Options of every command:{heading:#} {word}--help  --json  --quiet  --verbose  \
-         --profile NAME{word:#}\n\n{EXAMPLES}"
-    );
-    text.into()
+    text
+}
+
+fn options(program: &Command) -> String {
+    let styles = program.get_styles();
+    let (heading, word) = (*styles.get_header(), *styles.get_literal());
+    let options = ["--help", "--json", "--quiet", "--verbose", "--profile NAME"];
+    let options = options.map(|option| format!("{word}{option}{word:#}")).join(" ");
+    format!("{heading}Options of every command:{heading:#} {options}")
 }
 
 /// What the columns of `kiln exit-codes` mean, and the kinds of errors with `--json`.
 fn kinds() -> String {
     let line = |(kind, meaning): &(&str, &str)| format!("\n  {kind:<17}{meaning}");
     format!(
-        "RETRY says whether a script may run the same command again: it may succeed later, and\n\
-         charges nothing twice. CHARGED says whether the command has submitted something that\n\
-         is charged.\n\n\
+        "RETRY says whether a script may run the same command again: it may succeed later, and \
+         charges nothing twice. CHARGED says whether the command has submitted something that is \
+         charged.\n\n\
          With --json, an error has one of these kinds:{}",
         KINDS.iter().map(line).collect::<String>()
     )

@@ -9,13 +9,13 @@ use crate::{
     context::Context,
     failure::Failure,
     models,
-    text::table::{Table, wrapped},
+    text::{fit::wrapped, table::Table},
 };
 use imagekiln::{Field, FieldKind, ImageEncodings, Need, NeedKind, Operation, complete_model};
 
 pub const NAME: &str = "models";
 
-/// List the models, or describe one: what it is good for, its fields and limits
+/// List the models, or describe one
 #[derive(Args)]
 #[command(after_help = help())]
 pub struct Options {

@@ -25,7 +25,7 @@ pub const NAME: &str = "resume";
 
 pub fn command() -> Command {
     Command::new(NAME)
-        .about("Wait for every unfinished task, and save its picture to its target")
+        .about("Wait for every unfinished task, and save its picture")
         .args(seeing::args())
         .args(options::shared(options::RESUMING))
         .after_help(

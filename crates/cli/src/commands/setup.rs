@@ -22,15 +22,14 @@ use crate::{
 };
 
 const STEPS: &str = "\
-Asks for the base URL of the service and the API key, and stores them as
-`kiln config set base_url` and `kiln login` do: for --profile NAME, those of this
-profile. Then it runs the checks of `kiln doctor`, and offers to make a first picture.
-Nothing is sent that costs anything unless you agree to it. Enter keeps what is
-stored, so the command can be repeated.";
+    Asks for the base URL of the service and the API key, and stores them as `kiln config set \
+    base_url` and `kiln login` do: for --profile NAME, those of this profile. Then it runs the \
+    checks of `kiln doctor`, and offers to make a first picture. Nothing is sent that costs \
+    anything unless you agree to it. Enter keeps what is stored, so the command can be repeated.";
 
 const PROMPT: &str = "a red fox in the snow";
 
-/// Store the base URL and the key, check them, and make a first picture
+/// Store the URL and the key, and make a first picture
 #[derive(Args)]
 #[command(after_help = STEPS)]
 pub struct Options {}

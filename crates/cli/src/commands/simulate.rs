@@ -40,7 +40,7 @@ const CONTROL_TOKEN_VARIABLE: &str = "IMAGEKILN_CONTROL_TOKEN";
 /// The time in which the command may end after Ctrl-C, which it also receives from the terminal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Run a simulator of the service until Ctrl-C, or while a command runs
+/// Run a simulator of the service, also while a command runs
 #[derive(Args)]
 pub struct Options {
     /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the
@@ -52,58 +52,58 @@ pub struct Options {
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     /// The address to listen on, instead of a port of 127.0.0.1
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     listen: Option<SocketAddr>,
     /// The address to listen on for regional models
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     regional_listen: Option<SocketAddr>,
     /// The address of the page and the control interface, which must be on this machine
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     control_listen: Option<SocketAddr>,
     /// The token that the page and the control interface require; they may then be reachable from
     /// other machines
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", hide_short_help = true)]
     control_token: Option<String>,
     /// The origin of a web page that may call the service, or `*` for all; may be repeated
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     cors_origin: Vec<String>,
     /// Serve over TLS with the certificate in this PEM file. Without --tls-key the file also has
     /// the key; if it does not exist, it is created with a self-signed certificate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     tls_certificate: Option<PathBuf>,
     /// The private key of the certificate, a PEM file
-    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    #[arg(long, value_name = "FILE", requires = "tls_certificate", hide_short_help = true)]
     tls_key: Option<PathBuf>,
     /// The base URL at which clients reach the simulator, for example behind a proxy [default: the
     /// host that each client names]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     public_url: Option<String>,
     /// The base URL at which clients reach regional models [default: the host that each client
     /// names]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     regional_public_url: Option<String>,
     /// Allow connections from other machines
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_remote: bool,
     /// How long a task takes [default: 1]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     ready_after: Option<Duration>,
     /// How much the durations vary: 0.1 is up to 10 % shorter or longer [default: 0]
-    #[arg(long, value_name = "FRACTION")]
+    #[arg(long, value_name = "FRACTION", hide_short_help = true)]
     ready_after_spread: Option<f64>,
     /// The statuses of a task in progress, separated by commas; each lasts equally long [default:
     /// Pending]
-    #[arg(long, value_name = "STATUSES", value_delimiter = ',')]
+    #[arg(long, value_name = "STATUSES", value_delimiter = ',', hide_short_help = true)]
     in_progress: Vec<String>,
     /// The API key that the simulator accepts
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", hide_short_help = true)]
     key: Option<String>,
     /// The prefix of model names, instead of `gen` [default: gen]
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", hide_short_help = true)]
     model_prefix: Option<String>,
     /// Fetch images that requests give by their URLs, on this machine or anywhere [default: never]
     /// [possible values: never, loopback, any]
-    #[arg(long, value_name = "WHICH")]
+    #[arg(long, value_name = "WHICH", hide_short_help = true)]
     fetch_images: Option<FetchImages>,
     /// Require the fields that an operation needs, and reject those that it does not have
     #[arg(long)]

@@ -10,9 +10,10 @@ use crate::{
     output::{Output, write_failed},
     process::Process,
     text::{
+        fit::wrapped,
         json::json_line,
         sanitize::printable,
-        table::{Table, wrapped},
+        table::Table,
         times::{Clock, rfc3339, seconds},
     },
 };

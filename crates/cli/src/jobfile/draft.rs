@@ -18,7 +18,7 @@ const EXTRA: &str = "extra";
 const EXTRA_IMAGES: &str = "extra_images";
 
 /// A job before its model is looked up and its fields are converted.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Draft {
     pub line: u64,
     pub model: Option<String>,

@@ -183,6 +183,8 @@ pub struct Defaults {
     pub prompt_column: Option<String>,
     /// Leaves out the lines of text files that begin with `#`.
     pub skip_comments: bool,
+    /// How often each job is made.
+    pub count: usize,
     /// Accepts masks with a [problem](crate::making::checks::mask_problem).
     pub any_mask: bool,
     /// Turns the images that are stored turned, so that jobs send them as viewers show them.
@@ -199,6 +201,7 @@ impl Defaults {
             priority: 0,
             prompt_column: None,
             skip_comments: false,
+            count: 1,
             any_mask: false,
             upright: None,
         }

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io,
+    iter::repeat_n,
     path::{Path, PathBuf},
 };
 
@@ -114,8 +115,17 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Adds the job, or reports its problems.
-    pub fn add(&mut self, mut draft: Draft) {
+    /// Adds the job as often as the defaults say, or reports its problems.
+    pub fn add(&mut self, draft: Draft) {
+        for (number, mut draft) in (1..).zip(repeat_n(draft, self.defaults.count)) {
+            if let Some(name) = draft.name.as_mut().filter(|_| number > 1) {
+                *name += &format!("-{number}");
+            }
+            self.add_one(draft);
+        }
+    }
+
+    fn add_one(&mut self, mut draft: Draft) {
         let line = draft.line;
         draft.fill_model();
         let operation = match draft.model.as_deref().map(find) {

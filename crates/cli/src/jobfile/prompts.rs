@@ -51,7 +51,8 @@ impl Matrix {
         let count = prompts
             .len()
             .saturating_mul(self.seeds.len().max(1))
-            .saturating_mul(self.models.len().max(1));
+            .saturating_mul(self.models.len().max(1))
+            .saturating_mul(defaults.count);
         if count > MOST_JOBS {
             let problem = format!(
                 "the prompts, seeds and models have {count} combinations; at most {MOST_JOBS} are \

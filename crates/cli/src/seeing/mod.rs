@@ -28,7 +28,9 @@ const OPEN: &str = "open";
 
 /// `--show` and `--open`
 pub fn args() -> [Arg; 2] {
-    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    let flag = |name: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).hide_short_help(true)
+    };
     [
         flag(SHOW).help("Show the picture in the terminal"),
         flag(OPEN).help("Open the picture with the desktop's program for it"),

@@ -2,6 +2,8 @@
 
 use console::{measure_text_width, truncate_str};
 
+use super::fit::wrap;
+
 const GAP: usize = 2;
 
 /// Columns are left out before a column with long texts becomes narrower than this.
@@ -161,50 +163,6 @@ fn total(widths: impl IntoIterator<Item = Option<usize>>) -> usize {
     shown.iter().sum::<usize>() + GAP * shown.len().saturating_sub(1)
 }
 
-/// Breaks the lines of a text between words, for a terminal of this width. What continues a line is
-/// indented like it.
-pub fn wrapped(text: &str, width: Option<usize>) -> String {
-    let Some(width) = width else { return text.to_owned() };
-    let lines = text.split('\n').map(|line| {
-        let indent = line.len() - line.trim_start_matches([' ', '-']).len();
-        let (start, rest) = line.split_at(indent);
-        let next = format!("\n{}", " ".repeat(indent));
-        start.to_owned() + &wrap(rest, width.saturating_sub(indent)).join(&next)
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Lines of at most this width.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if measure_text_width(line) + 1 + measure_text_width(word) <= width => {
-                *line += " ";
-                *line += word;
-            }
-            _ => lines.extend(broken(word, width)),
-        }
-    }
-    lines
-}
-
-/// The parts of a word that does not fit, which end after punctuation if possible.
-fn broken(mut word: &str, width: usize) -> Vec<String> {
-    let mut parts = Vec::new();
-    loop {
-        let fitting = truncate_str(word, width, "");
-        if fitting.is_empty() || fitting.len() == word.len() {
-            parts.push(word.to_owned());
-            return parts;
-        }
-        let punctuation = fitting.rfind(|c: char| c.is_ascii_punctuation());
-        let (part, rest) = word.split_at(punctuation.map_or(fitting.len(), |at| at + 1));
-        parts.push(part.to_owned());
-        word = rest;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,9 +217,5 @@ mod tests {
             ]
             .join("\n")
         );
-        assert_eq!(wrapped("a b\n  - one two", Some(9)), "a b\n  - one\n    two");
-        assert_eq!(wrapped("/one/two/three_four", Some(9)), "/one/two/\nthree_\nfour");
-        assert_eq!(wrapped("a  b", Some(9)), "a  b");
-        assert_eq!(wrapped("狐", Some(0)), "狐");
     }
 }

@@ -63,7 +63,7 @@ fn a_damaged_job_does_not_stop_a_batch() {
     for part in [".damaged: could not fetch", "kiln batch resolve NAME --damaged"] {
         assert!(status.contains(part), "{status}");
     }
-    batch(&bench, &["retry", &fox]).ok();
+    batch(&bench, &["jobs", "retry", &fox]).ok();
     assert_eq!(named(&bench, "submitted"), [&*fox]);
     bench.run(&["batch", "run", "--output", "pictures"]).fails(6);
     assert_eq!(bench.simulator.counts().accepted, 4);

@@ -85,8 +85,8 @@ fn of_fields() -> String {
 /// The names of the commands that do not only print their help.
 pub fn commands(place: &Place) -> Vec<String> {
     let is_group = |help: &str| {
-        let usage = help.lines().find(|line| line.starts_with("Usage:")).unwrap();
-        usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>")
+        let usage = help.lines().find(|line| line.starts_with("Usage:"));
+        usage.is_none_or(|usage| usage.ends_with(" <COMMAND>") || usage.ends_with(" <TOOL>"))
     };
     helps(place).into_iter().filter(|(_, help)| !is_group(help)).map(|(name, _)| name).collect()
 }
@@ -108,11 +108,14 @@ fn helps(place: &Place) -> Vec<(String, String)> {
 
 /// The names in the list of commands, which is in groups in the help of the program.
 fn subcommands(help: &str) -> impl Iterator<Item = &str> {
-    let heading = ["\nCommands:\n", "\nTools:\n", "\nMake:\n"];
-    let list = heading.iter().find_map(|heading| Some(help.split_once(heading)?.1));
-    let lines = list.unwrap_or_default().split("\n\n").next().into_iter().flat_map(str::lines);
+    const GROUP: usize = "Follow up  ".len();
+    let headings =
+        [("\nCommands:\n", 2), ("\nTools:\n", 2), ("image generation service\n\n", GROUP)];
+    let list = headings.iter().find_map(|(heading, at)| Some((help.split_once(heading)?.1, *at)));
+    let (list, at) = list.unwrap_or_default();
+    let lines = list.split("\n\n").next().into_iter().flat_map(str::lines);
     // The lines of a long summary are indented more.
-    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = lines.filter_map(move |line| line.get(at..)?.split(' ').next());
     names.filter(|name| !name.is_empty())
 }
 
@@ -162,13 +165,12 @@ fn the_short_help_has_the_common_flags_and_two_examples() {
         let short = place.run(&[words, &["-h"]].concat()).ok().text();
         let long = place.run(&[words, &["--help"]].concat()).ok().text();
         assert!(short.len() < long.len() || words.is_empty(), "{words:?}");
-        if !words.contains(&"gen-2-pro") && !words.contains(&"gen-tools/erase-v1") {
+        let has_examples = !words.is_empty()
+            && !words.contains(&"gen-2-pro")
+            && !words.contains(&"gen-tools/erase-v1");
+        if has_examples {
             assert_eq!(short.matches("\n  kiln ").count(), 2, "{short}");
         }
-        assert!(
-            words != ["generate"] || short.lines().count() <= 30,
-            "more than a screen: {short}"
-        );
         texts.push(format!("$ kiln {} -h\n{}", words.join(" "), without_models(&short)));
     }
     assert_shown!("short_help", texts.join("\n"));

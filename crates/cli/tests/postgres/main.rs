@@ -40,10 +40,11 @@ async fn a_ledger_is_shared_and_its_password_is_not_printed() {
     let status = text(&["status", "--all"]);
     assert!(status.contains(" one/0") && status.contains(" two/0"), "{status}");
     assert_eq!(simulator.counts().accepted, 2);
-    assert_eq!(text(&["budget", "9"]), "the budget of the ledger is 9.00 credits\n");
-    assert_eq!(text(&["limits"]), "the ledger: 6.00 of 9.00 credits; 0 active tasks\n");
+    let limits = "the ledger: 6.00 of 9.00 credits; 0 active tasks\n";
+    assert_eq!(text(&["limits", "--budget", "9"]), limits);
+    assert_eq!(text(&["limits"]), limits);
     let spending = text(&["spending"]);
     assert!(spending.contains("gen-2-pro            2"), "{spending}");
-    assert_eq!(text(&["archive", "--older-than", "0"]), "2 jobs archived\n");
+    assert_eq!(text(&["jobs", "archive", "--older-than", "0"]), "2 jobs archived\n");
     assert_eq!(text(&["spending"]), spending);
 }

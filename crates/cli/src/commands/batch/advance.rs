@@ -50,7 +50,7 @@ pub struct Options {
     name: String,
     /// Keep trying for this long while the job has to wait, such as 90s, and then give it back
     /// [default: until the job first has to wait]
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Run")]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     wait: Option<Duration>,
     #[command(flatten)]
     places: Places,
@@ -339,8 +339,10 @@ fn ended(job: &JobStatus, name: &str, reason: &str, place: &Place) -> Result<(),
     let kind = if job.state == JobState::Damaged { "damaged" } else { "jobs_failed" };
     let message = format!("job `{name}` is {}{reason}", job.state);
     let ledger = quoted(&place.to_string());
-    Err(Failure::jobs(kind, exit, message)
-        .advise(format!("`kiln batch retry {} --ledger {ledger}` queues it again", quoted(name))))
+    Err(Failure::jobs(kind, exit, message).advise(format!(
+        "`kiln batch jobs retry {} --ledger {ledger}` queues it again",
+        quoted(name)
+    )))
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! `kiln batch cancel`, `priority`, `retry`, `resolve`, `adopt`, `forget` and `archive`: change
-//! jobs.
+//! `kiln batch jobs retry|cancel|priority|forget|archive`: changes jobs.
 
 use std::time::Duration;
 
@@ -7,9 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    place::{Places, state},
-    print::print_job,
-    reconcile, resolve,
+    place::state,
     selection::{Selection, sent_at},
 };
 use crate::{
@@ -24,19 +21,25 @@ use imagekiln_batch::{Filter, JobState, Ledger};
 /// A change of jobs.
 #[derive(Subcommand)]
 pub enum Change {
+    /// Queue jobs again that ended without a picture
+    #[command(
+        after_help = "Sends nothing. A run that is open, or the next one, submits the jobs, which \
+                      may be billed again. It downloads `damaged` pictures again and pays nothing \
+                      for them. Jobs must meet all conditions. Without --state, cancelled jobs are \
+                      among them.",
+        mut_arg("state", |arg| arg.value_parser(state(JobState::RETRIABLE))),
+        mut_arg("all", |arg| arg.help("All jobs that ended without a picture"))
+    )]
+    Retry(Ended),
     /// Cancel jobs that are not submitted
     #[command(
-        override_usage = "kiln batch cancel [OPTIONS] \
-                          <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--all>...",
-        after_help = "A run that is open does not submit them. `kiln batch retry` queues them \
+        after_help = "A run that is open does not submit them. `kiln batch jobs retry` queues them \
                       again.",
         mut_arg("all", |arg| arg.help(ALL_QUEUED))
     )]
     Cancel(Selection),
     /// Set the priority of jobs that are not submitted
     #[command(
-        override_usage = "kiln batch priority [OPTIONS] <N> \
-                          <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--all>...",
         after_help = "A worker has up to 32 jobs that it is about to submit. They keep their turn.",
         mut_arg("all", |arg| arg.help(ALL_QUEUED))
     )]
@@ -47,32 +50,8 @@ pub enum Change {
         #[command(flatten)]
         jobs: Selection,
     },
-    /// Queue jobs again that ended without a picture
-    #[command(
-        override_usage = "kiln batch retry [OPTIONS] \
-                          <NAME|--from <FILE>|--state <STATE>|--model <MODEL>|--group <NAME>|\
-                          --sent-after <WHEN>|--sent-before <WHEN>|--all>...",
-        after_help = "Sends nothing. A run that is open, or the next one, submits the jobs, which \
-                      may be billed again. It downloads `damaged` pictures again and pays nothing \
-                      for them. Jobs must meet all conditions. Without --state, cancelled jobs are \
-                      among them.",
-        mut_arg("state", |arg| arg.value_parser(state(JobState::RETRIABLE))),
-        mut_arg("all", |arg| arg.help("All jobs that ended without a picture"))
-    )]
-    Retry(Ended),
-    Resolve(resolve::Options),
-    Reconcile(reconcile::Options),
-    /// Accept the pictures of another ledger, or a ledger that was moved
-    #[command(
-        after_help = "Jobs become `saved` if the file next to a picture has their name and their \
-                      request. The next run pays for the others. Sends nothing.",
-        mut_arg("output", |arg| arg.help("The directory or the bucket with the pictures"))
-    )]
-    Adopt(Places),
     /// Remove jobs from the ledger; their pictures stay
     #[command(
-        override_usage = "kiln batch forget [OPTIONS] \
-                          <NAME|--from <FILE>|--state <STATE>>...",
         after_help = "If a job file still contains a removed job, the next run adds it again, and \
                       pays for it again. What the removed jobs have cost still counts for \
                       --budget. Jobs must meet all conditions.",
@@ -142,12 +121,6 @@ pub async fn change(context: &Context, ledger: &Ledger, change: Change) -> Resul
                 || json!({ "event": "priority", "jobs": jobs, "priority": priority }),
             )?;
             return check_all(jobs, named);
-        }
-        Change::Resolve(options) => return resolve::execute(context, ledger, options).await,
-        Change::Reconcile(options) => return reconcile::execute(context, ledger, options).await,
-        Change::Adopt(Places { output: pictures, .. }) => {
-            let changed = ledger.adopt_output(&pictures).await?;
-            return changed.iter().try_for_each(|job| print_job(output, job));
         }
     };
     output.result(

@@ -15,11 +15,17 @@ mod selection;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 
-use self::place::{Access, Place};
+use self::{
+    place::{Access, Place, Places},
+    print::print_job,
+};
 use crate::{context::Context, failure::Failure};
 use imagekiln::Operation;
 
 pub const NAME: &str = "batch";
+
+/// The command whose subcommands have ledgers.
+const JOBS: &str = "jobs";
 
 /// The commands besides `run`, whose options depend on the model, and `advance`, which opens its
 /// ledger itself.
@@ -27,19 +33,33 @@ pub const NAME: &str = "batch";
 enum Action {
     Status(report::StatusOptions),
     Report(report::ReportOptions),
-    #[command(flatten)]
-    Limit(limits::Change),
-    /// List the limits of a ledger, and what counts for them
-    Limits,
-    #[command(flatten)]
-    Job(jobs::Change),
+    Limits(limits::Options),
+    /// Retry, cancel, prioritize, forget or archive jobs
+    #[command(
+        subcommand,
+        disable_help_subcommand = true,
+        after_help = "`kiln batch status --all` lists the jobs."
+    )]
+    Jobs(jobs::Change),
+    Resolve(resolve::Options),
+    Reconcile(reconcile::Options),
+    /// Accept the pictures of another ledger, or a ledger that was moved
+    #[command(
+        after_help = "Jobs become `saved` if the file next to a picture has their name and their \
+                      request. The next run pays for the others. Sends nothing.",
+        mut_arg("output", |arg| arg.help("The directory or the bucket with the pictures"))
+    )]
+    Adopt(Places),
 }
 
 pub fn command(chosen: &'static Operation) -> Command {
     Action::augment_subcommands(
         Command::new(NAME).subcommands([run::command(chosen), advance::command()]),
     )
-    .mut_subcommands(place::with_ledger)
+    .mut_subcommands(|command| match command.get_name() {
+        JOBS => command.mut_subcommands(place::with_ledger),
+        _ => place::with_ledger(command),
+    })
     .about("Run many jobs from a file or a matrix, and resume them")
     .subcommand_required(true)
     .arg_required_else_help(true)
@@ -56,19 +76,23 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
         _ => {}
     }
     let action = Action::from_arg_matches(matches)?;
+    let options = options.subcommand().map_or(options, |(_, options)| options);
     let given = options.get_one::<String>(place::LEDGER).map(String::as_str);
     let (place, access) = match &action {
-        Action::Job(jobs::Change::Adopt(places)) => {
-            (places.ledger()?.ok_or_else(place::missing)?, Access::Run)
-        }
+        Action::Adopt(places) => (places.ledger()?.ok_or_else(place::missing)?, Access::Run),
         _ => (Place::given(given)?, Access::Manage),
     };
     let ledger = place.open(context.process(), access).await?;
     match action {
         Action::Status(options) => report::status(context, &place, &ledger, options).await,
         Action::Report(options) => report::write(context, &place, &ledger, options).await,
-        Action::Limit(change) => limits::change(context, &ledger, change).await,
-        Action::Limits => limits::list(context, &ledger).await,
-        Action::Job(change) => jobs::change(context, &ledger, change).await,
+        Action::Limits(options) => limits::execute(context, &ledger, options).await,
+        Action::Jobs(change) => jobs::change(context, &ledger, change).await,
+        Action::Resolve(options) => resolve::execute(context, &ledger, options).await,
+        Action::Reconcile(options) => reconcile::execute(context, &ledger, options).await,
+        Action::Adopt(Places { output, .. }) => {
+            let changed = ledger.adopt_output(&output).await?;
+            changed.iter().try_for_each(|job| print_job(&context.output, job))
+        }
     }
 }

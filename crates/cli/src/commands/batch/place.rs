@@ -73,7 +73,7 @@ pub fn with_ledger(command: Command) -> Command {
         .long(LEDGER)
         .value_name("PLACE")
         .value_hint(ValueHint::AnyPath)
-        .help_heading("Ledger")
+        .help_heading(None::<&str>)
         .help(help(HERE));
     command.arg(option)
 }
@@ -83,10 +83,10 @@ pub fn with_ledger(command: Command) -> Command {
 pub struct Places {
     /// Where to save the pictures: a directory, or the URL of a bucket
     #[arg(long, short, value_name = "DIR-OR-URL", value_hint = ValueHint::DirPath)]
-    #[arg(help_heading = "Output")]
+    #[arg(help_heading = None::<&str>)]
     pub output: String,
     #[arg(long, value_name = "PLACE", value_hint = ValueHint::AnyPath)]
-    #[arg(help = help(IN_OUTPUT), help_heading = "Ledger")]
+    #[arg(help = help(IN_OUTPUT), help_heading = None::<&str>)]
     pub ledger: Option<String>,
 }
 

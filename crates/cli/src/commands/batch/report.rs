@@ -26,9 +26,9 @@ use crate::{
     output::write_failed,
     seeing, sheet,
     text::{
+        fit::wrapped,
         json::{self, json_line},
         sanitize::quoted,
-        table::wrapped,
         times::{Clock, now},
     },
 };
@@ -118,7 +118,7 @@ pub async fn status(
     } else if hints.is_empty() {
         Ok(())
     } else {
-        print(&format!("\n{}\n", hints.join("\n\n")))
+        print(&format!("\n{}\n", wrapped(&hints.join("\n\n"), width)))
     }
 }
 
@@ -178,7 +178,7 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
         hints.push(format!(
             "damaged pictures are paid for: these download one again in the next run, accept what \
              arrived, or give it up:\n  \
-             kiln batch retry NAME --ledger {ledger}\n  \
+             kiln batch jobs retry NAME --ledger {ledger}\n  \
              kiln batch resolve NAME --damaged --ledger {ledger}\n  \
              kiln batch resolve NAME --paid --ledger {ledger}"
         ));
@@ -186,7 +186,7 @@ fn hints(place: &Place, listed: &BTreeSet<JobState>) -> Vec<String> {
     if with_state(&[JobState::Failed, JobState::Moderated, JobState::Expired]) {
         hints.push(format!(
             "to queue jobs again that ended without a picture, and pay for them again, run\n  \
-             kiln batch retry NAME --ledger {ledger}"
+             kiln batch jobs retry NAME --ledger {ledger}"
         ));
     }
     hints

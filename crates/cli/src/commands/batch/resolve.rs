@@ -27,10 +27,8 @@ const NAMED: usize = 5;
 /// Decide about `unknown` or `damaged` jobs
 #[derive(Args)]
 #[command(
-    override_usage = "kiln batch resolve [OPTIONS] <--paid|--not-paid|--damaged|--task <ID>> \
-                      <NAME|--from <FILE>|--model <MODEL>|--group <NAME>|--sent-after <WHEN>|\
-                      --sent-before <WHEN>|--all>...",
-    after_help = "Check your usage with the service first: a job that was billed and is resolved \
+    after_help = "A job that was billed and is resolved as not paid is paid for twice.",
+    after_long_help = "Check your usage with the service first: a job that was billed and is resolved \
                   as not paid is paid for twice. Jobs must meet all conditions. Without names, \
                   only `unknown` jobs do. The exit code is 10 if jobs were left out: they are in \
                   another state, or their requests may still be sent.",
@@ -43,7 +41,7 @@ pub struct Options {
     sent: Sent,
     #[command(flatten)]
     outcome: Outcome,
-    /// Print how many jobs would be resolved, and what they may have cost; changes nothing
+    /// Change nothing; print how many jobs would be resolved, and what they may have cost
     #[arg(long, conflicts_with = "task")]
     dry_run: bool,
 }

@@ -70,7 +70,7 @@ struct Reference {
 /// `used` are the models of `submit` that need flags.
 pub fn command(used: model::Used<'_>) -> Command {
     Action::augment_subcommands(Command::new(NAME).subcommand(submit::command(used)))
-        .about("Submit without waiting; poll a task, wait for it, save its picture")
+        .about("Submit without waiting, and work on single tasks")
         .after_help("An id that is not in the history is polled at IMAGEKILN_BASE_URL.")
         .subcommand_required(true)
         .arg_required_else_help(true)

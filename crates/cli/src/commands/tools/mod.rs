@@ -37,7 +37,7 @@ pub fn find(name: &str) -> Option<&'static Tool> {
 /// `used` has its flags.
 pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
     Command::new(NAME)
-        .about("Inpaint, outpaint, expand, erase, deblur, try on, or make a video")
+        .about("Inpaint, outpaint, expand, erase, deblur, try on, video")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -141,17 +141,21 @@ impl Tool {
         let model = self.model(named);
         let models = self.models();
         let default = models.first().map_or(named.name, |model| model.name);
+        let has_choice = models.len() > 1;
         let choice = model::model_arg(model, default, models.into_iter());
+        let choice = choice.hide_short_help(!has_choice);
         let fields: Vec<&str> = self.fields().collect();
         let command = command.args(self.arguments.iter().map(Argument::arg));
-        generate::of_model(command, model, choice, &fields, &self.examples(model))
-    }
-
-    fn examples(&self, model: &'static Operation) -> String {
         let name = self.name;
         let [first, second] = self.examples;
-        let mut text =
+        let examples =
             format!("Examples:\n  kiln tool {name} {first}\n  kiln tool {name} {second}");
+        let examples = (&*examples, &*self.notes(model));
+        generate::of_model(command, model, choice, &fields, examples)
+    }
+
+    fn notes(&self, model: &'static Operation) -> String {
+        let (name, mut text) = (self.name, String::new());
         if self.models().len() > 1 {
             text += &format!("\n\n`kiln models --can {name}` lists what --model accepts.");
         }

@@ -30,27 +30,27 @@ pub struct SchemeOptions {
     scheme: Scheme,
     /// The header that contains the signature or the secret [default: x-webhook-signature, or
     /// webhook-signature for standard]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     signature_header: Option<String>,
     /// The header that contains the message id of the standard scheme [default: webhook-id]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     id_header: Option<String>,
     /// The header that contains the timestamp of the standard scheme [default: webhook-timestamp]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     timestamp_header: Option<String>,
     /// The text before the signature or the secret in its header [default: `sha256=` for
     /// hmac-sha256, otherwise none]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     prefix: Option<String>,
     /// The encoding of an hmac-sha256 signature [default: hex]
-    #[arg(long, value_name = "ENCODING", value_parser = encoding())]
+    #[arg(long, value_name = "ENCODING", value_parser = encoding(), hide_short_help = true)]
     encoding: Option<Encoding>,
     /// The maximum age of a webhook of the standard scheme [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration, hide_short_help = true)]
     max_age: Option<Duration>,
     /// Where the body contains the task id, as a JSON pointer such as /data/id [default: `task_id`
     /// or `id`, at the top level or in `data`, `task`, `response` or `result`]
-    #[arg(long, value_name = "POINTER", value_parser = pointer)]
+    #[arg(long, value_name = "POINTER", value_parser = pointer, hide_short_help = true)]
     task_id: Option<String>,
     /// A file that contains a secret; repeat it to accept several while you rotate secrets. The
     /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret

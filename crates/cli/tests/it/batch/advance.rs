@@ -31,8 +31,8 @@ fn advance(bench: &Bench, name: &str, more: &[&str]) -> Outcome {
     bench.run(&words(name, more))
 }
 
-fn manage(bench: &Bench, command: &str) {
-    bench.run(&["batch", command, "--ledger", "pictures"]).ok();
+fn manage(bench: &Bench, command: &[&str]) {
+    bench.run(&[&["batch"], command, &["--ledger", "pictures"]].concat()).ok();
 }
 
 /// Whether another process has opened the ledger.
@@ -111,7 +111,7 @@ fn an_interrupted_call_gives_its_job_back() {
 fn a_job_that_is_held_back_is_for_later() {
     let bench = Bench::new();
     let names = add(&bench, &["a fox"]);
-    manage(&bench, "pause");
+    manage(&bench, &["limits", "--pause"]);
     let later = advance(&bench, &names[0], &["--json"]).fails(13);
     assert_shown!("paused", format!("{:#}", later.json()["reason"]));
     assert_eq!(later.json()["wait"], 30.0);
@@ -121,7 +121,7 @@ fn a_job_that_is_held_back_is_for_later() {
     run.interrupt();
     let (code, _, said) = run.end();
     assert_eq!(code, 130, "{said}");
-    manage(&bench, "resume");
+    manage(&bench, &["limits", "--unpause"]);
     advance(&bench, &names[0], &["--wait", "1m"]).ok();
     assert_eq!(bench.simulator.counts().accepted, 1);
 }

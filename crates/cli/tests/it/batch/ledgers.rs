@@ -1,4 +1,4 @@
-//! `kiln batch status`, `retry`, `resolve` and `forget`.
+//! `kiln batch status`, `jobs` and `resolve`.
 
 use std::{collections::HashSet, fs};
 
@@ -89,15 +89,16 @@ fn jobs_are_retried_by_name_or_state() {
     let prompts = ["a fox", "a wolf [[error]]", "an owl [[error]]", "a hare [[request-moderated]]"];
     run(&bench, &prompts, &[]).fails(5);
     let failed = named(&bench, "failed");
-    let queued = batch(&bench, &["retry", &failed[1]]).ok();
+    let queued = batch(&bench, &["jobs", "retry", &failed[1]]).ok();
     assert_eq!(queued.text(), "1 job retried\n");
-    let queued = batch(&bench, &["retry", "--state", "failed,moderated", "--json"]).ok().json();
+    let queued =
+        batch(&bench, &["jobs", "retry", "--state", "failed,moderated", "--json"]).ok().json();
     assert_eq!(queued, json!({ "event": "retried", "jobs": 2 }));
     assert_eq!(named(&bench, "queued").len(), 3);
-    let refused = batch(&bench, &["retry", &named(&bench, "saved")[0]]).fails(2);
+    let refused = batch(&bench, &["jobs", "retry", &named(&bench, "saved")[0]]).fails(2);
     assert!(refused.stderr.contains("is saved, not damaged"), "{}", refused.stderr);
-    batch(&bench, &["retry", "--state", "saved"]).fails(2);
-    batch(&bench, &["retry"]).fails(2);
+    batch(&bench, &["jobs", "retry", "--state", "saved"]).fails(2);
+    batch(&bench, &["jobs", "retry"]).fails(2);
     run(&bench, &prompts, &[]).fails(5);
     assert_eq!(bench.simulator.counts().accepted, 7);
 }
@@ -107,14 +108,14 @@ fn forgotten_jobs_leave_the_ledger_and_keep_their_pictures() {
     let bench = Bench::new();
     run(&bench, &["a fox", "a wolf", "an owl [[error]]"], &[]).fails(4);
     let failed = named(&bench, "failed");
-    let removed = batch(&bench, &["forget", &failed[0]]).ok();
+    let removed = batch(&bench, &["jobs", "forget", &failed[0]]).ok();
     assert_eq!(removed.text(), "1 job removed\n");
     bench.run(&["batch", "run", "--output", "pictures"]).ok();
-    let removed = batch(&bench, &["forget", "--state", "saved", "--json"]).ok().json();
+    let removed = batch(&bench, &["jobs", "forget", "--state", "saved", "--json"]).ok().json();
     assert_eq!(removed, json!({ "event": "removed", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
     assert!(bench.place.path("pictures/2.jpg").is_file());
-    let unknown = batch(&bench, &["forget", "fox"]).fails(2);
+    let unknown = batch(&bench, &["jobs", "forget", "fox"]).fails(2);
     assert_eq!(unknown.stderr, "error: the ledger has no job `fox`\nadvice: nothing was changed\n");
 }
 
@@ -148,20 +149,25 @@ fn a_long_list_has_every_job_once() {
     let lines = batch(&bench, &["status", "--state", "queued"]).ok().text();
     assert_eq!(lines.lines().filter(|line| line.ends_with(": queued")).count(), MANY);
     bench.place.write("names", names.into_iter().take(7).collect::<Vec<_>>().join("\n"));
-    let cancelled = batch(&bench, &["cancel", "--from", "names"]).ok().text();
+    let cancelled = batch(&bench, &["jobs", "cancel", "--from", "names"]).ok().text();
     assert_eq!(cancelled, "7 jobs cancelled\n");
-    for refused in [&["forget", "--all"][..], &["forget", "--model", "gen-2-pro"]] {
+    for refused in [&["jobs", "forget", "--all"][..], &["jobs", "forget", "--model", "gen-2-pro"]] {
         let refused = batch(&bench, refused).fails(2);
         assert!(refused.stderr.contains("pass --state"), "{}", refused.stderr);
     }
-    let removed = batch(&bench, &["forget", "--all", "--state", "cancelled"]).ok().text();
+    let removed = batch(&bench, &["jobs", "forget", "--all", "--state", "cancelled"]).ok().text();
     assert_eq!(removed, "7 jobs removed\n");
 }
 
 #[test]
 fn a_ledger_that_does_not_exist_is_not_created() {
     let bench = Bench::new();
-    for words in [&["status"][..], &["retry", "a"], &["forget", "a"], &["resolve", "a", "--paid"]] {
+    for words in [
+        &["status"][..],
+        &["jobs", "retry", "a"],
+        &["jobs", "forget", "a"],
+        &["resolve", "a", "--paid"],
+    ] {
         let outcome = batch(&bench, words).fails(2);
         assert!(outcome.stderr.contains("there is no ledger at pictures"), "{}", outcome.stderr);
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     assert_shown,
-    bench::{AGES, Bench},
+    bench::{AGES, Bench, Place},
     running::resume_command,
 };
 
@@ -41,19 +41,21 @@ fn a_paused_run_submits_nothing_until_it_is_resumed() {
     let bench = Bench::ready_after(AGES);
     let mut run = RunningBatch::start(&mut bench.kiln(&RUN));
     run.until("submitted");
-    assert_eq!(batch(&bench, &["pause"]).ok().text(), "the ledger is paused\n");
+    let paused = batch(&bench, &["limits", "--pause"]).ok().text();
+    assert_eq!(paused, "the ledger: paused; 3.00 credits; 1 active task\n");
     bench.simulator.clock().advance(AGES);
     run.until("saved");
     let note = run.run.until("paused: ");
     assert_eq!(
         note,
-        "paused: the ledger; `kiln batch unpause --ledger pictures/.kiln-batch.db` continues\n"
+        "paused: the ledger; `kiln batch limits --unpause --ledger pictures/.kiln-batch.db` \
+         continues\n"
     );
     thread::sleep(Duration::from_secs(2));
     assert_eq!(bench.simulator.counts().accepted, 1);
     let (_, command) = note.split_once('`').unwrap();
     let resumed = bench.shell(command.split('`').next().unwrap()).ok();
-    assert_eq!(resumed.text(), "the ledger is not paused\n");
+    assert_eq!(resumed.text(), "the ledger has no limits\n");
     run.until("submitted");
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.run.end();
@@ -67,39 +69,45 @@ fn queued_jobs_are_cancelled_and_moved_up() {
     write_groups(&bench);
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until("submitted");
-    let refused = batch(&bench, &["cancel", "anna-2", "anna-1"]).fails(2);
+    let refused = batch(&bench, &["jobs", "cancel", "anna-2", "anna-1"]).fails(2);
     assert_eq!(
         refused.stderr,
         "error: job `anna-1` is submitted, not queued\nadvice: nothing was changed\n"
     );
-    let unknown = batch(&bench, &["priority", "1", "ben-2"]).fails(2);
+    let unknown = batch(&bench, &["jobs", "priority", "1", "ben-2"]).fails(2);
     let expected = "error: the ledger has no job `ben-2`\nadvice: nothing was changed\n";
     assert_eq!(unknown.stderr, expected);
-    for words in [&["cancel"][..], &["cancel", "anna-2", "--all"], &["priority", "--all"]] {
+    for words in [
+        &["jobs", "cancel"][..],
+        &["jobs", "cancel", "anna-2", "--all"],
+        &["jobs", "priority", "--all"],
+    ] {
         batch(&bench, words).fails(2);
     }
     assert_eq!(named(&bench, "queued"), ["anna-2", "ben-1"]);
     let listed = batch(&bench, &["status", "--all", "--json"]).ok().json()["listed"][2].clone();
     assert_eq!((&listed["group"], &listed["metadata"]), (&"ben".into(), &json!({ "order": 7 })));
-    let changed = batch(&bench, &["priority", "-1", "--group", "ben", "--json"]).ok().json();
+    let changed =
+        batch(&bench, &["jobs", "priority", "-1", "--group", "ben", "--json"]).ok().json();
     assert_eq!(changed, json!({ "event": "priority", "jobs": 1, "priority": -1 }));
-    let changed = batch(&bench, &["priority", "5", "--model", "gen_2_pro"]).ok().text();
+    let changed = batch(&bench, &["jobs", "priority", "5", "--model", "gen_2_pro"]).ok().text();
     assert_eq!(changed, "the priority of 2 jobs is 5\n");
-    let cancelled = batch(&bench, &["cancel", "--group", "anna", "--model", "gen-2-pro"]).ok();
+    let cancelled =
+        batch(&bench, &["jobs", "cancel", "--group", "anna", "--model", "gen-2-pro"]).ok();
     assert_eq!(cancelled.text(), "1 job cancelled\n");
     bench.simulator.clock().advance(AGES);
     run.until("saved");
     run.until("submitted");
-    let cancelled = batch(&bench, &["cancel", "--all"]).ok().text();
+    let cancelled = batch(&bench, &["jobs", "cancel", "--all"]).ok().text();
     assert_eq!(cancelled, "0 jobs cancelled\n");
     bench.simulator.clock().advance(AGES);
     let (code, _, said) = run.run.end();
     assert_eq!(code, 0, "cancelled jobs are no failure: {said}");
     assert_eq!(named(&bench, "saved"), ["anna-1", "ben-1"]);
-    let retried = batch(&bench, &["retry", "--state", "cancelled"]).ok().text();
+    let retried = batch(&bench, &["jobs", "retry", "--state", "cancelled"]).ok().text();
     assert_eq!(retried, "1 job retried\n");
-    batch(&bench, &["cancel", "anna-2"]).ok();
-    let removed = batch(&bench, &["forget", "--state", "cancelled"]).ok().text();
+    batch(&bench, &["jobs", "cancel", "anna-2"]).ok();
+    let removed = batch(&bench, &["jobs", "forget", "--state", "cancelled"]).ok().text();
     assert_eq!(removed, "1 job removed\n");
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -110,8 +118,8 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
     write_groups(&bench);
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until("submitted");
-    let set = batch(&bench, &["budget", "3", "--group", "anna"]).ok();
-    assert_eq!(set.text(), "the budget of the group `anna` is 3.00 credits\n");
+    let set = batch(&bench, &["limits", "--budget", "3", "--group", "anna"]).ok();
+    assert_eq!(set.text(), "the group `anna`: 3.00 of 3.00 credits; 1 active task\n");
     bench.simulator.clock().advance(AGES);
     run.until("saved");
     run.until("submitted");
@@ -120,8 +128,8 @@ fn a_budget_of_a_group_holds_for_a_run_that_is_open() {
     assert_eq!(code, 10, "{said}");
     assert_shown!("budget_of_a_group", said);
     assert_eq!(named(&bench, "queued"), ["anna-2"]);
-    let set = batch(&bench, &["budget", "none", "--group", "anna"]).ok();
-    assert_eq!(set.text(), "the group `anna` has no budget\n");
+    let set = batch(&bench, &["limits", "--budget", "none", "--group", "anna"]).ok();
+    assert_eq!(set.text(), "the ledger has no limits\n");
     let words = ["batch", "run", "--output", "pictures"];
     let mut run = RunningBatch::start(&mut bench.kiln(&words));
     run.until("submitted");
@@ -135,10 +143,10 @@ fn a_budget_of_the_ledger_is_named_when_it_is_used_up() {
     let bench = Bench::new();
     let one = &RUN[..RUN.len() - 3];
     bench.run(one).ok();
-    batch(&bench, &["budget", "3"]).ok();
+    batch(&bench, &["limits", "--budget", "3"]).ok();
     let said = bench.run(&RUN).fails(10).stderr;
     let advice = "advice: the budget of the ledger is used up: 3.00 of 3.00 credits are spent or \
-                  reserved, and the submission may cost 3.00; `kiln batch budget` raises it";
+                  reserved, and the submission may cost 3.00; `kiln batch limits --budget` raises it";
     assert!(said.contains(advice), "{said}");
 }
 
@@ -166,10 +174,8 @@ fn limits_are_listed_with_what_counts_for_them() {
     let mut run = start(&bench, &["jobs.jsonl"]);
     run.until("submitted");
     assert_eq!(batch(&bench, &["limits"]).ok().text(), "the ledger has no limits\n");
-    batch(&bench, &["pause", "--model", "gen_2_flex"]).ok();
-    let set = batch(&bench, &["max-active", "4", "--json"]).ok().json();
+    let set = batch(&bench, &["limits", "--max-active", "4", "--json"]).ok().json();
     let limit = json!({
-        "event": "limit",
         "scope": "ledger",
         "name": null,
         "paused": false,
@@ -180,33 +186,65 @@ fn limits_are_listed_with_what_counts_for_them() {
         "without_cost": 0,
         "active": 1,
     });
-    assert_eq!(set, limit);
-    batch(&bench, &["budget", "12.5", "--group", "anna"]).ok();
-    batch(&bench, &["budget", "20", "--each-group"]).ok();
-    // The words that other programs use.
-    let set = batch(&bench, &["cap", "2", "--each-group"]).ok();
-    assert_eq!(set.text(), "each group may have 2 active tasks\n");
-    let set = batch(&bench, &["rate", "30", "--model", "gen-2-flex"]).ok();
-    assert_eq!(set.text(), "the operation `gen-2-flex` may have 30 submissions a minute\n");
-    let set = batch(&bench, &["pause", "--group", "bob"]).ok();
+    let expected = json!({ "event": "limits", "limits": [limit], "prices": [], "outages": [] });
+    assert_eq!(set, expected);
+    batch(&bench, &["limits", "--budget", "12.5", "--group", "anna"]).ok();
+    batch(&bench, &["limits", "--budget", "20", "--max-active", "2", "--each-group"]).ok();
+    batch(&bench, &["limits", "--pause", "--rate", "30", "--model", "gen_2_flex"]).ok();
+    let set = batch(&bench, &["limits", "--pause", "--group", "bob"]).ok();
     assert_eq!(set.stderr, "the ledger has no jobs of the group `bob`\n");
     assert_shown!("limits", batch(&bench, &["limits"]).ok().text());
     let limits = batch(&bench, &["limits", "--json"]).ok().json();
     assert_eq!(limits["limits"][1]["name"], "gen-2-flex");
-    let resumed = batch(&bench, &["resume", "--model", "gen-2-flex"]).ok();
-    assert_eq!(resumed.stderr, "still paused: the group `bob`\n");
+    let words = ["limits", "--unpause", "--budget", "9", "--rate", "none", "--model", "gen-2-flex"];
+    let resumed = batch(&bench, &words).ok().text();
+    let model = "the operation `gen-2-flex`: 0.00 of 9.00 credits; 0 active tasks\n";
+    assert!(resumed.contains(model), "{resumed}");
+    assert!(resumed.contains("the group `bob`: paused"), "{resumed}");
     for words in [
-        &["budget", "much"][..],
-        &["budget"],
-        &["max-active", "-1"],
-        &["rate", "0"],
-        &["rate", "1", "--each-group"],
-        &["pause", "--model", "fox"],
-        &["pause", "--model", "gen-2-pro", "--group", "anna"],
-        &["max-active", "1", "--group", "anna", "--each-group"],
-        &["pause", "--group", ""],
+        &["--budget", "much"][..],
+        &["--budget"],
+        &["--max-active", "-1"],
+        &["--rate", "0"],
+        &["--rate", "1", "--each-group"],
+        &["--pause", "--each-group"],
+        &["--pause", "--unpause"],
+        &["--pause", "--model", "fox"],
+        &["--pause", "--model", "gen-2-pro", "--group", "anna"],
+        &["--max-active", "1", "--group", "anna", "--each-group"],
+        &["--pause", "--group", ""],
+        // They do not select what is listed.
+        &["--group", "anna"],
+        &["--price", "gen-2-pro=4", "--model", "gen-2-pro"],
     ] {
-        batch(&bench, words).fails(2);
+        batch(&bench, &[&["limits"], words].concat()).fails(2);
+    }
+    assert_eq!(batch(&bench, &["limits"]).ok().text(), resumed, "nothing was changed");
+}
+
+#[test]
+fn other_words_for_commands_have_a_tip() {
+    let place = Place::new();
+    for (word, tip) in [
+        ("pause", "kiln batch limits --pause"),
+        ("unpause", "kiln batch limits --unpause"),
+        ("resume", "kiln batch run"),
+        ("budget", "--budget"),
+        ("price", "--price"),
+        ("max-active", "--max-active"),
+        ("rate", "--rate"),
+        ("cancel", "kiln batch jobs cancel"),
+        ("priority", "kiln batch jobs priority"),
+        ("retry", "kiln batch jobs retry"),
+        ("forget", "kiln batch jobs forget"),
+        ("archive", "kiln batch jobs archive"),
+        ("list", "kiln batch status --all"),
+        ("jobs list", "kiln batch status --all"),
+    ] {
+        let words: Vec<_> = ["batch"].into_iter().chain(word.split(' ')).collect();
+        let said = place.run(&words).fails(2).stderr;
+        let tips: Vec<_> = said.lines().filter(|line| line.starts_with("  tip: ")).collect();
+        assert!(tips.len() == 1 && tips[0].contains(tip), "{word}: {said}");
     }
 }
 
@@ -229,7 +267,7 @@ fn a_run_serves_metrics() {
     let url = note.trim().strip_prefix("metrics: http://").unwrap();
     let address = url.strip_suffix("/metrics").unwrap();
     run.until("submitted");
-    batch(&bench, &["budget", "6", "--group", "anna"]).ok();
+    batch(&bench, &["limits", "--budget", "6", "--group", "anna"]).ok();
     let response = get(address, "/metrics");
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     assert!(response.contains("content-type: text/plain; version=0.0.4"), "{response}");

@@ -1,5 +1,7 @@
 //! The seeds of jobs that do not set one.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::{ledgers::batch, runs::run};
@@ -34,6 +36,55 @@ fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
 }
 
 #[test]
+fn a_job_is_made_as_often_as_the_user_wants_and_gets_the_next_names() {
+    let bench = Bench::new();
+    let words = ["batch", "run", "jobs.txt", "-o", "pictures", "--dry-run", "--json"];
+    bench.place.write("jobs.txt", "a red fox\na wolf\n");
+    let plan = |more: &[&'static str]| bench.run(&[&words[..], more].concat());
+    let jobs = |more: &[&'static str]| -> Vec<[String; 2]> {
+        let plan = plan(more).ok().json();
+        let text = |job: &Value| [&job["name"], &job["seed"]].map(Value::to_string);
+        plan["first"].as_array().unwrap().iter().map(text).collect()
+    };
+    let (one, two) = (jobs(&[]), jobs(&["-n", "2"]));
+    assert_eq!((one.len(), two.len()), (2, 4));
+    assert_eq!([&two[0], &two[2]], [&one[0], &one[1]], "they are not paid for again");
+    let names: Vec<_> = two.iter().map(|[name, _]| name.trim_matches('"')).collect();
+    let second = format!("{}-2", names[0]);
+    assert_eq!(names[1], second);
+    let seeds: HashSet<_> = two.iter().map(|[_, seed]| seed).collect();
+    assert_eq!(seeds.len(), 4);
+    bench.place.write("jobs.jsonl", r#"{"name":"fox","prompt":"a fox"}"#);
+    let named = ["batch", "run", "jobs.jsonl", "-n2", "-o", "pictures", "--dry-run", "--json"];
+    let named = bench.run(&named).ok().json();
+    assert_eq!([&named["first"][0]["name"], &named["first"][1]["name"]], ["fox", "fox-2"]);
+    for more in [&["-n", "0"][..], &["-n", "1001"], &["-n", "2", "--seed", "1"]] {
+        plan(more).fails(2);
+    }
+}
+
+#[test]
+fn the_short_options_are_those_of_single_pictures() {
+    let bench = Bench::new();
+    let words = ["batch", "run", "--prompt", "a fox", "-o", "pictures", "-n", "2", "-s", "128x64"];
+    let more = ["-m", "gen-2-flex", "--names", "{index}.{ext}"];
+    bench.run(&[&words[..], &more].concat()).ok();
+    let described = description(&bench, "pictures/2.jpg");
+    let fields = &described["request"]["fields"];
+    assert_eq!((&fields["width"], &fields["height"]), (&128.into(), &64.into()), "{described}");
+    assert_eq!(described["model"], "gen-2-flex");
+    assert_eq!(bench.simulator.counts().accepted, 2);
+    let twice = bench.run(&[&words[..], &["--width", "64"]].concat()).fails(2);
+    assert!(twice.stderr.contains("width: is set twice"), "{}", twice.stderr);
+    // Jobs with a size of their own keep it.
+    bench.place.write("jobs.csv", "prompt,width,height\na fox,256,64\n");
+    let words = ["batch", "run", "jobs.csv", "-o", "other", "-s", "128x64"];
+    bench.run(&words).ok();
+    let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at).unwrap();
+    assert_eq!(task.request["width"], 256);
+}
+
+#[test]
 fn identical_jobs_are_paid_again_only_if_the_user_insists() {
     let bench = Bench::new();
     let list = |names: &[&str]| {
@@ -60,7 +111,7 @@ fn identical_jobs_are_paid_again_only_if_the_user_insists() {
     run(&["--again"]).ok();
     // The ledger has both.
     run(&[]).ok();
-    bench.run(&["batch", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
+    bench.run(&["batch", "jobs", "archive", "--older-than", "0", "--ledger", "pictures"]).ok();
     list(&["d"]);
     let refused = run(&[]).fails(12);
     assert!(refused.stderr.contains("job `d` is the same request as job `a`, saved as "));

@@ -39,8 +39,11 @@ fn archived_jobs_leave_and_are_not_paid_again() {
     assert!(empty.stderr.contains("there is no ledger at pictures"), "{}", empty.stderr);
     run(&bench, &prompts, &[]).ok();
     let spending = spent(&bench, &[]).ok().text();
-    assert_eq!(batch(&bench, &["archive", "--older-than", "1d"]).ok().text(), "0 jobs archived\n");
-    let archived = batch(&bench, &["archive", "--older-than", "0", "--json"]).ok().json();
+    assert_eq!(
+        batch(&bench, &["jobs", "archive", "--older-than", "1d"]).ok().text(),
+        "0 jobs archived\n"
+    );
+    let archived = batch(&bench, &["jobs", "archive", "--older-than", "0", "--json"]).ok().json();
     assert_eq!(archived, json!({ "event": "archived", "jobs": 2 }));
     assert_eq!(batch(&bench, &["status"]).ok().text(), "the ledger contains no jobs\n");
     assert_eq!(spent(&bench, &[]).ok().text(), spending);
@@ -48,7 +51,7 @@ fn archived_jobs_leave_and_are_not_paid_again() {
     assert_eq!((&plan["jobs"], &plan["submitted_before"]), (&json!(0), &json!(2)));
     run(&bench, &prompts, &["--archive-after", "1d"]).ok();
     assert_eq!(bench.simulator.counts().accepted, 2);
-    for words in [&["archive"][..], &["archive", "--older-than", "soon"]] {
+    for words in [&["jobs", "archive"][..], &["jobs", "archive", "--older-than", "soon"]] {
         batch(&bench, words).fails(2);
     }
 }
@@ -111,17 +114,20 @@ fn a_price_by_megapixel_holds_after_a_cost_is_known() {
     assert!(config.contains("\nprice: 801.00 credits a picture, as configured\n"), "{config}");
 
     run(&bench, &["a fox"], &["--budget", "3"]).ok();
-    batch("price gen-2-flex 0.5/MP").ok();
-    let event = batch("price gen-2-pro 0+300/MP --json").ok().json();
-    let price =
-        json!({ "event": "price", "model": "gen-2-pro", "credits": 0.0, "per_megapixel": 300.0 });
-    assert_eq!(event, price);
+    let set = "limits --price gen-2-flex=0.5/MP --price gen-2-pro=0+300/MP --json";
+    let price = |model, price| json!({ "model": model, "credits": 0.0, "per_megapixel": price });
+    let prices = json!([price("gen-2-flex", 0.5), price("gen-2-pro", 300.0)]);
+    assert_eq!(batch(set).ok().json()["prices"], prices);
     // The first job cost 3 credits, and the second one may cost as many.
     assert_eq!(plan(&["--dry-run", "--json"])["credits"], 3.0);
-    let text = batch("price gen-2-pro 2+400/MP").ok().text();
-    assert_eq!(text, "the price of gen-2-pro is 2.00 credits, and 400 per megapixel\n");
+    let text = batch("limits --price gen_2_pro=2+400/MP").ok().text();
+    let price = "price of gen-2-pro: 2.00 credits, and 400 per megapixel\n";
+    assert!(text.ends_with(price), "{text}");
     run(&bench, &["a fox", "a wolf"], &["--budget", "8.9"]).fails(10);
     run(&bench, &["a fox", "a wolf"], &["--budget", "9", "--price", "1/MP"]).ok();
-    assert_eq!(batch("price gen-2-pro none").ok().text(), "gen-2-pro has no price\n");
-    batch("price gen-2-pro 1/2").fails(2);
+    let text = batch("limits --price gen-2-pro=none --price gen-2-flex=none").ok().text();
+    assert!(!text.contains("price"), "{text}");
+    for price in ["gen-2-pro=1/2", "gen-2-prp=1", "gen-2-pro"] {
+        batch(&format!("limits --price {price}")).fails(2);
+    }
 }

@@ -136,7 +136,7 @@ fn a_copy_that_was_deleted_while_its_job_waits_costs_nothing() {
     assert_eq!(bench.simulator.counts().accepted, 1);
     // Reading the jobs again writes the copies again.
     run(&bench, &[]).fails(4);
-    bench.run(&["batch", "retry", "--ledger", "pictures", "--state", "failed"]).ok();
+    bench.run(&["batch", "jobs", "retry", "--ledger", "pictures", "--state", "failed"]).ok();
     run(&bench, &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
 }

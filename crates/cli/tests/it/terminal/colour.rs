@@ -51,7 +51,7 @@ fn the_words_that_matter_are_coloured_on_a_terminal() {
 #[test]
 fn help_and_tables_have_headings_on_a_terminal() {
     let place = Place::new();
-    for (words, heading) in [(["models"].as_slice(), "MODEL"), (&["--help"], "Usage:")] {
+    for (words, heading) in [(["models"].as_slice(), "MODEL"), (&["--help"], "Make")] {
         let mut terminal = Terminal::start(place.kiln(words));
         terminal.end().ok();
         assert!(terminal.pen(heading).is_bold(), "{words:?}");

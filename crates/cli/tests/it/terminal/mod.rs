@@ -8,6 +8,7 @@ mod help;
 mod keys;
 mod progress;
 mod protocols;
+mod screens;
 mod session;
 mod setup;
 mod several;

@@ -148,7 +148,7 @@ fn a_key_that_can_not_be_stored_does_not_hide_what_is_stored() {
     let mut terminal = Terminal::start(setup(&bench.place, &[]));
     answer(&mut terminal, &bench, "default");
     terminal.end().fails(1);
-    let text = terminal.text().replace('\n', "");
+    let text = terminal.text().replace('\n', " ");
     assert!(text.contains("could not store the API key"), "{text}");
     assert!(text.contains("run `kiln setup` again"), "{text}");
     assert!(file(&bench.place, "config.toml").starts_with("base_url = "));

@@ -51,7 +51,7 @@ fn every_table_fits_a_narrow_terminal_and_is_complete_in_a_pipe() {
         assert!(!piped.text().contains('…'), "{line}: {}", piped.text());
         shown.push(format!("$ kiln {line}\n{}", terminal.text()));
         if line.starts_with("batch run") && line.ends_with("--quiet") {
-            let words = ["batch", "budget", "50", "--ledger", "pictures"];
+            let words = ["batch", "limits", "--budget=50", "--ledger", "pictures"];
             bench.run(&[&words[..], &["--group", "狐狐狐狐狐狐"]].concat()).ok();
         }
     }

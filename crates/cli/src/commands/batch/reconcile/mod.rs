@@ -33,7 +33,7 @@ const PAGE: usize = 100;
 /// Decide about `unknown` jobs with the usage that the service reports
 #[derive(Args)]
 #[command(
-    after_help = "The usage is a table with a heading (CSV, or with tabs or semicolons), or \
+    after_long_help = "The usage is a table with a heading (CSV, or with tabs or semicolons), or \
                         JSON. Each entry has a `time` (UTC without a zone) and a `model`, and may \
                         have a `task_id`, a `cost` in credits and a `prompt`. An entry may be a \
                         job of the same model and prompt that was sent up to 15 minutes before \

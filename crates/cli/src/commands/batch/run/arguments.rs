@@ -11,7 +11,7 @@ use super::{super::place::Places, servers};
 use crate::{
     args::{
         model::{self, Setting, chosen, model_names},
-        options,
+        options::{self, MOST, SIDES},
         request::{given, text_of},
     },
     failure::Failure,
@@ -42,42 +42,50 @@ type Seeds = Vec<i64>;
 #[derive(Args)]
 #[command(next_help_heading = "Jobs")]
 pub struct JobOptions {
-    /// A file of jobs: .jsonl has a JSON object per line, .csv and .tsv a header with the names of
-    /// fields, .txt a prompt per line; `-` is standard input. Jobs also have `model`, `name`,
-    /// `target`, `group`, `priority` and, in .jsonl, `metadata`
+    /// A file with a job per line: .jsonl has JSON objects, .csv and .tsv a header with the names of
+    /// fields, .txt prompts; `-` is standard input. Jobs also have `model`, `name`, `target`,
+    /// `group`, `priority` and, in .jsonl, `metadata`
     #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
     jobs: Option<OsString>,
     /// The format of JOBS, if its extension does not tell it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     format: Option<Format>,
     /// The column or the member of JOBS with the prompt [default: `prompt`; without one, `Prompt`,
     /// `prompts`, `text_prompt`, `prompt_text`, `text` or `caption`]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     prompt_column: Option<String>,
     /// Leave out the lines of a text file that begin with `#`, which otherwise are prompts, too
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     skip_comments: bool,
     /// Accept masks that are transparent, in color, black everywhere or white everywhere
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     any_mask: bool,
     /// Send photos as viewers show them: JPEG, PNG and WebP images with an EXIF orientation are
     /// copied upright to a directory beside the ledger; keep it until the jobs have ended
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub upright: bool,
     /// Pay again for jobs with the request and the seed of others, which are refused otherwise
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub again: bool,
     /// Without JOBS: a prompt; each prompt is combined with each seed and each model
     #[arg(long, value_name = "TEXT", conflicts_with = "jobs")]
     prompt: Vec<String>,
     /// Without JOBS: a file with a prompt per line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["jobs", "format"])]
+    #[arg(value_hint = ValueHint::FilePath, hide_short_help = true)]
     prompt_file: Option<PathBuf>,
+    /// How many pictures to make of each job [default: 1]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "seed")]
+    #[arg(value_parser = value_parser!(u16).range(1..=MOST as i64))]
+    count: Option<u16>,
+    /// The size in pixels, for jobs that do not set one
+    #[arg(long, short, value_name = "WIDTHxHEIGHT", value_parser = parse::size)]
+    size: Option<[u32; 2]>,
     /// The seed; without JOBS, also inclusive ranges and lists, such as 1..8 or 1,5,9 [default: one
     /// for each job, which depends only on its name]
     #[arg(long, value_name = "SEEDS", value_parser = parse::seeds, allow_negative_numbers = true)]
     seed: Option<Seeds>,
-    #[arg(long, value_name = "MODELS", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(long, short, value_name = "MODELS", value_delimiter = ',', hide_possible_values = true)]
     #[arg(value_parser = model_names(models::models()))]
     #[arg(help = format!(
         "The model of jobs that do not set one; the fields of the first one are the flags below. \
@@ -86,56 +94,56 @@ pub struct JobOptions {
     ))]
     model: Vec<String>,
     /// The path of each picture below the output, for jobs that do not set a target
-    #[arg(long, value_name = "TEMPLATE", default_value = DEFAULT_TARGET)]
+    #[arg(long, value_name = "TEMPLATE", default_value = DEFAULT_TARGET, hide_short_help = true)]
     names: String,
     /// The group of jobs that do not set one: a user, an order or a campaign, for limits and
     /// reports
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     group: Option<String>,
     /// The priority of jobs that do not set one; those with a higher one are submitted first
     /// [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     priority: Option<i64>,
 }
 
 /// The options of every run.
 #[derive(Args)]
-#[command(next_help_heading = "Run")]
+#[command(next_help_heading = None::<&str>)]
 pub struct RunOptions {
     #[command(flatten)]
     pub places: Places,
-    /// The maximum number of jobs between submission and saved picture [default: as many as the
-    /// service allows, up to 256]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    /// The maximum number of active jobs: those between submission and saved picture [default: as
+    /// many as the service allows, up to 256]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub max_active: Option<u16>,
-    /// The maximum cost of all submissions of the ledger, including earlier runs; `kiln batch
-    /// budget` replaces it
+    /// The maximum cost of the ledger: that of all submissions, including earlier runs; `kiln batch
+    /// limits --budget` replaces it
     #[arg(long, value_name = "CREDITS", value_parser = parse::credits)]
     pub budget: Option<f64>,
-    /// The price of a job, for budgets and --dry-run, if the ledger has none: credits for each
-    /// job, such as 4, for each megapixel, such as 0.5/MP, or both, such as 1+0.5/MP
+    /// The price of a job: credits for each job, such as 4, for each megapixel, such as 0.5/MP, or
+    /// both, such as 1+0.5/MP. It is for budgets and --dry-run, if the ledger has none
     #[arg(long, value_parser = parse::price)]
     pub price: Option<Price>,
-    /// Archive jobs this long after they ended, such as 30d; see `kiln batch archive`
-    #[arg(long, value_name = "DURATION", value_parser = times::duration)]
+    /// Archive jobs this long after they ended, such as 30d; see `kiln batch jobs archive`
+    #[arg(long, value_name = "DURATION", value_parser = times::duration, hide_short_help = true)]
     pub archive_after: Option<Duration>,
     /// Submit jobs although another ledger has paid for pictures of --output, or this one was
     /// copied or has lost submissions
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub pay_again: bool,
     /// Validate all jobs and print what would run; sends nothing, and needs no key
     #[arg(long)]
     pub dry_run: bool,
     /// Add the jobs to the ledger and print them, for `kiln batch advance`; sends nothing, and
-    /// needs no key. `kiln batch budget`, `price` and `max-active` set limits
-    #[arg(long, conflicts_with_all = [
+    /// needs no key. `kiln batch limits` sets limits
+    #[arg(long, hide_short_help = true, conflicts_with_all = [
         "dry_run", "max_active", "budget", "price", "archive_after", "pay_again",
         "metrics", "listen",
     ])]
     pub add_only: bool,
     /// Serves the state of the ledger at http://ADDRESS/metrics for Prometheus while the run is
     /// open; port 0 picks a free port
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
     pub webhooks: servers::WebhookOptions,
@@ -205,6 +213,9 @@ impl JobOptions {
                 set(field.name, text(first));
             }
         }
+        for (name, side) in SIDES.into_iter().zip(self.size.into_iter().flatten()) {
+            set(name, Cell::Json(side.into()));
+        }
         // The seeds of a matrix are combined with its prompts.
         if let (Source::File { .. } | Source::Stdin(_), Some([seed])) =
             (source, self.seed.as_deref())
@@ -224,6 +235,7 @@ impl JobOptions {
             prompt_column: self.prompt_column.clone(),
             skip_comments: self.skip_comments,
             any_mask: self.any_mask,
+            count: self.count.unwrap_or(1).into(),
             ..Defaults::new(model)
         })
     }

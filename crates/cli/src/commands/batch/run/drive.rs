@@ -221,9 +221,10 @@ async fn budget(ledger: &Ledger) -> Option<String> {
         if let Some(error) = refusal.filter(|error| error.kind() == ErrorKind::Budget) {
             let reason = printable(&error.to_string());
             let has_price = ledger.limits().prices().await.ok()?.of(&operation).is_some();
-            let command = format!("`kiln batch price {operation} PRICE` sets its price, and ");
+            let command =
+                format!("`kiln batch limits --price {operation}=PRICE` sets its price, and ");
             let price = if has_price { "" } else { &command };
-            return Some(format!("{reason}; {price}`kiln batch budget` raises it"));
+            return Some(format!("{reason}; {price}`kiln batch limits --budget` raises it"));
         }
     }
     None
@@ -325,7 +326,7 @@ fn reason(ended: &Ended, message: String, resume: &Resume<'_>) -> Failure {
             .advise(format!("`{status}` names the damaged files, and what to do with them"));
     }
     Failure::jobs("jobs_failed", Exit::TaskFailed, message)
-        .advise(format!("`{status}` says why; `kiln batch retry` queues jobs again"))
+        .advise(format!("`{status}` says why; `kiln batch jobs retry` queues jobs again"))
 }
 
 /// The commands that continue a run, and what they are made from.
@@ -353,7 +354,7 @@ impl Resume<'_> {
             Scope::Group(name) => format!(" --group {}", quoted(name)),
             _ => String::new(),
         };
-        format!("kiln batch unpause{option} --ledger {}", quoted(&self.place.to_string()))
+        format!("kiln batch limits --unpause{option} --ledger {}", quoted(&self.place.to_string()))
     }
 
     /// The command without the jobs, which are in the ledger.

@@ -24,7 +24,10 @@ use super::{
     print::print_job,
 };
 use crate::{
-    args::{model, options},
+    args::{
+        model::{self, is_of_request},
+        options,
+    },
     context::Context,
     failure::Failure,
     files::target::check_path,
@@ -40,14 +43,17 @@ pub const NAME: &str = "run";
 
 const IMAGE: &str = "An IMAGE is a path, or an http(s) or data: URL.";
 
+const CONTINUE: &str = "Without JOBS, the jobs of the ledger continue.";
+
 const NOTES: &str = "\
-    Without jobs, the command continues the jobs of the ledger. After Ctrl-C it submits no more \
+    Without JOBS, the jobs of the ledger continue. After Ctrl-C it submits no more \
     jobs, and waits for the active ones; a second Ctrl-C stops at once. Run it again to continue.";
 
 pub fn command(chosen: &'static Operation) -> Command {
     let command = Command::new(NAME)
         .about("Run the jobs of a file or a matrix, or continue those of a ledger")
-        .after_help(format!(
+        .after_help(format!("`--help` lists all options. {CONTINUE}"))
+        .after_long_help(format!(
             "{}\n{}\n\n{NOTES}",
             model::description(chosen),
             model::notes(chosen, IMAGE)
@@ -58,7 +64,13 @@ pub fn command(chosen: &'static Operation) -> Command {
         options::shared(options::RUNNING),
     ];
     let command = model::with_fields(command, chosen, &arguments::ELSEWHERE, &own.concat());
-    command.mut_arg("model", |arg| arg.default_value(chosen.name).hide_default_value(true))
+    command
+        .mut_arg("model", |arg| arg.default_value(chosen.name).hide_default_value(true))
+        .mut_args(|arg| {
+            let is_of_webhooks = matches!(arg.get_help_heading(), Some("Webhooks" | "Signature"));
+            let is_hidden = arg.is_hide_short_help_set() || is_of_request(arg.get_id().as_str());
+            arg.hide_short_help(is_hidden || is_of_webhooks)
+        })
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

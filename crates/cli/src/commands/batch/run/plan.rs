@@ -15,10 +15,7 @@ use crate::{
     failure::Failure,
     jobfile::FileJob,
     models::SEED,
-    text::{
-        sanitize::one_line,
-        table::{Table, wrapped},
-    },
+    text::{fit::wrapped, sanitize::one_line, table::Table},
 };
 use imagekiln::{
     Address,
