@@ -14,6 +14,7 @@ use crate::{
     description::description,
     ledger::{Change, Claim},
     output::{Download, Output, SaveError, SavedPicture, beside},
+    time::rfc3339,
 };
 
 /// The number of attempts to save a picture, and the first and the longest pause between them. The
@@ -249,12 +250,14 @@ impl Worker {
         }
         let (request, _) = self.ledger.open_job(job).await?;
         let model = request.model_name();
+        let sent = job.status.sent_at.and_then(rfc3339).unwrap_or_default();
         let mut fields = TemplateFields {
             index: job.status.number,
             name: &job.status.name,
             prompt: request.text("prompt").unwrap_or_default(),
             seed: request.integer("seed"),
             model: &model,
+            date: sent.get(..10).unwrap_or_default(),
             id: picture.task().id(),
             ext: "",
         };

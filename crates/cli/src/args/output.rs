@@ -26,7 +26,7 @@ struct Saving {
         value_hint = ValueHint::AnyPath,
         long_help = "Where to save the picture: a file, whose ending selects the format, a name \
                      with fields such as 'fox-{seed}.{ext}', a directory, or `-` for standard \
-                     output [default: MODEL-TASK.EXTENSION]"
+                     output [default: PROMPT-TASK.EXTENSION]"
     )]
     output: Option<OsString>,
     /// Replace an existing file [default: save as FILE-2 or FILE-3]
@@ -52,7 +52,8 @@ pub fn target(settings: &Settings, matches: &ArgMatches) -> Result<Target, Failu
         return Err(Failure::usage("--describe needs a file, which the description is beside")
             .advise("pass a file or a directory to --output"));
     }
-    Ok(Target { place, overwrite, mkdir, describe: describe || settings.describe() })
+    let describe = describe || settings.describe();
+    Ok(Target { place, overwrite, mkdir, describe, title: None })
 }
 
 pub fn flags(matches: &ArgMatches) -> [bool; 3] {

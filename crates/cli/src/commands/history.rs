@@ -26,18 +26,14 @@ const LIMIT: u32 = 20;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  kiln history fox --since 7d
-  kiln history moderated --model gen-2-pro
-  kiln history --cost 10.. --limit 100
-  kiln history --tree
+  kiln history fox --since 7d --cost 4..
+  kiln history moderated --tree
 
-`kiln show`, `again`, `edit` and `task` find a submission by its number, such as @3, or by @last.")]
+`kiln show`, `again`, `edit` and `task` find a submission by @3 or @last.")]
 #[command(after_long_help = "\
 Examples:
-  kiln history fox --since 7d
-  kiln history moderated --model gen-2-pro
-  kiln history --cost 10.. --limit 100
-  kiln history --tree
+  kiln history fox --since 7d --cost 4..
+  kiln history moderated --tree
 
 `kiln show`, `again`, `edit` and `task` find a submission by its number, such as @3, or by @last. \
 The history is a directory of files that only you can read: kiln/history in $XDG_STATE_HOME or \
@@ -46,8 +42,8 @@ KILN_STATE_DIR is another directory in place of kiln. It has the fields of each 
 paths and digests of images instead of their content, and no keys, secrets or queries of URLs. It \
 forgets nothing.")]
 pub struct Options {
-    /// Only submissions that have all of these words in the prompt, the model, the state, the
-    /// reason of a failure, the path, the key or the time
+    /// Only submissions with all of these words: in the prompt, the model, the state, the reason of
+    /// a failure, the path, the key or the time
     #[arg(value_name = "WORD")]
     words: Vec<String>,
     /// Only submissions to this model
@@ -69,7 +65,8 @@ pub struct Options {
     /// How many submissions to list [default: 20]
     #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// List each submission below the one whose picture it was made from or made again from
+    /// List each submission below its source: the one whose picture it was made from, or made again
+    /// from
     #[arg(long)]
     tree: bool,
     /// Show times in UTC

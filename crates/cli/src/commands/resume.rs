@@ -142,7 +142,7 @@ async fn finish(
     entry: Entry,
     interrupts: Interrupts,
 ) -> (Task, u64, Result<Saved, Failure>) {
-    let target = entry.kept.destination.target(&context.process().directory);
+    let target = entry.target(&context.process().directory);
     let saved = match target.check(context.output.json, &context.process().stdout) {
         Ok(()) => {
             let task = (&task, entry.kept.request.as_ref());

@@ -113,7 +113,7 @@ impl Destination {
             _ => Place::Named(path),
         };
         let Self { overwrite, mkdir, describe, .. } = *self;
-        Target { place, overwrite, mkdir, describe }
+        Target { place, overwrite, mkdir, describe, title: None }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
     failure::Failure,
     files::{
         directory::{self, STATE_DIR_VARIABLE},
-        target::Saved,
+        target::{self, Saved, Target},
     },
     models::{PROMPT, SEED},
     output::Output,
@@ -297,6 +297,12 @@ impl Entry {
     /// The numbers of the submissions whose pictures it was made from, or made again from.
     pub fn sources(&self) -> Vec<u64> {
         self.kept.made_from.iter().copied().chain(self.kept.again_of).collect()
+    }
+
+    /// The target of the picture for a command in the directory `here`.
+    pub fn target(&self, here: &Path) -> Target {
+        let target = self.kept.destination.target(here);
+        Target { title: self.prompt().and_then(target::title), ..target }
     }
 
     pub fn is_finished(&self) -> bool {

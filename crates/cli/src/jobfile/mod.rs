@@ -113,8 +113,8 @@ impl FileJob {
     /// The path of the picture below the output, as far as it is known before the job is submitted.
     /// `number` is the position of the job in the ledger, starting at 1.
     ///
-    /// The extension is that of the format that the request or the contract says. `{ext}` and
-    /// `{id}` stay if they are not known yet. A picture whose name is taken gets another one.
+    /// The extension is that of the format that the request or the contract says. `{ext}`,
+    /// `{date}` and `{id}` stay if they are not known yet. A picture whose name is taken gets another one.
     pub fn expected_path(&self, number: u64) -> Result<String, Error> {
         let template = Template::parse(&self.target)?;
         let operation = self.request.operation();
@@ -133,6 +133,7 @@ impl FileJob {
             prompt: self.request.text(PROMPT).unwrap_or_default(),
             seed: self.request.integer(SEED),
             model: &self.request.model_name(),
+            date: "",
             id: "",
             ext: kind.map_or("", FileKind::extension),
         });

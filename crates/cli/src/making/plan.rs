@@ -29,7 +29,10 @@ use crate::{
     files::target::{Known, Place, Target},
     history::{Destination, Kept, ancestry, request::kept as kept_request},
     models::{PROMPT, SEED},
-    text::sanitize::printable,
+    text::{
+        sanitize::printable,
+        times::{Clock, now},
+    },
 };
 use imagekiln::{Client, Preview, Request, journal::Key, text::Credits};
 
@@ -70,72 +73,65 @@ pub fn plan(
     pictures: Pictures,
     matches: &ArgMatches,
 ) -> Result<Vec<Planned>, Failure> {
-    let Pictures { request: base, variants, again_of } = pictures;
+    let Pictures { request, variants, again_of } = pictures;
     let target = output::target(&context.settings, matches)?;
-    let base = request::with_secret(&context.output, base, matches)?;
-    let base = output::with_format(&context.output, base, matches, &target)?;
+    let request = request::with_secret(&context.output, request, matches)?;
+    let request = output::with_format(&context.output, request, matches, &target)?;
     let keys = Keys::of(context, matches, &target.place)?;
-    let mut seeds = request::seeds(matches)?;
-    let (model, mut inputs) = (base.operation(), Inputs::of(context.process()));
+    let seeds = request::seeds(matches)?;
+    let (model, mut inputs) = (request.operation(), Inputs::of(context.process()));
     let combinations = variants::combinations(model, seeds.len(), matches, &mut inputs)?;
     let has_names = variants.iter().any(|variant| matches!(variant, Variant::Image { .. }));
     let target = if has_names { target.named_after_images(seeds.len())? } else { target };
-    let count = seeds.len().saturating_mul(variants.len().max(1));
-    let count = count.saturating_mul(combinations.len());
+    let count = [variants.len().max(1), combinations.len(), seeds.len()];
+    let count = count.into_iter().fold(1, usize::saturating_mul);
     if count > MOST {
         let problem = format!("{count} pictures are more than {MOST}, the most of one command");
         return Err(Failure::usage(problem)
             .advise("nothing was sent; `kiln batch run` makes any number of pictures"));
     }
-    if combinations.len() > 1 {
-        // Pictures that also differ in their seeds could not be compared.
-        for (at, seed) in seeds.iter_mut().enumerate().filter(|(_, seed)| seed.is_none()) {
-            let key = keys.nth(at, count);
-            *seed = drawn(context, key.as_ref(), base.clone()).integer(SEED);
-        }
-    }
-    let can_repeat = variants.len() <= 1 && !request::has_seeds(matches) && !base.has_field(SEED);
+    let draws = !request::has_seeds(matches) && !request.has_field(SEED);
+    // Pictures that also differ in their seeds could not be compared.
+    let shared = seeds.into_iter().enumerate().map(|(at, seed)| {
+        let key = keys.nth(at, count);
+        let draw = || drawn(context, key.as_ref(), request.clone()).integer(SEED);
+        seed.or_else(|| if combinations.len() > 1 { draw() } else { None })
+    });
+    let shared: Vec<Option<i64>> = shared.collect();
     let options = FieldOptions::from_arg_matches(matches)?;
     let mut planned = Vec::with_capacity(count);
     let digests = RefCell::default();
-    for variant in each(&variants) {
-        let base = variant.map_or_else(|| base.clone(), |variant| variant.set(base.clone()));
-        let base = if options.upright { upright::turned(base)? } else { base };
-        for combination in &combinations {
-            let varied = Variant::Fields(combination.clone());
-            let base = varied.set(base.clone());
-            for (at, seed) in seeds.iter().enumerate() {
-                let key = keys.nth(planned.len(), count);
-                let base = base.clone();
-                let base = match seed {
-                    Some(seed) if !base.has_field(SEED) => base.field(SEED, *seed),
-                    _ => base,
-                };
-                let request = drawn(context, key.as_ref(), base);
-                let drawn = request.integer(SEED).filter(|_| can_repeat && key.is_none());
-                match at {
-                    0 => check(context, &request, options.any_mask)?,
-                    // The images are the same.
-                    _ => request.validate()?,
-                }
-                let names = [variant.and_then(Variant::name), varied.name()];
-                let name = names.into_iter().flatten().reduce(|one, two| format!("{one}-{two}"));
-                let (target, label) = (target.clone(), varied.label());
-                let kept = kept_request(&request, &context.process().directory, &digests);
-                planned.push(Planned { request, target, name, label, drawn, again_of, kept, key });
+    for base in variants::bases(request, &variants, &combinations) {
+        let request = base.request;
+        let request = if options.upright { upright::turned(request)? } else { request };
+        for (at, seed) in shared.iter().enumerate() {
+            let key = keys.nth(planned.len(), count);
+            let request = match seed.filter(|_| !request.has_field(SEED)) {
+                Some(seed) => request.clone().field(SEED, seed),
+                None => drawn(context, key.as_ref(), request.clone()),
+            };
+            match at {
+                0 => check(context, &request, options.any_mask)?,
+                // The images are the same.
+                _ => request.validate()?,
             }
+            let can_repeat = draws && key.is_none() && variants.len() <= 1;
+            planned.push(Planned {
+                drawn: request.integer(SEED).filter(|_| can_repeat),
+                kept: kept_request(&request, &context.process().directory, &digests),
+                request,
+                target: target.clone(),
+                name: base.name.clone(),
+                label: base.label.clone(),
+                again_of,
+                key,
+            });
         }
     }
     fill_in_targets(&mut planned)?;
     // Once for all of them, which are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
     Ok(planned)
-}
-
-/// Each of them, or `None` once.
-fn each<T>(items: &[T]) -> impl Iterator<Item = Option<&T>> {
-    let none = items.is_empty().then_some(None);
-    none.into_iter().chain(items.iter().map(Some))
 }
 
 /// The request with a seed, unless it has one. The same command with a key has the same request.
@@ -191,6 +187,7 @@ fn warn_of_deprecation(context: &Context, request: &Request) {
 fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
     let count = planned.len();
     let mut names = HashSet::new();
+    let date = Clock::local().day(now());
     for (at, planned) in planned.iter_mut().enumerate() {
         let target = planned.target.filled(Known {
             index: at as u64 + 1,
@@ -198,6 +195,7 @@ fn fill_in_targets(planned: &mut [Planned]) -> Result<(), Failure> {
             prompt: planned.prompt(),
             name: planned.name.as_deref(),
             model: &planned.request.model_name(),
+            date: &date,
         })?;
         if count > 1 && !holds_another(&target.place, &mut names) {
             let name = target.shown().unwrap_or_default();

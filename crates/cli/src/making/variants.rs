@@ -34,8 +34,7 @@ impl From<Request> for Pictures {
     }
 }
 
-/// What sets a picture apart from the others of its command, besides its seed.
-#[derive(Clone)]
+/// What sets a picture apart from the others of its command, besides its seed and `--vary`.
 pub enum Variant {
     Prompt(String),
     /// An image in a field, and a name for its picture.
@@ -44,11 +43,9 @@ pub enum Variant {
         image: ImageInput,
         name: String,
     },
-    /// The values of `--vary`.
-    Fields(Vec<Varied>),
 }
 
-/// A value of a field, as it was typed.
+/// A value of `--vary`, as it was typed.
 #[derive(Clone)]
 pub struct Varied {
     field: String,
@@ -63,43 +60,58 @@ enum Set {
     Sides([u32; 2]),
 }
 
-impl Variant {
-    pub fn set(&self, base: Request) -> Request {
-        match self {
-            Self::Prompt(prompt) => base.field(PROMPT, prompt.as_str()),
-            Self::Image { field, image, .. } => base.image(*field, image.clone()),
-            Self::Fields(fields) => fields.iter().fold(base, |base, varied| match &varied.value {
-                Set::Value(value) => base.field(&varied.field, value.clone()),
-                Set::Image(image) => base.image(&varied.field, image.clone()),
-                Set::Sides(sides) => SIDES
-                    .into_iter()
-                    .zip(sides)
-                    .fold(base, |base, (name, side)| base.field(name, *side)),
-            }),
-        }
-    }
+/// A request without its seed.
+pub struct Base {
+    pub request: Request,
+    /// A name for the picture, such as `cat-guidance-3`.
+    pub name: Option<String>,
+    /// What was varied, such as `guidance 3`.
+    pub label: Option<String>,
+}
 
-    /// A name for the picture, such as `guidance-3`.
-    pub fn name(&self) -> Option<String> {
-        match self {
-            Self::Prompt(_) => None,
-            Self::Image { name, .. } => Some(name.clone()),
-            Self::Fields(fields) if fields.is_empty() => None,
-            Self::Fields(fields) => {
-                let names = fields.iter().map(|varied| format!("{}-{}", varied.field, varied.text));
-                Some(names.collect::<Vec<_>>().join("-"))
+/// The requests of a command: for each variant, one with each combination of values.
+pub fn bases<'a>(
+    request: Request,
+    variants: &'a [Variant],
+    combinations: &'a [Vec<Varied>],
+) -> impl Iterator<Item = Base> + use<'a> {
+    let none = variants.is_empty().then_some(None);
+    let variants = none.into_iter().chain(variants.iter().map(Some));
+    variants.flat_map(move |variant| {
+        let (request, name) = match variant {
+            None => (request.clone(), None),
+            Some(Variant::Prompt(prompt)) => (request.clone().field(PROMPT, prompt.as_str()), None),
+            Some(Variant::Image { field, image, name }) => {
+                (request.clone().image(*field, image.clone()), Some(name))
+            }
+        };
+        combinations.iter().map(move |varied| {
+            let request =
+                varied.iter().fold(request.clone(), |request, varied| varied.set(request));
+            let texts =
+                |between: &str| varied.iter().map(|it| it.shown(between)).collect::<Vec<_>>();
+            let names: Vec<String> = name.into_iter().cloned().chain(texts("-")).collect();
+            let label = (!varied.is_empty()).then(|| texts(" ").join(", "));
+            let name = (!names.is_empty()).then(|| names.join("-"));
+            Base { request, name, label }
+        })
+    })
+}
+
+impl Varied {
+    fn set(&self, request: Request) -> Request {
+        match &self.value {
+            Set::Value(value) => request.field(&self.field, value.clone()),
+            Set::Image(image) => request.image(&self.field, image.clone()),
+            Set::Sides(sides) => {
+                let fields = SIDES.into_iter().zip(sides);
+                fields.fold(request, |request, (name, side)| request.field(name, *side))
             }
         }
     }
 
-    /// A label for people, such as `guidance 3`.
-    pub fn label(&self) -> Option<String> {
-        let Self::Fields(fields) = self else { return None };
-        if fields.is_empty() {
-            return None;
-        }
-        let labels = fields.iter().map(|varied| format!("{} {}", varied.field, varied.text));
-        Some(labels.collect::<Vec<_>>().join(", "))
+    fn shown(&self, between: &str) -> String {
+        format!("{}{between}{}", self.field, self.text)
     }
 }
 

@@ -70,8 +70,12 @@ fn best_columns(count: usize, aspect: f64, window: &Window) -> usize {
         let width = f64::from(width.saturating_sub(GAP) * cell_width);
         width.min(f64::from(height * cell_height) * aspect)
     };
-    let columns = 1..=count.max(1);
-    columns.max_by(|one, other| width(one).total_cmp(&width(other))).unwrap_or(1)
+    // Of several with the same size, the grid without a gap at its end.
+    let gap = |columns: &usize| count.next_multiple_of(*columns) - count;
+    let order = |one: &usize, other: &usize| {
+        width(one).total_cmp(&width(other)).then(gap(other).cmp(&gap(one)))
+    };
+    (1..=count.max(1)).max_by(order).unwrap_or(1)
 }
 
 /// The columns of a cell with its gap, and its rows without that of the label.
@@ -111,7 +115,7 @@ mod tests {
     fn pictures_are_as_large_as_they_can_be() {
         let window = Window { columns: 80, rows: 24, cell: (8, 16) };
         for (count, aspect, columns) in
-            [(1, 1.0, 1), (2, 1.0, 2), (4, 1.0, 4), (4, 2.0, 2), (3, 0.5, 3), (9, 1.0, 5)]
+            [(1, 1.0, 1), (2, 1.0, 2), (4, 1.0, 2), (4, 2.0, 2), (3, 0.5, 3), (9, 1.0, 5)]
         {
             assert_eq!(best_columns(count, aspect, &window), columns, "{count} {aspect}");
         }

@@ -89,7 +89,7 @@ pub const MODEL: Name = Name {
 };
 pub const OUTPUT: Name = Name {
     flag: Some("--output"),
-    default: "MODEL-TASK.EXTENSION",
+    default: "PROMPT-TASK.EXTENSION",
     check: check_output,
     ..text("output", "where to save pictures: a directory, a file or a template; not for batches")
 };

@@ -28,6 +28,7 @@ mod keys;
 mod machine;
 mod mistakes;
 mod models;
+mod money;
 #[cfg(unix)]
 mod once;
 #[cfg(target_os = "linux")]

@@ -92,15 +92,15 @@ fn the_format_is_also_sent_to_a_model_whose_fields_are_not_all_shown() {
 }
 
 #[test]
-fn a_picture_without_a_name_is_named_after_its_model_task_and_format() {
+fn a_picture_without_a_name_is_named_after_its_prompt_task_and_format() {
     let bench = Bench::new();
     let outcome = bench.run(&with(&["generate", "a fox"])).ok();
     let id = bench.simulator.tasks()[0].id.clone();
-    assert_eq!(outcome.text(), format!("gen-2-pro-{}.jpg\n", &id[..8]));
+    assert_eq!(outcome.text(), format!("a-fox-{}.jpg\n", &id[..8]));
     assert_eq!(kind_of(&bench.place.read(outcome.text().trim())), ImageFormat::Jpeg);
     // Saving the same task again does not replace the first file.
     let second = bench.run(&["task", "save", &id]).ok();
-    assert_eq!(second.text(), format!("gen-2-pro-{id}.jpg\n"));
+    assert_eq!(second.text(), format!("a-fox-{id}.jpg\n"));
     std::fs::remove_dir_all(bench.place.history()).unwrap();
     let third = bench.run(&["task", "save", &id]).ok();
     assert_eq!(third.text(), format!("picture-{}.jpg\n", &id[..8]));
@@ -114,9 +114,7 @@ fn a_picture_saved_in_a_directory_gets_a_name() {
     let outcome = bench
         .run(&with(&["generate", "a fox", "--output", "pictures", "--output-format", "png"]))
         .ok();
-    assert!(
-        outcome.text().starts_with("pictures/gen-2-pro-") && outcome.text().ends_with(".png\n")
-    );
+    assert!(outcome.text().starts_with("pictures/a-fox-") && outcome.text().ends_with(".png\n"));
     bench.place.read(outcome.text().trim());
 }
 
@@ -204,7 +202,7 @@ fn commands_at_the_same_time_never_take_the_same_name() {
 #[test]
 fn mkdir_creates_missing_directories() {
     let bench = Bench::new();
-    for (output, saved) in [("a/b/fox.png", "a/b/fox.png"), ("new/", "new/gen-2-pro-")] {
+    for (output, saved) in [("a/b/fox.png", "a/b/fox.png"), ("new/", "new/a-fox-")] {
         let words = with(&["generate", "a fox", "--output", output]);
         let refused = bench.run(&words);
         assert!(refused.stderr.contains("pass --mkdir to create the directory"), "{refused:?}");

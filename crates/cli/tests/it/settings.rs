@@ -21,7 +21,7 @@ fn in_effect(place: &Place, words: &[&str], variables: &[(&str, &str)], name: &s
 /// A setting: the values that the file, a profile and the environment give it.
 type Values = (&'static str, &'static str, &'static str, Option<[&'static str; 2]>);
 
-const VALUES: [Values; 14] = [
+const VALUES: [Values; 15] = [
     (
         "base_url",
         "http://127.0.0.1:1",
@@ -41,6 +41,7 @@ const VALUES: [Values; 14] = [
     ("describe", "true", "false", None),
     ("deadline", "1m", "2m", None),
     ("ask_above", "10", "30", None),
+    ("ask_above_credits", "10", "30", None),
     ("max_active", "1", "2", None),
     ("prices", "gen-2-pro=3", "gen-2-pro=4", None),
     (

@@ -41,7 +41,7 @@ fn a_number_of_pictures_goes_to_a_directory() {
     let paths: BTreeSet<_> = sorted(&made.text()).into_iter().map(str::to_owned).collect();
     assert_eq!(paths.len(), 4, "{}", made.text());
     for path in &paths {
-        assert!(path.starts_with("new/gen-2-pro-") && path.ends_with(".jpg"), "{path}");
+        assert!(path.starts_with("new/a-fox-") && path.ends_with(".jpg"), "{path}");
         kind_of(&bench.place.read(path));
     }
     let seeds: BTreeSet<_> = sent(&bench, "seed").into_iter().collect();

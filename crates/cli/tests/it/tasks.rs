@@ -55,7 +55,7 @@ fn a_task_is_named_by_file_json_or_id() {
     assert_eq!((&saved["task"]["id"], &saved["task"]["region"]), (&json!(id), &json!("global")));
     assert_eq!(
         (&saved["kind"], &saved["path"]),
-        (&json!("jpeg"), &json!(format!("gen-2-pro-{}.jpg", &id[..8])))
+        (&json!("jpeg"), &json!(format!("a-fox-{}.jpg", &id[..8])))
     );
 }
 

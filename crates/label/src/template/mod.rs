@@ -19,6 +19,7 @@ use crate::Error;
 /// The maximum lengths of values in bytes. Together they leave room for the other parts of a name.
 const LONGEST_NAME: usize = 100;
 const LONGEST_MODEL: usize = 60;
+const LONGEST_DATE: usize = 10;
 const LONGEST_ID: usize = 100;
 const LONGEST_EXTENSION: usize = 10;
 
@@ -49,6 +50,7 @@ const LONGEST_EXTENSION: usize = 10;
 /// | `{slug}` | the letters and digits of the prompt as words in lower case, up to 60 bytes |
 /// | `{seed}` | the seed of the request, or `random` if it has none |
 /// | `{model}` | the name of the operation |
+/// | `{date}` | the day of the submission, such as `2026-11-29` |
 /// | `{id}` | the id of the task |
 /// | `{ext}` | the usual extension of the format in which the picture arrived |
 ///
@@ -82,6 +84,8 @@ pub struct TemplateFields<'a> {
     pub seed: Option<i64>,
     /// The name of the operation, such as `gen-2-pro`.
     pub model: &'a str,
+    /// The day of the submission, such as `2026-11-29`.
+    pub date: &'a str,
     /// The id of the task.
     pub id: &'a str,
     /// The extension of the picture, without the dot.
@@ -120,8 +124,8 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Field(field) if field.name() == name))
     }
 
-    /// Returns a template in which only an id and an extension are left that are not known yet:
-    /// those that are empty in `fields`.
+    /// Returns a template in which only a date, an id and an extension are left that are not known
+    /// yet: those that are empty in `fields`.
     ///
     /// ```
     /// use imagekiln_label::{Template, TemplateFields};
@@ -138,7 +142,8 @@ impl Template {
         for part in &self.parts {
             let text = match part {
                 Part::Field(field)
-                    if (*field == Field::Id && fields.id.is_empty())
+                    if (*field == Field::Date && fields.date.is_empty())
+                        || (*field == Field::Id && fields.id.is_empty())
                         || (*field == Field::Ext && fields.ext.is_empty()) =>
                 {
                     parts.push(part.clone());
@@ -205,6 +210,7 @@ impl Part {
             Field::Slug => slug(fields.prompt),
             Field::Seed => fields.seed.map_or("random".to_owned(), |seed| seed.to_string()),
             Field::Model => plain(fields.model, LONGEST_MODEL, "model"),
+            Field::Date => plain(fields.date, LONGEST_DATE, "date"),
             Field::Id => id(fields.id, LONGEST_ID, "task"),
             Field::Ext => plain(fields.ext, LONGEST_EXTENSION, "bin"),
         }

@@ -24,17 +24,19 @@ pub(super) enum Field {
     Slug,
     Seed,
     Model,
+    Date,
     Id,
     Ext,
 }
 
 impl Field {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Index { width: 0 },
         Self::Name,
         Self::Slug,
         Self::Seed,
         Self::Model,
+        Self::Date,
         Self::Id,
         Self::Ext,
     ];
@@ -46,6 +48,7 @@ impl Field {
             Self::Slug => "slug",
             Self::Seed => "seed",
             Self::Model => "model",
+            Self::Date => "date",
             Self::Id => "id",
             Self::Ext => "ext",
         }

@@ -17,7 +17,7 @@ const TEMPLATES: [&str; 10] = [
     "{{{id}}}/{name} . .",
     "{name}{model}{name}{model}{name}{slug}/{id}{name}{model}{name}{name}.{ext}",
     ".{name}-{id}/x.{ext}",
-    "{id}/con.{name}/{ext}",
+    "{id}/con.{name}/{date}{ext}",
 ];
 
 fn render(template: &str, fields: TemplateFields<'_>) -> String {
@@ -31,6 +31,7 @@ fn fox() -> TemplateFields<'static> {
         prompt: "A red fox",
         seed: Some(-3),
         model: "gen-tools/deblur-v1",
+        date: "2026-11-29",
         id: "../1a2b",
         ext: "jpg",
     }
@@ -38,11 +39,12 @@ fn fox() -> TemplateFields<'static> {
 
 #[test]
 fn every_field_has_a_value() {
-    let template = "{index}-{index:03}/{name} {slug} {seed}/{model}{{{id}}}.{ext}";
-    let expected = "7-007/fox- one a-red-fox -3/gen-tools-deblur-v1{1a2b-65e026a9}.jpg";
+    let template = "{index}-{index:03}/{name} {slug} {seed}/{date} {model}{{{id}}}.{ext}";
+    let expected = "7-007/fox- one a-red-fox -3/2026-11-29 gen-tools-deblur-v1{1a2b-65e026a9}.jpg";
     assert_eq!(render(template, fox()), expected);
-    let empty = render("{index}{name}{slug}{seed}{model}{id}.{ext}", TemplateFields::default());
-    assert_eq!(empty, "0jobpicturerandommodeltask.bin");
+    let empty =
+        render("{index}{name}{slug}{seed}{model}{date}{id}.{ext}", TemplateFields::default());
+    assert_eq!(empty, "0jobpicturerandommodeldatetask.bin");
 }
 
 #[test]
@@ -195,18 +197,19 @@ fn assert_safe(name: &str) {
 proptest! {
     #[test]
     fn rendered_names_are_safe(
-        name in tricky(), prompt in tricky(), model in tricky(), id in tricky(), ext in tricky(),
-        index: u64, seed: Option<i64>,
+        name in tricky(), prompt in tricky(), model in tricky(), date in tricky(), id in tricky(),
+        ext in tricky(), index: u64, seed: Option<i64>,
     ) {
         let fields = TemplateFields {
-            index, seed, name: &name, prompt: &prompt, model: &model, id: &id, ext: &ext,
+            index, seed, name: &name, prompt: &prompt, model: &model, date: &date, id: &id,
+            ext: &ext,
         };
         for template in TEMPLATES {
             let rendered = render(template, fields);
             assert_safe(&rendered);
             prop_assert_eq!(rendered.matches('/').count(), template.matches('/').count());
             prop_assert_eq!(&rendered, &render(template, fields));
-            let known = TemplateFields { id: "", ext: "", ..fields };
+            let known = TemplateFields { date: "", id: "", ext: "", ..fields };
             let filled = Template::parse(template).unwrap().filled(&known);
             prop_assert_eq!(&filled.render(&fields), &rendered);
             prop_assert_eq!(Template::parse(&filled.to_string()).unwrap(), filled);

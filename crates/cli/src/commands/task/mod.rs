@@ -24,6 +24,7 @@ use crate::{
     output::reference_json,
     process::interrupt::Interrupts,
     seeing::{self, Seeing},
+    text::times::{Clock, now},
 };
 use imagekiln::{Task, journal::State};
 
@@ -175,7 +176,9 @@ async fn save(
 fn filled(target: Target, task: &Task, entry: Option<&Entry>) -> Result<Target, Failure> {
     let model = task.reference().operation().unwrap_or("picture");
     let (seed, prompt) = (entry.and_then(Entry::seed), entry.and_then(Entry::prompt));
-    target.filled(Known { index: 1, seed, prompt, name: None, model })
+    let at = entry.map_or_else(now, |entry| entry.record.intent().at());
+    let date = Clock::local().day(at);
+    target.filled(Known { index: 1, seed, prompt, name: None, model, date: &date })
 }
 
 /// The target that the submission of the task named.

@@ -13,6 +13,7 @@ use std::{
 
 use tokio::task::spawn_blocking;
 
+pub use self::names::title;
 #[cfg(feature = "batch")]
 pub use self::place::check_path;
 pub use self::place::{Known, Pattern, Place, ends_with_separator};
@@ -31,6 +32,8 @@ pub struct Target {
     pub mkdir: bool,
     /// Whether a file beside the picture describes it.
     pub describe: bool,
+    /// What a picture without a name of its own shows. Without it, its name begins with its model.
+    pub title: Option<String>,
 }
 
 #[derive(Debug)]
@@ -55,7 +58,7 @@ impl Target {
             Place::Pattern(pattern) => Place::Pattern(pattern.filled(known)?),
             place => place.clone(),
         };
-        Ok(Self { place, ..*self })
+        Ok(Self { place, title: known.prompt.and_then(title), ..*self })
     }
 
     /// The same target, in which pictures without a name of their own are named after the images
@@ -188,12 +191,11 @@ impl Target {
                 self.save(file, wanted, path).await
             }
             Place::Named(directory) => {
-                let name = |kind| {
-                    names::of_task(picture.task(), directory, kind).next().unwrap_or_default()
-                };
+                let title = self.title.as_deref();
+                let names = |kind| names::of_task((picture.task(), title), directory, kind);
+                let name = |kind| names(kind).next().unwrap_or_default();
                 let file = self.download(picture, directory, directory, name).await?;
-                let names = names::of_task(picture.task(), directory, file.kind());
-                let path = take_name(&file, names).await;
+                let path = take_name(&file, names(file.kind())).await;
                 let path = path.map_err(|error| unsaved(&error, directory, directory))?;
                 Ok(saved(&file, path, Vec::new()))
             }

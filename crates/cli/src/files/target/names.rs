@@ -9,6 +9,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use imagekiln::{FileKind, TaskRef};
+use imagekiln_label::{Template, TemplateFields};
 
 const PRODUCED: [FileKind; 5] =
     [FileKind::Jpeg, FileKind::Png, FileKind::Webp, FileKind::Webm, FileKind::Mp4];
@@ -101,14 +102,22 @@ fn with_number(path: &Path, number: u32) -> OsString {
     name
 }
 
-/// `gen-2-pro-1a2b3c4d.png`, and if that is taken by another task, the whole id.
+/// The words of a prompt, such as `a-red-fox`. `None` if it has no letters and digits.
+pub fn title(prompt: &str) -> Option<String> {
+    let slug = Template::parse("{slug}").ok()?;
+    let title = slug.render(&TemplateFields { prompt, ..TemplateFields::default() });
+    prompt.chars().any(char::is_alphanumeric).then_some(title)
+}
+
+/// `a-red-fox-1a2b3c4d.png`, or `gen-2-pro-1a2b3c4d.png` without a title, and if that is taken by
+/// another task, the whole id.
 pub fn of_task(
-    task: &TaskRef,
+    (task, title): (&TaskRef, Option<&str>),
     directory: &Path,
     kind: Option<FileKind>,
 ) -> impl Iterator<Item = PathBuf> + use<> {
     let extension = extension(kind);
-    let path = |id| directory.join(format!("{}.{extension}", stem(task, id)));
+    let path = |id| directory.join(format!("{}.{extension}", stem(task, title, id)));
     iter::once(allowed(path(Id::Short))).chain(numbered(path(Id::Whole)))
 }
 
@@ -118,7 +127,7 @@ enum Id {
 }
 
 /// Ids come from the service, so they must not escape the directory.
-fn stem(task: &TaskRef, id: Id) -> String {
+fn stem(task: &TaskRef, title: Option<&str>, id: Id) -> String {
     let safe = |text: &str| {
         let safe: String = text
             .chars()
@@ -132,9 +141,10 @@ fn stem(task: &TaskRef, id: Id) -> String {
         Id::Whole => 150,
     };
     let id: String = safe(task.id()).chars().take(length).collect();
-    let model: String =
-        task.operation().map_or("picture".to_owned(), safe).chars().take(80).collect();
-    format!("{model}-{}", id.trim_end_matches(['-', '.']))
+    let model = || task.operation().map_or("picture".to_owned(), safe);
+    let title = title.map_or_else(model, str::to_owned);
+    let title: String = title.chars().take(80).collect();
+    format!("{title}-{}", id.trim_end_matches(['-', '.']))
 }
 
 #[cfg(test)]
@@ -144,7 +154,11 @@ mod tests {
     #[test]
     fn names_stay_in_their_directory() {
         let named = |operation: &str, id: &str| {
-            stem(&TaskRef::new(id, "http://localhost/", Some(operation.to_owned())), Id::Short)
+            stem(
+                &TaskRef::new(id, "http://localhost/", Some(operation.to_owned())),
+                None,
+                Id::Short,
+            )
         };
         assert_eq!(named("gen-2-pro", "1a2b3c4d-5e6f"), "gen-2-pro-1a2b3c4d");
         assert_eq!(
@@ -152,7 +166,13 @@ mod tests {
             "gen-tools-deblur-v1-etc-pass"
         );
         assert_eq!(named("{base_model}-finetuned", "x"), "base_model--finetuned-x");
-        assert_eq!(stem(&TaskRef::new("é/", "http://localhost/", None), Id::Whole), "picture-");
+        assert_eq!(
+            stem(&TaskRef::new("é/", "http://localhost/", None), None, Id::Whole),
+            "picture-"
+        );
+        let titled = TaskRef::new("1a2b", "http://localhost/", None);
+        let title = title("A red fox, running");
+        assert_eq!(stem(&titled, title.as_deref(), Id::Short), "a-red-fox-running-1a2b");
     }
 
     #[test]

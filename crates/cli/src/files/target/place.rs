@@ -101,6 +101,8 @@ pub struct Known<'a> {
     /// The name of the image that the picture is made from.
     pub name: Option<&'a str>,
     pub model: &'a str,
+    /// The day, such as `2026-11-29`.
+    pub date: &'a str,
 }
 
 impl Pattern {
@@ -127,7 +129,7 @@ impl Pattern {
         let by_seed = "use {index} or {id}, or pass --seed if the model has one";
         let by_slug = "use {index}, {model} or {id}";
         let by_name = "only `kiln edit --prompt`, --vary and the jobs of `kiln batch` give names; \
-                       use {index}, {seed}, {model}, {id}, {slug} or {ext}";
+                       use {index}, {seed}, {model}, {date}, {id}, {slug} or {ext}";
         for (field, is_known, what, advice) in [
             ("seed", known.seed.is_some(), "seed", by_seed),
             ("slug", known.prompt.is_some(), "prompt", by_slug),
@@ -145,6 +147,7 @@ impl Pattern {
             prompt: known.prompt.unwrap_or_default(),
             seed: known.seed,
             model: known.model,
+            date: known.date,
             ..TemplateFields::default()
         });
         Ok(Self { directory: self.directory.clone(), template })
@@ -189,6 +192,7 @@ mod tests {
         prompt: Some("A red fox"),
         name: Some("cat"),
         model: "gen-tools/deblur-v1",
+        date: "2026-11-29",
     };
 
     #[test]
@@ -196,6 +200,7 @@ mod tests {
         for (given, filled, path) in [
             ("fox-{seed}.{ext}", "fox-7.{ext}", "fox-7.jpg"),
             ("{name}.{ext}", "cat.{ext}", "cat.jpg"),
+            ("{date}/{name}.png", "2026-11-29/cat.png", "2026-11-29/cat.png"),
             ("../a/{slug}/{index:03}.png", "../a/a-red-fox/003.png", "../a/a-red-fox/003.png"),
             (
                 "/tmp/{model}-{id}",

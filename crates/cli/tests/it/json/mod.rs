@@ -283,6 +283,9 @@ fn batches(check: &Check) {
 
 fn webhooks(check: &Check) {
     let place = &check.bench.place;
+    // Nothing needs the ledger any more.
+    place.write("pictures/.kiln-batch.db", "damaged");
+    check.run("spending").ok();
     place.write("body.json", signed::BODY);
     place.write("secret", signed::SECRET);
     let [id, timestamp, signature] = signed::standard_headers("msg_1", 1_767_225_600, signed::BODY);

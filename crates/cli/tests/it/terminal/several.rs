@@ -23,7 +23,7 @@ fn sorted(terminal: &Terminal) -> String {
     let text = terminal.text();
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
-    lines.dedup_by_key(|line| line.starts_with('▀').then_some("").unwrap_or(line));
+    lines.dedup_by(|one, other| one.starts_with('▀') && other.starts_with('▀'));
     lines.join("\n")
 }
 

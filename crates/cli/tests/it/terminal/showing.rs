@@ -83,6 +83,41 @@ fn a_picture_of_the_history_is_shown_with_its_facts() {
     assert!(gone.text().contains("a fox"), "{}", gone.text());
 }
 
+/// A person compares them without a scroll.
+#[test]
+fn several_pictures_are_a_grid_with_their_numbers() {
+    let bench = Bench::new();
+    let screen = |words: &[&str]| {
+        let mut command = bench.kiln(words);
+        command.env("TERM", "linux");
+        let setup = Setup { columns: 80, rows: 24, ..Setup::default() };
+        let mut terminal = Terminal::start_with(command, setup);
+        terminal.end().ok();
+        terminal
+    };
+    let words = ["-m", "gen-2-flex", "--vary", "guidance=3,5", "-n", "2", "-o", "{index}.png"];
+    let made = screen(&[&["generate", "a fox", "-s", "64x64"], &words[..]].concat());
+    let text = made.screen();
+    let labels: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with('@'))
+        .map(|line| line.split("  ").map(str::trim).filter(|label| !label.is_empty()).collect())
+        .collect();
+    let expected = [["@1 guidance 3", "@2 guidance 3"], ["@3 guidance 5", "@4 guidance 5"]];
+    assert_eq!(labels, expected, "{text}");
+    let rows = rows_of_blocks(&made);
+    assert!(rows.len() == 20 && rows.iter().all(|blocks| *blocks == 2 * 20), "{rows:?}");
+    let shown = screen(&["show", "@1", "@2", "@3", "@4", "--info"]);
+    assert!(rows_of_blocks(&shown).is_empty() && shown.text().contains("number         @4"));
+    let shown = screen(&["show", "@3", "@4"]).text();
+    let (pictures, facts) = shown.split_once("number ").unwrap();
+    assert!(pictures.lines().any(|line| line.starts_with("@3") && line.ends_with("@4")), "{shown}");
+    assert!(facts.contains("@3") && facts.contains("\nnumber "), "{shown}");
+    // Programs, and people who want silence, get none.
+    let quiet = screen(&["--quiet", "generate", "a fox", "-s", "64x64", "-n", "2", "-o", "."]);
+    assert!(rows_of_blocks(&quiet).is_empty());
+}
+
 #[test]
 fn what_can_not_be_shown_is_refused_before_anything_is_paid() {
     let bench = Bench::new();
