@@ -4,7 +4,10 @@ use clap::{Arg, ArgMatches, Args, FromArgMatches as _};
 
 use super::{completers, options};
 use crate::{
-    context::Context, failure::Failure, settings::presets::Preset, text::sanitize::one_line,
+    failure::Failure,
+    output::Output,
+    settings::{Settings, presets::Preset},
+    text::sanitize::one_line,
 };
 use imagekiln::Request;
 
@@ -34,7 +37,7 @@ pub fn args() -> Vec<Arg> {
 }
 
 fn chosen<'s>(
-    context: &'s Context,
+    settings: &'s Settings,
     matches: &ArgMatches,
 ) -> Result<Option<(&'s Preset, PresetOptions)>, Failure> {
     if matches.try_contains_id(PRESET).is_err() {
@@ -42,16 +45,16 @@ fn chosen<'s>(
     }
     let options = PresetOptions::from_arg_matches(matches)?;
     let Some(name) = &options.preset else { return Ok(None) };
-    Ok(Some((context.settings.preset(name)?, options)))
+    Ok(Some((settings.preset(name)?, options)))
 }
 
 /// The prompts of a command in that of its preset. Without prompts, the preset has all of it.
 pub fn prompts(
-    context: &Context,
+    settings: &Settings,
     matches: &ArgMatches,
     given: Vec<String>,
 ) -> Result<Vec<String>, Failure> {
-    let Some((preset, options)) = chosen(context, matches)? else { return Ok(given) };
+    let Some((preset, options)) = chosen(settings, matches)? else { return Ok(given) };
     let parts: Vec<(&str, &str)> =
         options.part.iter().map(|(name, text)| (&**name, &**text)).collect();
     if given.is_empty() {
@@ -62,11 +65,11 @@ pub fn prompts(
 
 /// Sets the fields of the preset that the flags have not set.
 pub fn with_fields(
-    context: &Context,
+    (settings, output): (&Settings, &Output),
     matches: &ArgMatches,
     request: Request,
 ) -> Result<Request, Failure> {
-    let Some((preset, _)) = chosen(context, matches)? else { return Ok(request) };
+    let Some((preset, _)) = chosen(settings, matches)? else { return Ok(request) };
     let model = request.operation();
     let has_size = SIZES.iter().any(|name| request.has_field(name));
     let is_set = |name: &str| request.has_field(name) || has_size && SIZES.contains(&name);
@@ -76,7 +79,7 @@ pub fn with_fields(
     if !unknown.is_empty() {
         let names: Vec<_> = unknown.iter().map(|(name, _)| one_line(name)).collect();
         let names = names.join(", ");
-        context.output.note(&format!("{model} has no such fields, so they are left out: {names}"));
+        output.note(&format!("{model} has no such fields, so they are left out: {names}"));
     }
     let set = |request: Request, (name, value): &(String, serde_json::Value)| {
         request.field(name, value.clone())

@@ -13,8 +13,8 @@ use super::{
     seeds::seed_range,
 };
 use crate::{
-    context::Context, failure::Failure, files::secret_file, models::SEED, output::Output,
-    process::Process, text::parse,
+    failure::Failure, files::secret_file, models::SEED, output::Output, process::Process,
+    settings::Settings, text::parse,
 };
 use imagekiln::{Field, FieldKind, Operation, Request, WEBHOOK_SECRET_VARIABLE};
 
@@ -58,17 +58,17 @@ pub fn from_flags(
 
 /// The same, with the fields of a preset, and the settings of fields.
 pub fn with_defaults(
-    context: &Context,
+    (settings, output): (&Settings, &Output),
     model: &'static Operation,
     matches: &ArgMatches,
     inputs: &mut Inputs<'_>,
 ) -> Result<Request, Failure> {
     let request = from_flags(model, matches, inputs)?;
-    let request = preset::with_fields(context, matches, request)?;
+    let request = preset::with_fields((settings, output), matches, request)?;
     let decides = ["width", "height", "aspect_ratio"];
     let applies = SIDES.iter().all(|name| model.field(name).is_some())
         && !decides.iter().any(|name| request.has_field(name));
-    Ok(match context.settings.size().filter(|_| applies) {
+    Ok(match settings.size().filter(|_| applies) {
         Some(sides) => with_sides(request, sides),
         None => request,
     })
@@ -175,8 +175,8 @@ fn seed(matches: &ArgMatches) -> Option<&str> {
     get::<String>(matches, &field_id(SEED)).map(String::as_str)
 }
 
-/// Sets a random seed, unless the request has one. The service would draw one, too, but nobody could
-/// learn it.
+/// Sets a random seed, unless the request has one. The service would draw one, too, but nobody
+/// could learn it.
 pub fn with_seed(process: &Process, request: Request) -> Request {
     match seed_range(request.operation()) {
         Some(range) if !request.has_field(SEED) => request.field(SEED, (process.seed)(range)),

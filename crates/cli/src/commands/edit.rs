@@ -85,8 +85,9 @@ pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Fail
     let fields = fields_for(model, if each.is_some() { 1 } else { given.len() })?;
     let prompt = each.or(first).map(String::as_str).unwrap_or_default();
     let prompt = inputs.prompt(prompt, NAME)?;
-    let prompt = preset::prompts(context, matches, vec![prompt])?.swap_remove(0);
-    let request = request::with_defaults(context, model, matches, &mut inputs)?;
+    let prompt = preset::prompts(&context.settings, matches, vec![prompt])?.swap_remove(0);
+    let request =
+        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let mut request = request.field(PROMPT, prompt);
     let mut variants = Vec::new();

@@ -11,10 +11,9 @@ use crate::{
     context::Context,
     failure::Failure,
     making::{
-        self, costs,
+        self, costs, dry_run,
         identical::again_arg,
         keyed::KeyOptions,
-        plan::dry_run_arg,
         variants::{Pictures, Variant, vary_arg},
     },
     models::{self, PROMPT},
@@ -45,9 +44,10 @@ pub fn command(chosen: &'static Operation) -> Command {
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut inputs = Inputs::of(context.process());
     let prompts = inputs.prompts(matches, "edit")?;
-    let prompts = preset::prompts(context, matches, prompts)?;
+    let prompts = preset::prompts(&context.settings, matches, prompts)?;
     let model = model::chosen(matches)?;
-    let request = request::with_defaults(context, model, matches, &mut inputs)?;
+    let request =
+        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?;
     takes_prompt(model)?;
     let variants = prompts.into_iter().map(Variant::Prompt).collect();
     making::make(context, Pictures { variants, ..request.into() }, matches).await
@@ -79,7 +79,7 @@ pub fn of_model(
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
-    let asked = [vary_arg(), dry_run_arg(), again_arg()].into_iter().chain(costs::args());
+    let asked = [vary_arg(), dry_run::arg(), again_arg()].into_iter().chain(costs::args());
     let own = own.chain(options::of::<options::FieldOptions>()).chain(asked);
     own.chain(options::shared(options::MAKING)).collect()
 }

@@ -52,5 +52,8 @@ pub fn request<'a>(
     let model =
         models::find(name).ok_or_else(|| Failure::usage(format!("unknown model `{name}`")))?;
     let mut inputs = Inputs::of(context.process());
-    Ok((request::with_defaults(context, model, matches, &mut inputs)?, matches))
+    Ok((
+        request::with_defaults((&context.settings, &context.output), model, matches, &mut inputs)?,
+        matches,
+    ))
 }

@@ -10,14 +10,14 @@ use super::batch::ledgers;
 use crate::{
     context::Context,
     failure::Failure,
-    history::{self, Entry, prices::Prices},
+    history::spending::{self, Row, Sum},
     text::{
         sanitize::printable,
         table::Table,
         times::{Clock, when},
     },
 };
-use imagekiln::{TaskRef, journal::State, text::Credits};
+use imagekiln::text::Credits;
 
 pub const NAME: &str = "spending";
 
@@ -58,34 +58,6 @@ const COLUMNS: [Column; 5] =
 /// The values of the columns, in their order. Those that the rows are not about are empty.
 type Key = [String; 5];
 
-/// Submissions that were billed, or may have been.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Sum {
-    pub submissions: u64,
-    /// Those whose cost is not known.
-    pub without_cost: u64,
-    /// The known costs.
-    pub credits: f64,
-    /// What those without a known cost are expected to cost.
-    pub estimated: f64,
-}
-
-/// The submissions of a day with the same model, profile, group and ledger, which may be empty.
-pub struct Row {
-    pub day: String,
-    pub values: [String; 4],
-    pub sum: Sum,
-}
-
-impl Sum {
-    fn add(&mut self, other: Self) {
-        self.submissions += other.submissions;
-        self.without_cost += other.without_cost;
-        self.credits += other.credits;
-        self.estimated += other.estimated;
-    }
-}
-
 /// The sums of the rows that a person wants.
 struct Rows {
     by: Vec<Column>,
@@ -116,49 +88,17 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let first_day = options.since.map(|since| clock.day(since));
     let mut rows = Rows { by, first_day, rows: BTreeMap::new() };
     if options.ledger.is_empty() {
-        of_history(context, &mut rows, &clock)?;
+        let damaged = spending::add(context.process(), |row| rows.add(row))?;
+        if damaged > 0 {
+            context.output.warning(&format!(
+                "{damaged} submissions of the history are unreadable and not counted; `kiln \
+                 history` names them"
+            ));
+        }
     }
     let unreadable =
         ledgers::add_spending(context.process(), &options.ledger, |row| rows.add(row)).await?;
     print(context, &rows, &unreadable)
-}
-
-fn of_history(context: &Context, rows: &mut Rows, clock: &Clock) -> Result<(), Failure> {
-    let process = context.process();
-    let mut damaged = 0_u64;
-    let mut entries = Vec::new();
-    for found in history::read(process)? {
-        match found {
-            Ok(entry) if may_be_billed(&entry) => entries.push(entry),
-            Ok(_) => {}
-            Err(_) => damaged += 1,
-        }
-    }
-    if damaged > 0 {
-        context.output.warning(&format!(
-            "{damaged} submissions of the history are unreadable and not counted; `kiln history` \
-             names them"
-        ));
-    }
-    let prices = Prices::for_unknown(process, &entries);
-    for entry in &entries {
-        let cost = entry.record.task().and_then(TaskRef::cost);
-        let sum = Sum {
-            submissions: 1,
-            without_cost: u64::from(cost.is_none()),
-            credits: cost.unwrap_or_default(),
-            estimated: prices.expected(entry).unwrap_or_default(),
-        };
-        let profile = entry.kept.profile.clone().unwrap_or_default();
-        let values = [String::new(), entry.model(), profile, String::new()];
-        rows.add(Row { day: clock.day(entry.record.intent().at()), values, sum });
-    }
-    Ok(())
-}
-
-/// A person has decided that a dismissed submission without a task needs nothing more.
-fn may_be_billed(entry: &Entry) -> bool {
-    entry.record.task().is_some() || *entry.record.state() != State::Settled
 }
 
 fn print(

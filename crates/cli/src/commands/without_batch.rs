@@ -29,7 +29,7 @@ pub fn command(_chosen: &'static Operation) -> Command {
 pub mod ledgers {
     //! This program knows no ledgers.
 
-    use crate::{commands::spending::Row, failure::Failure, process::Process};
+    use crate::{failure::Failure, history::spending::Row, process::Process};
 
     pub async fn add_spending(
         _process: &Process,

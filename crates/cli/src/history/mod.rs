@@ -9,6 +9,7 @@ pub mod find;
 pub mod list;
 pub mod prices;
 pub mod request;
+pub mod spending;
 mod turns;
 
 use std::{
@@ -20,7 +21,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::destination::{Destination, StoredPath, relative};
+#[cfg(feature = "batch")]
+pub use self::destination::StoredPath;
+pub use self::destination::{Destination, relative};
 use self::turns::{Turn, Turns};
 use crate::{
     failure::Failure,

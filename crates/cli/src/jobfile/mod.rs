@@ -114,7 +114,8 @@ impl FileJob {
     /// `number` is the position of the job in the ledger, starting at 1.
     ///
     /// The extension is that of the format that the request or the contract says. `{ext}`,
-    /// `{date}` and `{id}` stay if they are not known yet. A picture whose name is taken gets another one.
+    /// `{date}` and `{id}` stay if they are not known yet. A picture whose name is taken gets
+    /// another one.
     pub fn expected_path(&self, number: u64) -> Result<String, Error> {
         let template = Template::parse(&self.target)?;
         let operation = self.request.operation();

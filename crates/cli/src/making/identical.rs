@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use super::plan::{Paid, Planned};
+use super::plan::Planned;
 use crate::{
     context::Context,
     failure::Failure,
@@ -12,6 +12,9 @@ use crate::{
     text::sanitize::printable,
 };
 use imagekiln::{Client, journal::State};
+
+/// A submission of the same request: its number, and what to say of it.
+pub type Paid = (u64, String);
 
 /// The number of submissions to compare, newest first. Each is a file to read.
 const NEWEST: usize = 1000;

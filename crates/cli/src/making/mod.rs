@@ -3,6 +3,7 @@
 pub mod checks;
 pub mod costs;
 mod describe;
+pub mod dry_run;
 pub mod identical;
 pub mod keyed;
 pub mod plan;
@@ -85,9 +86,9 @@ pub fn checked(
     matches: &ArgMatches,
 ) -> Result<Option<Vec<Planned>>, Failure> {
     let planned = plan(context, pictures, matches)?;
-    if plan::is_dry_run(matches) {
+    if dry_run::is_given(matches) {
         let paid = identical::of_dry_run(context, &planned)?;
-        return plan::print_requests(context, &planned, &paid).map(|()| None);
+        return dry_run::print(context, &planned, &paid).map(|()| None);
     }
     // After the dry run, because it can create directories.
     check_targets(context, &planned)?;

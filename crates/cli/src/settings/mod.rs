@@ -24,6 +24,7 @@ use self::{
         ASK_ABOVE, ASK_ABOVE_CREDITS, BASE_URL, DEADLINE, DESCRIBE, MAX_ACTIVE, MODEL,
         MODEL_PREFIX, Name, OUTPUT, REGIONAL_BASE_URL, SIZE, WEBHOOK_URL,
     },
+    presets::Preset,
 };
 use crate::{
     failure::Failure,
@@ -152,6 +153,11 @@ impl Settings {
     /// whether that changed the file.
     pub fn edit(&self, name: &Name, texts: &[String]) -> Result<bool, Failure> {
         file::edit(&self.path()?, self.profile.section(), name, texts)
+    }
+
+    /// Writes a preset to `config.toml`, or removes it.
+    pub fn edit_preset(&self, name: &str, preset: Option<&Preset>) -> Result<(), Failure> {
+        file::edit_preset(&self.path()?, name, preset)
     }
 
     /// The settings without those of `config.toml`, for commands that work if it is damaged.

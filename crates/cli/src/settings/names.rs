@@ -132,7 +132,7 @@ pub const ASK_ABOVE_CREDITS: Name = Name {
     check: |text| parse::credits(text).map(drop),
     ..text(
         "ask_above_credits",
-        "how many credits a command spends without a question, if prices are known; not for batches",
+        "how many credits a command spends without a question, if costs are known; not for batches",
     )
 };
 pub const PRICES: Name = Name {

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::Range};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::{PROFILE_RULE, Settings, file, is_profile};
+use super::{PROFILE_RULE, Settings, is_profile};
 use crate::{
     failure::Failure,
     models::{self, PROMPT},
@@ -147,11 +147,6 @@ impl Settings {
             Failure::usage(format!("there is no preset `{}`{hint}", one_line(name)))
                 .advise("nothing was sent; `kiln preset` lists the presets")
         })
-    }
-
-    /// Writes a preset to `config.toml`, or removes it.
-    pub fn edit_preset(&self, name: &str, preset: Option<&Preset>) -> Result<(), Failure> {
-        file::edit_preset(&self.path()?, name, preset)
     }
 
     /// The model of commands without `--model`, if they use this preset.

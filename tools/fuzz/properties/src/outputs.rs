@@ -20,8 +20,16 @@ pub fn template(data: &[u8]) {
     let (name, model, id, ext) = (next(), next(), next(), next());
     let seed = next().parse().ok();
     let prompt = lines.collect::<Vec<_>>().join("\n");
-    let fields =
-        TemplateFields { index: text.len() as u64, name, prompt: &prompt, seed, model, id, ext };
+    let fields = TemplateFields {
+        index: text.len() as u64,
+        name,
+        prompt: &prompt,
+        seed,
+        model,
+        id,
+        ext,
+        date: "2026-11-29",
+    };
     let rendered = template.render(&fields);
     assert_below(&rendered);
     if template.is_plain() {

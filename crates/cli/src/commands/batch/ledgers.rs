@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 use crate::{
-    commands::spending::{Row, Sum},
     context::Context,
     failure::Failure,
     files::directory::{self, create_private},
-    history::StoredPath,
+    history::{
+        StoredPath,
+        spending::{Row, Sum},
+    },
     process::Process,
 };
 

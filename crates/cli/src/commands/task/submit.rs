@@ -8,7 +8,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::target::Place,
-    making::{self, Submitted, keyed::KeyOptions, plan::dry_run_arg},
+    making::{self, Submitted, dry_run, keyed::KeyOptions},
     output::task_json,
     process::interrupt::Interrupts,
     text::json,
@@ -31,7 +31,7 @@ pub fn command(used: model::Used<'_>) -> Command {
                 output::args(),
                 options::of::<KeyOptions>(),
                 options::of::<options::FieldOptions>(),
-                vec![dry_run_arg()],
+                vec![dry_run::arg()],
                 options::shared(options::SUBMITTING),
             ]
             .concat(),

@@ -174,7 +174,12 @@ impl Tool {
     fn request(&self, context: &Context, matches: &ArgMatches) -> Result<Request, Failure> {
         let model = model::chosen(matches)?;
         let mut inputs = Inputs::of(context.process());
-        let mut request = request::with_defaults(context, model, matches, &mut inputs)?;
+        let mut request = request::with_defaults(
+            (&context.settings, &context.output),
+            model,
+            matches,
+            &mut inputs,
+        )?;
         for argument in self.arguments {
             request = argument.set(request, self.name, matches, &mut inputs)?;
         }

@@ -1,0 +1,65 @@
+//! What the submissions of the history have cost.
+
+use super::{Entry, prices::Prices, read};
+use crate::{failure::Failure, process::Process, text::times::Clock};
+use imagekiln::{TaskRef, journal::State};
+
+/// Submissions that were billed, or may have been.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sum {
+    pub submissions: u64,
+    /// Those whose cost is not known.
+    pub without_cost: u64,
+    /// The known costs.
+    pub credits: f64,
+    /// What those without a known cost are expected to cost.
+    pub estimated: f64,
+}
+
+/// The submissions of a day with the same model, profile, group and ledger, which may be empty.
+pub struct Row {
+    pub day: String,
+    pub values: [String; 4],
+    pub sum: Sum,
+}
+
+impl Sum {
+    pub fn add(&mut self, other: Self) {
+        self.submissions += other.submissions;
+        self.without_cost += other.without_cost;
+        self.credits += other.credits;
+        self.estimated += other.estimated;
+    }
+}
+
+/// Adds a row for each submission that was billed, or may have been. Returns the number of those
+/// that cannot be read.
+pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> {
+    let (mut damaged, mut entries) = (0, Vec::new());
+    for found in read(process)? {
+        match found {
+            Ok(entry) if may_be_billed(&entry) => entries.push(entry),
+            Ok(_) => {}
+            Err(_) => damaged += 1,
+        }
+    }
+    let (prices, clock) = (Prices::for_unknown(process, &entries), Clock::utc());
+    for entry in &entries {
+        let cost = entry.record.task().and_then(TaskRef::cost);
+        let sum = Sum {
+            submissions: 1,
+            without_cost: u64::from(cost.is_none()),
+            credits: cost.unwrap_or_default(),
+            estimated: prices.expected(entry).unwrap_or_default(),
+        };
+        let profile = entry.kept.profile.clone().unwrap_or_default();
+        let values = [String::new(), entry.model(), profile, String::new()];
+        add(Row { day: clock.day(entry.record.intent().at()), values, sum });
+    }
+    Ok(damaged)
+}
+
+/// A person has decided that a dismissed submission without a task needs nothing more.
+fn may_be_billed(entry: &Entry) -> bool {
+    entry.record.task().is_some() || *entry.record.state() != State::Settled
+}
