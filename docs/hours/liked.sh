@@ -1,5 +1,6 @@
 #!/bin/sh
-# The first hour with one picture: from nothing to a picture one likes, made again larger.
+# The first hour with one picture: from nothing to a picture one likes, compared, varied, and made
+# again larger.
 set -eu
 . "$(dirname "$0")/terminal.sh"
 
@@ -18,8 +19,11 @@ until_prompt
 run 'kiln generate "a lighthouse on a cliff at dusk" -s 256x192 -n 4 -o "lighthouse-{index}.png"'
 run 'kiln history lighthouse'
 run 'kiln show @3'
+run 'kiln again @3 -m gen-2-flex --vary guidance=3,5,7 -o "{name}.png"'
 run 'kiln again @3 -s 1024x768 -o large.png'
 run 'kiln edit "in a storm" large.png -s 1024x768 -o storm.png'
-run 'kiln history --limit 2'
+run 'kiln history --limit 3 --tree'
+run 'kiln gallery -o gallery'
+run 'kiln spending'
 
 transcript

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first hour with many pictures: from a CSV file with 200 prompts, through Ctrl-C and kill -9,
-# to a page with all pictures. Each job is paid for once.
+# to a page with all pictures, and a gallery. Each job is paid for once.
 set -eu
 . "$(dirname "$0")/terminal.sh"
 
@@ -27,5 +27,6 @@ run 'kiln batch status --ledger pictures'
 run 'kiln spending --ledger pictures'
 run 'kiln batch report --ledger pictures'
 run 'ls pictures/*.png | wc -l'
+run 'kiln gallery -o gallery'
 
 transcript

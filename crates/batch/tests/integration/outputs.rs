@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fs, path::Path};
 
 use imagekiln::types::Gen2Pro;
-use imagekiln_batch::{Batch, ErrorKind, Job, JobState};
+use imagekiln_batch::{Batch, ErrorKind, Job, JobState, JobStatus};
 use imagekiln_testbed::Trial;
 use serde_json::Value;
 
@@ -27,13 +27,15 @@ async fn a_template_names_the_picture(backend: Backend) {
     let ledger = fixture.ledger().await;
     let request = |prompt: &str| Gen2Pro::new(prompt).width(64).height(64).seed(7);
     let jobs = [
-        Job::new("one", "{model}/{index:03}-{slug}-{seed}.{ext}", request("A red fox!")),
+        Job::new("one", "{model}/{date}/{index:03}-{slug}-{seed}.{ext}", request("A red fox!")),
         Job::new("../two", "{{{name}}}-{id}.{ext}", request("红色的狐狸")),
     ];
     fixture.batch(&ledger).jobs(jobs).run().await.unwrap();
     let two = ledger.jobs().get("../two").await.unwrap().unwrap();
     let two = format!("{{two}}-{}.jpg", two.task_id.unwrap());
-    for name in ["gen-2-pro/001-a-red-fox-7.jpg", &two] {
+    let one = ledger.jobs().get("one").await.unwrap().unwrap();
+    let day = time_of(&one)[..10].to_owned();
+    for name in [&format!("gen-2-pro/{day}/001-a-red-fox-7.jpg"), &two] {
         assert!(is_picture(fixture.output().join(name)), "{name}");
         assert!(fixture.output().join(format!("{name}.json")).is_file(), "{name}");
     }
@@ -41,6 +43,12 @@ async fn a_template_names_the_picture(backend: Backend) {
     assert_eq!(top, 4, "the marker, a directory, and the second picture with its description");
     // Although their names depend on their formats.
     assert_eq!(fixture.simulator.counts().delivered, 2, "each picture is fetched once");
+}
+
+/// When the job was submitted, in RFC 3339.
+fn time_of(job: &JobStatus) -> String {
+    let job = serde_json::to_value(job).unwrap();
+    job["sent_at"].as_str().unwrap().to_owned()
 }
 
 /// Some filesystems do not distinguish upper case and lower case.

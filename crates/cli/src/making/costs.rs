@@ -49,6 +49,12 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// For example `, about 3 credits`.
+    pub fn for_progress(self) -> String {
+        let about = if self.as_number.is_some() { "about " } else { "" };
+        format!(", {about}{}", counted(Credits(self.credits), "credit"))
+    }
+
     /// For example `about 3.00 credits a picture, like @12`.
     pub fn shown(self) -> String {
         let cost = Credits(self.credits);

@@ -22,7 +22,7 @@ use futures_core::Stream;
 use serde_json::{Value, json};
 
 use self::{
-    costs::Budget,
+    costs::{Budget, Expected},
     describe::describe,
     plan::{Planned, check_targets, kept, plan},
     variants::Pictures,
@@ -54,7 +54,7 @@ pub async fn make(
     pictures: impl Into<Pictures>,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let Some(planned) = checked(context, pictures.into(), matches)? else { return Ok(()) };
+    let Some(mut planned) = checked(context, pictures.into(), matches)? else { return Ok(()) };
     let seeing = Seeing::of(context, matches, planned.first().map(|first| &first.target));
     let seeing = seeing.map_err(Failure::before_payment)?;
     let session = open(context, &planned).await?;
@@ -62,6 +62,9 @@ pub async fn make(
     let interrupts = Interrupts::listen(context.process())?;
     let expected = costs::expected(context, &planned);
     costs::check(context, &expected, matches, &interrupts).await?;
+    for (planned, expected) in planned.iter_mut().zip(&expected) {
+        planned.price = expected.map(Expected::for_progress);
+    }
     match <[Planned; 1]>::try_from(planned) {
         Ok([planned]) => {
             let seed = planned.seed();
@@ -150,8 +153,9 @@ pub async fn submit(
     (index, planned, slot): (usize, &Planned, Option<Slot>),
     interrupts: &Interrupts,
 ) -> Result<Submitted, Failure> {
-    let Planned { request, target, key, .. } = planned;
-    let spinner = context.output.spin(format!("submitting to {}", request.model_name()));
+    let Planned { request, target, price, key, .. } = planned;
+    let price = price.as_deref().unwrap_or_default();
+    let spinner = context.output.spin(format!("submitting to {}{price}", request.model_name()));
     let request = (request.clone(), key.clone());
     let mut posting = pin!(session.submit(index, request, context.left(), slot));
     let outcome = tokio::select! {

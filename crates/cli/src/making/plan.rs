@@ -40,6 +40,8 @@ pub struct Planned {
     pub drawn: Option<i64>,
     /// What was varied, such as `guidance 3`.
     pub label: Option<String>,
+    /// What it is expected to cost, for the progress.
+    pub price: Option<String>,
     /// The number of the submission whose picture is made again.
     again_of: Option<u64>,
     /// What is kept of the request.
@@ -114,6 +116,7 @@ pub fn plan(
                 target: target.clone(),
                 name: base.name.clone(),
                 label: base.label.clone(),
+                price: None,
                 again_of,
                 key,
             });
