@@ -5,14 +5,14 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::{
     args::{
-        inputs::{Inputs, prompt_arg},
+        inputs::{Inputs, prompt_arg, single_words},
         model, options, output, request,
     },
     context::Context,
     failure::Failure,
     making::{
         self,
-        amount::yes_arg,
+        amount::{self, yes_arg},
         identical::again_arg,
         keyed::KeyOptions,
         plan::{Variant, dry_run_arg},
@@ -37,6 +37,9 @@ pub fn command(chosen: &'static Operation) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some(prompts) = single_words(matches) {
+        amount::check_words(context, &prompts, matches).await?;
+    }
     let mut inputs = Inputs::of(context.process());
     let prompts = inputs.prompts(matches, "edit")?;
     let model = model::chosen(matches)?;

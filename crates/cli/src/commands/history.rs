@@ -4,6 +4,7 @@ use clap::{Args, value_parser};
 use time::UtcDateTime;
 
 use crate::{
+    args::completers,
     context::Context,
     failure::Failure,
     history::{self, Entry, find, list},
@@ -29,7 +30,7 @@ pub struct Options {
     #[arg(value_name = "WORD")]
     words: Vec<String>,
     /// Only submissions to this model
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(long, short, value_name = "MODEL", add = completers::models())]
     model: Option<String>,
     /// Only submissions since then: so long ago, such as 2h or 7d, since a day in UTC, such as
     /// 2026-11-20, or since a time, such as 2026-11-20T08:15:09Z

@@ -1,4 +1,4 @@
-//! `kiln show PICTURE`: everything that is known about a picture. `kiln open PICTURE`: opens it.
+//! `kiln show PICTURE`: shows a picture and everything that is known about it, or opens it.
 
 use std::{path::Path, time::SystemTime};
 
@@ -30,8 +30,9 @@ use imagekiln_label::Description;
 /// Show a picture, and everything that is known about it
 #[derive(Args)]
 pub struct Options {
-    #[command(flatten)]
-    chosen: Chosen,
+    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
+    #[arg(add = completers::submissions(Submissions::Any))]
+    picture: String,
 
     /// Show only what is known, and not the picture
     #[arg(long)]
@@ -42,16 +43,8 @@ pub struct Options {
     open: bool,
 }
 
-/// Open a picture with the desktop's program for it
-#[derive(Args)]
-pub struct Chosen {
-    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
-    #[arg(add = completers::submissions(Submissions::Any))]
-    picture: String,
-}
-
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
-    let made = Made::find(context.process(), &options.chosen.picture)?;
+    let made = Made::find(context.process(), &options.picture)?;
     let fields = made.request().map(request::fields);
     let facts = match &made {
         Made::Recorded(entry) => of_entry(entry, context.process()),
@@ -65,12 +58,11 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         || for_people(&facts, fields.as_ref(), directory, (stdout.columns)()),
         || json::with(facts.clone(), [("fields", fields.clone().into())]),
     )?;
-    if options.open { open(context, options.chosen).await } else { Ok(()) }
+    if options.open { open(&made).await } else { Ok(()) }
 }
 
 /// Opens the picture with the desktop's program for it.
-pub async fn open(context: &Context, options: Chosen) -> Result<(), Failure> {
-    let made = Made::find(context.process(), &options.picture)?;
+async fn open(made: &Made) -> Result<(), Failure> {
     let name = made.name();
     let Some(path) = made.path() else {
         let saved = format!("`kiln task save {name}` saves it if its task continues");

@@ -12,6 +12,7 @@ use crate::{
         question::{can_ask, confirm},
     },
     settings::names::ASK_ABOVE,
+    text::sanitize::one_line,
 };
 use imagekiln::text::{Credits, counted};
 
@@ -26,6 +27,39 @@ pub fn yes_arg() -> Arg {
         .help("Make any number of pictures without a question; see the setting ask_above")
 }
 
+/// Asks whether prompts of a single word are several prompts, and not one without quotes. Without a
+/// terminal, the command fails.
+pub async fn check_words(
+    context: &Context,
+    prompts: &[&str],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    if insists(matches) {
+        return Ok(());
+    }
+    let (process, count) = (context.process(), prompts.len());
+    if context.output.json || !can_ask(process) {
+        let problem = format!("{count} prompts are given, and one of them is a single word");
+        return Err(Failure::usage(problem).advise(format!(
+            "nothing was sent; a prompt of several words needs quotes: \"{}\"; to make a picture \
+             of each, pass --yes",
+            one_line(&prompts.join(" "))
+        )));
+    }
+    let interrupts = Interrupts::listen(process)?;
+    let quoted: Vec<_> = prompts.iter().map(|prompt| format!("`{}`", one_line(prompt))).collect();
+    let question = format!("Make {count} pictures, of {}?", quoted.join(" and "));
+    if confirm(process, &interrupts, &question).await? {
+        Ok(())
+    } else {
+        Err(Failure::not_submitted())
+    }
+}
+
+fn insists(matches: &ArgMatches) -> bool {
+    matches.try_get_one(YES).ok().flatten().is_none_or(|insists| *insists)
+}
+
 /// Asks whether to make these pictures if there are more than the user makes without a question.
 /// Without a terminal, the command fails. Simulated pictures cost nothing.
 pub async fn check(
@@ -34,9 +68,8 @@ pub async fn check(
     matches: &ArgMatches,
     interrupts: &Interrupts,
 ) -> Result<(), Failure> {
-    let insists = matches.try_get_one(YES).ok().flatten().is_none_or(|insists| *insists);
     let most = context.settings.ask_above();
-    if insists || context.shared.simulate || planned.len() <= most {
+    if insists(matches) || context.shared.simulate || planned.len() <= most {
         return Ok(());
     }
     let prices = planned.iter().map(|planned| context.settings.price_of(&planned.request));

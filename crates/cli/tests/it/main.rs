@@ -51,4 +51,5 @@ mod tasks;
 #[cfg(unix)]
 mod terminal;
 mod testing;
+mod tips;
 mod webhook;
