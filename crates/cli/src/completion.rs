@@ -9,8 +9,13 @@ use clap::{Arg, Command};
 use clap_complete::{Shell, engine};
 
 use crate::{
-    commands::again, failure::exit::Exit, process::Process, settings::Settings,
-    text::sanitize::printable, usage,
+    args::completers,
+    commands::{again, batch},
+    failure::exit::Exit,
+    process::Process,
+    settings::Settings,
+    text::sanitize::printable,
+    usage,
 };
 
 /// The command that the scripts run. Users have installed scripts of earlier versions, so its
@@ -56,7 +61,7 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
     let directory = Some(&*process.directory).filter(|path| path.is_absolute());
     let made_with = |picture: &str| again::made_with(&process, picture);
     let (grammar, _) = usage::grammar_of(&words, model, made_with);
-    let mut command = with_numbered(grammar, current);
+    let mut command = with_numbered(with_values(grammar, &words), current);
     let found = engine::complete(&mut command, words, at, directory);
     let mut candidates: Vec<Candidate> =
         found.unwrap_or_default().iter().filter_map(candidate).collect();
@@ -66,6 +71,21 @@ fn candidates(before: Vec<String>, current: &str) -> Vec<Candidate> {
         candidates.retain(|candidate| !is_flag(candidate));
     }
     candidates
+}
+
+/// Adds the values that depend on the words before them: those of a setting, and the jobs of a
+/// ledger.
+fn with_values(command: Command, words: &[OsString]) -> Command {
+    let setting = words.iter().skip_while(|word| *word != "set").nth(1);
+    let setting = setting.and_then(|name| name.to_str()).unwrap_or_default();
+    let with_setting = |arg: Arg| arg.add(completers::of_setting(setting));
+    let place = usage::value(words, &["--ledger"]).or(usage::value(words, &["--output", "-o"]));
+    let ledger = place.map(|(_, place)| place);
+    command
+        .mut_subcommand(batch::NAME, |command| batch::with_jobs(command, ledger))
+        .mut_subcommand("config", |config| {
+            config.mut_subcommand("set", |set| set.mut_arg("value", with_setting))
+        })
 }
 
 /// Help has one line for the flags `--input-image` to `--input-image-8`. The later ones are offered
@@ -190,6 +210,7 @@ fn for_zsh(candidate: &Candidate) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueHint;
     use proptest::prelude::*;
 
     use super::*;
@@ -211,6 +232,82 @@ mod tests {
     fn word() -> impl Strategy<Value = String> {
         let known: Vec<&str> = KNOWN.split_whitespace().chain([""]).collect();
         prop_oneof![4 => prop::sample::select(known).prop_map(str::to_owned), 1 => ".{0,6}"]
+    }
+
+    /// The values that nobody can list: the name of the value of an argument, and why.
+    const FREE: &[(&str, &str)] = &[
+        ("INTEGER", "any number"),
+        ("NUMBER", "any number"),
+        ("N", "any number"),
+        ("SEEDS", "any numbers"),
+        ("FRACTION", "any number"),
+        ("CREDITS", "any number"),
+        ("PRICE", "any number"),
+        ("PORT", "any free one"),
+        ("W:H", "any ratio"),
+        ("WIDTHxHEIGHT", "any size"),
+        ("DURATION", "any time"),
+        ("SECONDS", "any time"),
+        ("WHEN", "any time"),
+        ("TEXT", "what a person wants to say"),
+        ("JSON", "depends on the model"),
+        ("WORD", "words of prompts"),
+        ("SECRET", "secrets are not shown"),
+        ("TOKEN", "secrets are not shown"),
+        ("KEY", "the name of a request that its author chooses"),
+        ("URL", "an address of the user's network"),
+        ("ADDRESS", "an address of the user's network"),
+        ("HOST", "an address of the user's network"),
+        ("ORIGIN", "an address of the user's network"),
+        ("STATUSES", "any words"),
+        ("PREFIX", "any word"),
+        ("PATH", "the path of a URL that its user chooses"),
+        ("POINTER", "the place in a body that only the service knows"),
+        ("NAME: VALUE", "a header that only the service knows"),
+        ("COLUMN=NAME", "a column of a file that is not read"),
+        ("NAME=VALUE", "a field that the contract does not list"),
+        ("TEMPLATE", "a name with fields"),
+        ("ID", "the id of a task that is not known here"),
+        ("--FIELD VALUE", "the flags depend on the picture, which is typed first"),
+        ("COMMAND", "`kiln help` is completed as the command itself"),
+    ];
+
+    /// The same for arguments whose value is called NAME.
+    const FREE_NAMES: &[&str] = &[
+        "signature_header",
+        "id_header",
+        "timestamp_header",
+        "prompt_column",
+        "parameter base_model",
+        "parameter finetune_id",
+    ];
+
+    #[test]
+    fn every_value_is_completed_or_free() {
+        fn check(command: &Command, path: &str, wrong: &mut Vec<String>) {
+            let path = format!("{path} {}", command.get_name());
+            for arg in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+                let is_completed = !arg.get_possible_values().is_empty()
+                    || arg.get::<engine::ArgValueCandidates>().is_some()
+                    || arg.get::<engine::ArgValueCompleter>().is_some()
+                    || arg.get_value_hint() != ValueHint::Unknown;
+                let name = arg.get_value_names().and_then(|names| names.first());
+                let name = name.map(ToString::to_string).unwrap_or_default();
+                let id = arg.get_id().as_str();
+                let is_free = FREE.iter().any(|(free, _)| *free == name)
+                    || name == "NAME" && FREE_NAMES.contains(&id);
+                if !is_completed && !is_free && !arg.is_hide_set() {
+                    wrong.push(format!("{path}: {id} <{name}>"));
+                }
+            }
+            command.get_subcommands().for_each(|inner| check(inner, &path, wrong));
+        }
+        let model = crate::models::find("gen-2-pro").unwrap();
+        let mut wrong = Vec::new();
+        check(&with_values(grammar(model, &|_| true), &[]), "", &mut wrong);
+        wrong.sort();
+        wrong.dedup();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub fn parse(
     let matches = grammar.try_get_matches_from_mut(arguments).map_err(|error| {
         let mut words = command_words(arguments).map(|(_, word)| word);
         let command = words.next().unwrap_or_default();
-        let has_models = command == run::NAME || command == submit::NAME;
+        let first = self::words(arguments).next().map(|(_, word)| word).unwrap_or_default();
+        let has_models = command == run::NAME || (first, command) == (task::NAME, submit::NAME);
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop::Help(error.render()),
             ErrorKind::InvalidSubcommand if has_models => {
@@ -59,7 +60,7 @@ pub fn parse(
                 Stop::Wrong(unknown_model(&name))
             }
             ErrorKind::InvalidSubcommand => {
-                Stop::Wrong(with_tip_on_command(error, command).render())
+                Stop::Wrong(with_tip_on_command(error, &grammar, first).render())
             }
             ErrorKind::UnknownArgument => {
                 let model = match tools::find(command) {
@@ -106,8 +107,8 @@ fn named_model(arguments: &[OsString]) -> Option<&str> {
     value(arguments, &MODEL_FLAGS)?.1.split(',').next()
 }
 
-/// The words that are not flags, without the name of the command whose subcommands may also stand
-/// alone: `kiln inpaint` is `kiln tool inpaint`.
+/// The words that are not flags, without the name of a command whose subcommands have flags of
+/// models.
 fn command_words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
     let mut words = words(arguments).peekable();
     words.next_if(|(_, word)| [tools::NAME, task::NAME].contains(word));
@@ -135,16 +136,14 @@ fn unknown_model(name: &str) -> StyledStr {
 
 /// Adds a tip to an unknown command: a prompt or a model without its command, or a word of another
 /// program. `command` is the first word, which has subcommands unless it is unknown.
-fn with_tip_on_command(mut error: clap::Error, command: &str) -> clap::Error {
+fn with_tip_on_command(mut error: clap::Error, program: &Command, command: &str) -> clap::Error {
     let word = text(&error, ContextKind::InvalidSubcommand);
     if let Some(model) = models::find(&word) {
         with_tips(error, vec![format!("to run a model, use 'kiln run {model}'")])
-    } else if word.contains(char::is_whitespace) {
-        with_tips(error, vec!["to make a picture from a prompt, use 'kiln generate PROMPT'".into()])
-    } else if let Some(tip) = words::tip(command, &word) {
+    } else if let Some(tip) = words::tip(program, command, &word) {
         // The parser suggests commands whose spelling is similar.
         error.remove(ContextKind::SuggestedSubcommand);
-        with_tips(error, vec![tip.to_owned()])
+        with_tips(error, vec![tip])
     } else {
         error
     }
@@ -251,7 +250,7 @@ fn words(arguments: &[OsString]) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The value of the first of these flags, and its position.
-fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<(usize, &'a str)> {
+pub fn value<'a>(arguments: &'a [OsString], names: &[&str]) -> Option<(usize, &'a str)> {
     let flags = before_end(arguments);
     flags.iter().enumerate().find_map(|(at, argument)| {
         let argument = argument.to_str()?;

@@ -1,127 +1,165 @@
 //! What people and assistants call the commands of `kiln`: the words of other programs.
 
-/// Words, and the tip for each of them.
-const MEANT: [(&[&str], &str); 17] = [
+use clap::Command;
+
+/// Words that follow a command, or the program, and their tip.
+const MEANT: [(&str, &[&str], &str); 35] = [
     (
+        "",
         &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
         "'kiln setup' stores the base URL and the key",
     ),
+    ("", &["token", "register", "signup"], "'kiln setup' stores the base URL and the key"),
+    ("", &["signout", "sign-out"], "'kiln config logout' deletes the stored key"),
+    ("", &["image", "images", "imagine", "create", "make", "new", "draw", "paint"], PROMPT),
+    ("", &["picture", "pic", "photo", "prompt", "gen", "txt2img", "text2img"], PROMPT),
+    ("", &["text-to-image", "t2i", "render", "produce"], PROMPT),
+    ("", &["img2img", "image-to-image", "i2i", "modify", "change", "transform"], EDIT),
+    ("", &["remix", "inpainting", "variation", "variations", "vary"], EDIT),
+    ("", &["list", "ls", "log", "logs", "status", "tasks", "find", "search", "recent"], HISTORY),
+    ("", &["ps", "top", "pending"], HISTORY),
     (
-        &[
-            "image",
-            "imagine",
-            "create",
-            "make",
-            "new",
-            "draw",
-            "paint",
-            "picture",
-            "pic",
-            "photo",
-            "prompt",
-            "txt2img",
-            "text2img",
-            "text-to-image",
-            "t2i",
-            "gen",
-        ],
-        "to make a picture from a prompt, use 'kiln generate PROMPT'",
-    ),
-    (
-        &["img2img", "image-to-image", "i2i", "modify", "change", "transform", "vary", "remix"],
-        "to change images, use 'kiln edit PROMPT IMAGE...'",
-    ),
-    (
-        &["list", "ls", "log", "status", "tasks", "find", "search", "recent", "ps"],
-        "'kiln history' lists the submissions and their states; 'kiln batch status' is about a \
-         batch",
-    ),
-    (
-        &["view", "info", "inspect", "cat", "display", "details", "describe"],
+        "",
+        &["view", "info", "inspect", "cat", "display", "details", "describe", "preview"],
         "'kiln show @3' shows a picture of 'kiln history'",
     ),
+    ("", &["open", "browse", "xdg-open"], "'kiln show @3 --open' opens a picture"),
     (
+        "",
         &["retry", "repeat", "redo", "rerun", "regenerate", "reroll"],
         "'kiln again @3' makes a picture again, and pays for it again; 'kiln resume' continues \
          what is paid",
     ),
+    ("", &["continue", "recover", "sync", "download", "fetch", "get", "poll", "pull"], RESUME),
     (
-        &["continue", "recover", "sync", "download", "fetch", "get", "wait", "poll", "save"],
-        "'kiln resume' waits for every unfinished task and saves its picture; 'kiln task' is about \
-         one task",
-    ),
-    (
-        &["cancel", "stop", "abort", "kill"],
+        "",
+        &["cancel", "stop", "abort", "kill", "undo", "refund"],
         "the service cancels no task: it is paid when it is submitted; 'kiln batch jobs cancel' \
          cancels jobs that are not",
     ),
     (
-        &["delete", "remove", "rm", "del", "clean"],
+        "",
+        &["delete", "remove", "rm", "del", "clean", "clear", "prune"],
         "pictures are files, and kiln deletes none; 'kiln task dismiss @3' gives up an unfinished \
          task",
     ),
     (
-        &["price", "prices", "pricing", "cost", "costs"],
+        "",
+        &["price", "prices", "pricing", "cost", "costs", "estimate"],
         "'--dry-run' shows the price of a request, if it is known, and sends nothing",
     ),
     (
-        &["balance", "credits", "usage", "spending", "account", "billing"],
+        "",
+        &["balance", "credits", "usage", "account", "billing", "quota"],
         "'kiln history' shows what each submission cost; the service has the balance",
     ),
-    (&["model", "operations", "engines"], "'kiln models' lists the models"),
-    (&["upscale", "enlarge", "uncrop"], "'kiln tool expand IMAGE' adds to the sides of an image"),
+    ("", &["model", "operations", "engines"], "'kiln models' lists the models"),
     (
-        &["check", "test", "ping", "debug", "diagnose", "whoami", "verify"],
+        "",
+        &["upscale", "enlarge", "uncrop", "extend"],
+        "'kiln tool expand IMAGE' adds to the sides of an image",
+    ),
+    ("", &["sharpen", "enhance"], "'kiln tool deblur IMAGE' sharpens an image"),
+    (
+        "",
+        &["check", "test", "ping", "debug", "diagnose", "whoami", "verify", "me"],
         "'kiln doctor' checks the settings, the connection and the key",
     ),
     (
+        "",
         &["serve", "server", "mock", "simulator", "sandbox"],
         "'kiln simulate' runs a simulator of the service",
     ),
-    (&["bulk", "jobs", "queue", "csv"], "'kiln batch run FILE' runs the jobs of a file"),
+    ("", &["bulk", "queue", "csv", "many"], "'kiln batch run FILE' runs the jobs of a file"),
     (
+        "",
         &["settings", "set", "preferences", "profile", "update", "upgrade"],
         "'kiln config' shows and changes the settings; kiln is updated as it was installed",
     ),
-];
-
-/// Those after `kiln batch`.
-const MEANT_OF_BATCHES: [(&[&str], &str); 9] = [
-    (&["pause", "hold", "stop"], "'kiln batch limits --pause' stops submissions"),
     (
+        "",
+        &["help-me", "usage-help", "commands", "docs", "manual", "examples", "tutorial"],
+        "'kiln --help' lists the commands, with examples",
+    ),
+    ("batch", &["pause", "hold", "stop"], "'kiln batch limits --pause' stops submissions"),
+    (
+        "batch",
         &["unpause", "resume", "continue", "start"],
         "'kiln batch limits --unpause' ends a pause; 'kiln batch run' continues the jobs of a \
          ledger",
     ),
     (
+        "batch",
         &["limit", "budget", "price", "prices", "max-active", "cap", "rate"],
         "'kiln batch limits' has the options --budget, --price, --max-active and --rate",
     ),
-    (&["retry", "redo", "again", "requeue"], "'kiln batch jobs retry' queues jobs again"),
-    (&["cancel", "abort", "kill"], "'kiln batch jobs cancel' cancels jobs that are not submitted"),
-    (&["priority", "prioritize"], "'kiln batch jobs priority' changes the order of jobs"),
+    ("batch", &["redo", "again", "requeue"], "'kiln batch jobs retry' queues jobs again"),
     (
-        &["forget", "archive", "delete", "remove", "rm", "clean", "prune"],
+        "batch",
+        &["delete", "remove", "rm", "clean", "prune"],
         "'kiln batch jobs forget' and 'kiln batch jobs archive' remove jobs from the ledger",
     ),
     (
+        "batch",
         &["list", "ls", "show", "history", "log", "ps"],
         "'kiln batch status --all' lists the jobs of a ledger",
     ),
     (
+        "batch",
         &["add", "submit", "queue", "generate"],
         "'kiln batch run' adds jobs and runs them; with --add-only, it only adds them",
     ),
+    ("config", &["show", "view", "print", "ls"], "'kiln config' lists the settings"),
+    (
+        "config",
+        &["key", "api-key", "apikey", "auth", "token"],
+        "'kiln config login' stores the key",
+    ),
 ];
 
-/// The tip for a word that is no command. `command` is the first word of the command line.
-pub fn tip(command: &str, word: &str) -> Option<&'static str> {
+const PROMPT: &str = "to make a picture from a prompt, use 'kiln generate PROMPT'";
+const EDIT: &str = "to change images, use 'kiln edit PROMPT IMAGE...'";
+const HISTORY: &str = "'kiln history' lists the submissions and their states; 'kiln batch status' \
+                       is about a batch";
+const RESUME: &str = "'kiln resume' waits for every unfinished task and saves its picture; 'kiln \
+                      task' is about one task";
+
+/// The tip for a word that is no command. `command` is the first word of the command line, and
+/// `program` has all commands: the word may be one of those after another command.
+pub fn tip(program: &Command, command: &str, word: &str) -> Option<String> {
+    if !word.is_ascii() || word.contains(char::is_whitespace) {
+        return Some(PROMPT.to_owned());
+    }
     let word = word.to_lowercase();
-    let meant: &[(&[&str], _)] = match command {
-        "batch" => &MEANT_OF_BATCHES,
-        _ => &MEANT,
+    let of = |command: &str| {
+        let mut meant = MEANT.iter().filter(|(of, ..)| *of == command);
+        meant.find(|(_, words, _)| words.contains(&&*word)).map(|(.., tip)| (*tip).to_owned())
     };
-    meant.iter().find(|(words, _)| words.contains(&&*word)).map(|(_, tip)| *tip)
+    let has_words = MEANT.iter().any(|(of, ..)| *of == command);
+    let group = program.find_subcommand(command);
+    let own = if has_words { of(command) } else { of("") };
+    own.or_else(|| {
+        let found = paths(
+            group.unwrap_or(program),
+            group.map_or("kiln".into(), |group| format!("kiln {}", group.get_name())),
+            &word,
+        );
+        let found: Vec<_> = found.iter().map(|path| format!("'{path}'")).collect();
+        (!found.is_empty()).then(|| format!("the command is {}", found.join(" or ")))
+    })
+}
+
+/// The command lines below a command that end with a word. Names of models are none.
+fn paths(command: &Command, path: String, word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for inner in command.get_subcommands() {
+        let path = format!("{path} {}", inner.get_name());
+        if inner.get_name() == word {
+            found.push(path.clone());
+        }
+        found.extend(paths(inner, path, word));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -133,15 +171,13 @@ mod tests {
 
     #[test]
     fn each_word_has_one_meaning_and_is_no_command() {
-        let model = models::find(models::DEFAULT).unwrap();
-        let program = grammar(model, &|_| true);
-        let batch = program.find_subcommand("batch").unwrap();
-        for (command, meant) in [(&program, &MEANT[..]), (batch, &MEANT_OF_BATCHES)] {
-            let words: Vec<_> = meant.iter().flat_map(|(words, _)| *words).collect();
-            assert_eq!(words.iter().collect::<HashSet<_>>().len(), words.len());
-            for command in command.get_subcommands() {
-                let names = command.get_all_aliases().chain([command.get_name()]);
-                names.for_each(|name| assert!(!words.contains(&&name), "{name} is a command"));
+        let program = grammar(models::find(models::DEFAULT).unwrap(), &|_| true);
+        let mut seen = HashSet::new();
+        for (command, words, _) in &MEANT {
+            let group = program.find_subcommand(command).unwrap_or(&program);
+            for word in *words {
+                assert!(seen.insert((command, word)), "{word}");
+                assert!(group.find_subcommand(word).is_none(), "{word} is a command");
             }
         }
     }

@@ -364,7 +364,7 @@ fn generate(world: &World, pictures: Vec<Wanted>) -> Command {
 }
 
 fn submit(world: &World, wanted: Wanted) -> Command {
-    let words = ["submit", "gen-2-pro", "--prompt", &wanted.prompt].map(str::to_owned);
+    let words = ["task", "submit", "gen-2-pro", "--prompt", &wanted.prompt].map(str::to_owned);
     let words = words.into_iter().chain(options(picture(world, &wanted)));
     Command { words: words.collect(), pictures: vec![wanted] }
 }

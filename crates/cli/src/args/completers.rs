@@ -1,4 +1,5 @@
-//! Values that are completed: models, submissions of the history, profiles, prompts and images.
+//! Values that are completed: models, submissions of the history, profiles, settings, prompts and
+//! images.
 //!
 //! A shell starts a separate process for a completion, so these functions read the real process.
 
@@ -12,7 +13,10 @@ use crate::{
     history::{self, Entry},
     models,
     process::Process,
-    settings::Settings,
+    settings::{
+        Settings,
+        names::{self, Name},
+    },
     text::sanitize::printable,
 };
 use imagekiln::Operation;
@@ -90,12 +94,51 @@ fn describe(entry: &Entry) -> String {
 }
 
 pub fn models() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let described = |model: &Operation| {
+    models_that(|_| true)
+}
+
+/// The models that suit a command.
+pub fn models_that(
+    suit: impl Fn(&Operation) -> bool + Send + Sync + 'static,
+) -> ArgValueCandidates {
+    ArgValueCandidates::new(move || {
+        let described = |model: &'static Operation| {
             CompletionCandidate::new(model.name).help(Some(models::summary(model).into()))
         };
-        models::models().map(described).collect()
+        models::models().filter(|model| suit(model)).map(described).collect()
     })
+}
+
+/// A model and its price: the names of models, each followed by an equals sign.
+pub fn model_prices() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let names = models::models().map(|model| format!("{}=", model.name));
+        names.map(CompletionCandidate::new).collect()
+    })
+}
+
+/// Values that are known.
+pub fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
+    ArgValueCandidates::new(|| values.iter().copied().map(CompletionCandidate::new).collect())
+}
+
+/// The settings that may be in `config.toml`.
+pub fn settings() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let described =
+            |name: &Name| CompletionCandidate::new(name.name).help(Some(name.what.into()));
+        names::in_file().map(described).collect()
+    })
+}
+
+/// The values of a setting.
+pub fn of_setting(name: &str) -> ArgValueCandidates {
+    match name {
+        _ if name == names::MODEL.name => models(),
+        _ if name == names::PRICES.name => model_prices(),
+        _ if name == names::DESCRIBE.name => offered(&["true", "false"]),
+        _ => offered(&[]),
+    }
 }
 
 /// The profiles of `config.toml`, and those with a stored key.
@@ -122,6 +165,14 @@ pub fn presets() -> ArgValueCandidates {
 pub fn prompt() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         after(current, |text| text.starts_with('@').then_some(0))
+    })
+}
+
+/// An image: a file, or a picture of the history.
+pub fn image() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| match current.to_str() {
+        Some(number) if number.starts_with('@') => of_history(Submissions::Any, number),
+        _ => PathCompleter::file().complete(current),
     })
 }
 

@@ -41,6 +41,26 @@ pub fn prompt_arg(help: &str) -> Arg {
         ))
 }
 
+/// The prompts of a command, if one of several is a single word: they may be the words of a prompt
+/// without quotes, and nobody wants to pay for each of them.
+pub fn single_words(matches: &ArgMatches) -> Option<Vec<&str>> {
+    let given: Vec<&str> =
+        matches.get_many::<String>(PROMPT).into_iter().flatten().map(String::as_str).collect();
+    let is_word = |given: &&str| {
+        !given.contains(|c: char| c.is_whitespace() || is_of_script_without_spaces(c))
+            && !given.starts_with(['-', '@'])
+            && !looks_like_an_image(given)
+    };
+    (given.len() > 1 && given.iter().any(is_word)).then_some(given)
+}
+
+/// Chinese, Japanese, Thai, Lao, Burmese and Khmer have no spaces between words.
+fn is_of_script_without_spaces(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
 /// Reads the prompts and the images of one command. Standard input can be read only once.
 pub struct Inputs<'a> {
     process: &'a Process,
@@ -61,21 +81,6 @@ impl<'a> Inputs<'a> {
     ) -> Result<Vec<String>, Failure> {
         let given: Vec<&str> =
             matches.get_many::<String>(PROMPT).into_iter().flatten().map(String::as_str).collect();
-        // Nobody wants to pay for each word of a prompt without quotes.
-        let is_word = |given: &&&str| {
-            !given.contains(char::is_whitespace)
-                && !given.starts_with(['-', '@'])
-                && !looks_like_an_image(given)
-        };
-        if let Some(word) = given.iter().find(is_word).filter(|_| given.len() > 1) {
-            let (count, word) = (given.len(), one_line(word));
-            let problem = format!("{count} prompts are given, and `{word}` is a single word");
-            return Err(Failure::usage(problem).advise(format!(
-                "nothing was sent; a prompt of several words needs quotes: \"{}\"; prompts of a \
-                 single word can be in files, passed as @FILE, or in `kiln batch run`",
-                one_line(&given.join(" "))
-            )));
-        }
         given.into_iter().map(|given| self.prompt(given, with_images)).collect()
     }
 

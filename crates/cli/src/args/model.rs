@@ -4,18 +4,17 @@
 use std::{collections::BTreeSet, ffi::OsString};
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command, ValueHint,
+    Arg, ArgAction, ArgMatches, Command,
     builder::{
         OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser as _,
         ValueParser,
     },
     value_parser,
 };
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_lex::OsStrExt as _;
 
 use super::{
-    completers,
+    completers::{self, offered},
     options::{self, COUNT},
 };
 use crate::{
@@ -25,7 +24,7 @@ use crate::{
 };
 use imagekiln::{Field, FieldKind, Operation, PathParameter};
 
-const MODEL: &str = "model";
+pub const MODEL: &str = "model";
 
 /// The fields that `-h` shows, as far as a model has them. `--help` shows all.
 const SHORT: [&str; 11] = [
@@ -239,15 +238,11 @@ fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
     let arg = arg.value_name(name);
     match kind {
         FieldKind::Image { .. } => {
-            arg.value_parser(value_parser!(OsString)).value_hint(ValueHint::FilePath)
+            arg.value_parser(value_parser!(OsString)).add(completers::image())
         }
         FieldKind::Choice { values, .. } => arg.add(offered(values)),
         _ => arg,
     }
-}
-
-fn offered(values: &'static [&'static str]) -> ArgValueCandidates {
-    ArgValueCandidates::new(|| values.iter().copied().map(CompletionCandidate::new).collect())
 }
 
 /// `--seed` of a command with `-n` takes several seeds.

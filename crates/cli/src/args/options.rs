@@ -68,7 +68,7 @@ pub struct FieldOptions {
     #[arg(long, short, value_name = "WIDTHxHEIGHT", value_parser = size)]
     pub size: Option<[u32; 2]>,
     /// A file that contains the webhook secret; other users can't see it, unlike arguments
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath)]
     pub webhook_secret_file: Option<PathBuf>,
     /// Send photos as viewers show them: turns JPEG, PNG and WebP images that are stored with an
     /// EXIF orientation

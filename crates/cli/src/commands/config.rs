@@ -9,6 +9,7 @@ use tokio::process::Command;
 
 use super::{install, login};
 use crate::{
+    args::completers,
     context::Context,
     failure::Failure,
     files::directory::write_private,
@@ -48,6 +49,7 @@ enum Action {
     /// Set a setting; with --profile NAME, in [profile.NAME]
     Set {
         /// The setting
+        #[arg(add = completers::settings())]
         name: String,
         /// Its value; a list of hosts has one or more
         #[arg(required = true)]
@@ -56,24 +58,17 @@ enum Action {
     /// Remove a setting; with --profile NAME, from [profile.NAME]
     Unset {
         /// The setting
+        #[arg(add = completers::settings())]
         name: String,
     },
     /// Open config.toml in $VISUAL or $EDITOR, and check it afterwards
     Edit,
     /// Print the path of config.toml
     Path,
-    #[command(flatten)]
-    Stored(Stored),
-}
-
-// The subcommands that are also commands of their own, such as `kiln login`. A documentation
-// comment would be the description of `kiln config`.
-#[derive(Subcommand)]
-pub enum Stored {
     /// Store the API key where only you can read it
     #[command(after_help = login::WHERE)]
     Login,
-    /// Delete the API key that `kiln login` stored
+    /// Delete the API key that `kiln config login` stored
     #[command(after_help = "The service still accepts the key.")]
     Logout,
     /// List the profiles, and which of them is in effect
@@ -116,7 +111,7 @@ fn help() -> String {
     format!(
         "A setting comes from the first of these that has it: its flag, the environment, \
          [profile.NAME] in config.toml, the rest of config.toml. Secrets are shown as {SET}, and \
-         do not belong in config.toml: `kiln login` stores the API key.\n\n\
+         do not belong in config.toml: `kiln config login` stores the API key.\n\n\
          Settings in config.toml:{}\n\n\
          Other settings:{}",
         in_file.iter().map(line).collect::<String>(),
@@ -135,17 +130,11 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
             let path = context.settings.path()?;
             context.output.result(|| path.display().to_string(), || json!({ "path": path }))
         }
-        Action::Stored(command) => run_stored(context, command).await,
-    }
-}
-
-pub async fn run_stored(context: &Context, command: Stored) -> Result<(), Failure> {
-    match command {
-        Stored::Login => login::login(context).await,
-        Stored::Logout => login::logout(context),
-        Stored::Profiles => profiles(context),
-        Stored::Completions { shell } => install::completions(context, shell),
-        Stored::Man { directory } => install::pages(context, &directory),
+        Action::Login => login::login(context).await,
+        Action::Logout => login::logout(context),
+        Action::Profiles => profiles(context),
+        Action::Completions { shell } => install::completions(context, shell),
+        Action::Man { directory } => install::pages(context, &directory),
     }
 }
 

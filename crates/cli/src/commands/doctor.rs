@@ -339,7 +339,7 @@ async fn accepted(context: &Context) -> Result<String, Failure> {
 fn refused(error: &imagekiln::Error) -> Failure {
     let advice = match error.kind() {
         ErrorKind::Auth => {
-            "check the key, and that its project has access; `kiln login` stores another one"
+            "check the key, and that its project has access; `kiln config login` stores another one"
         }
         ErrorKind::Payment => "add credits to the project, or increase its spending limit",
         _ if error.is_transient() => "check the network, or try again later",

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 
 use super::generate::{any_model, of_model, takes_prompt};
 use crate::{
@@ -62,7 +62,7 @@ pub fn command(chosen: &'static Operation) -> Command {
                 .required_unless_present(EACH)
                 .num_args(1..)
                 .value_parser(value_parser!(OsString))
-                .value_hint(ValueHint::FilePath)
+                .add(completers::image())
                 .help(
                     "Images, for the model's image fields in their order: a path, @ and a number \
                      of `kiln history`, an http(s) or data: URL, or `-`",

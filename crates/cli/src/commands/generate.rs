@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::{
     args::{
-        inputs::{Inputs, prompt_arg},
+        inputs::{Inputs, prompt_arg, single_words},
         model, options, output, preset, request,
     },
     context::Context,
@@ -42,6 +42,9 @@ pub fn command(chosen: &'static Operation) -> Command {
 }
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    if let Some(prompts) = single_words(matches) {
+        costs::check_words(context, &prompts, matches).await?;
+    }
     let mut inputs = Inputs::of(context.process());
     let prompts = inputs.prompts(matches, "edit")?;
     let prompts = preset::prompts(&context.settings, matches, prompts)?;

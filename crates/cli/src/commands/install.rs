@@ -15,11 +15,12 @@ use crate::{context::Context, failure::Failure, models, output::write_failed};
 /// How to install the script of each shell.
 pub const COMPLETIONS: &str = "\
 To install it:
-  bash        kiln completions bash > ~/.local/share/bash-completion/completions/kiln
-  zsh         kiln completions zsh > ~/.zfunc/_kiln   (with ~/.zfunc in fpath, before compinit)
-  fish        kiln completions fish > ~/.config/fish/completions/kiln.fish
-  elvish      kiln completions elvish >> ~/.config/elvish/rc.elv
-  powershell  kiln completions powershell >> $PROFILE";
+  bash        kiln config completions bash > ~/.local/share/bash-completion/completions/kiln
+  zsh         kiln config completions zsh > ~/.zfunc/_kiln
+  fish        kiln config completions fish > ~/.config/fish/completions/kiln.fish
+  elvish      kiln config completions elvish >> ~/.config/elvish/rc.elv
+  powershell  kiln config completions powershell >> $PROFILE
+zsh needs ~/.zfunc in fpath, before compinit.";
 
 /// Prints the script with which a shell asks kiln for completions.
 pub fn completions(context: &Context, shell: Shell) -> Result<(), Failure> {
@@ -40,7 +41,7 @@ fn script(shell: Shell) -> &'static str {
 
 pub const PAGES: &str = "\
 To install them for yourself:
-  kiln man ~/.local/share/man/man1
+  kiln config man ~/.local/share/man/man1
 Pages of models whose names contain a slash or a brace are named after their ids.";
 
 pub fn pages(context: &Context, directory: &Path) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `kiln login` and `logout`: store the API key of a profile, and delete it.
+//! `kiln config login` and `logout`: store the API key of a profile, and delete it.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub async fn login(context: &Context) -> Result<(), Failure> {
         question::ask(process, &interrupts, &question, true).await?
     } else {
         let problem = "could not ask for the key: standard error is not a terminal";
-        return Err(Failure::usage(problem).advise("pipe the key into `kiln login`"));
+        return Err(Failure::usage(problem).advise("pipe the key into `kiln config login`"));
     };
     let file = store(context, &parse(&text)?)?;
     context.output.result(

@@ -42,8 +42,7 @@ use imagekiln::Operation;
 pub const HELP: &str = "help";
 pub const VERSION: &str = "version";
 
-/// The commands that the help of the program lists. The others are short names of subcommands, such
-/// as `kiln login` for `kiln config login`, and need no place in it.
+/// The commands that the help of the program lists.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
     ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME, spending::NAME]),
@@ -71,9 +70,6 @@ enum Plain {
     History(history::Options),
     Show(show::Options),
     Spending(spending::Options),
-    /// Open a saved picture with the desktop's program for it
-    #[command(hide = true)]
-    Open(show::Chosen),
     Setup(setup::Options),
     Config(config::Options),
     Preset(preset::Options),
@@ -83,23 +79,19 @@ enum Plain {
     /// Print the exit codes and what they mean
     #[command(hide = true, after_long_help = kinds())]
     ExitCodes,
-    /// Short names of subcommands of `kiln config`.
-    #[command(flatten)]
-    Short(config::Stored),
 }
 
 /// The whole grammar. `chosen` is the model of `generate`, `edit` and the tools. `used` says which
 /// models and tools need their flags.
 pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
-    let short = |command: Command| command.hide(true);
     let program = options::of_program(Command::new("kiln"))
         .version(env!("CARGO_PKG_VERSION"))
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands([
-            generate::command(chosen),
-            edit::command(chosen),
+            tools::offering_models(generate::command(chosen)),
+            tools::offering_models(edit::command(chosen)),
             tools::command(chosen, used),
             run::command(used),
             again::command(None),
@@ -107,17 +99,14 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             task::command(used),
             batch::command(chosen),
         ])
-        .subcommands(tools::commands(chosen, used).map(short))
-        .subcommand(short(task::submit::command(used)))
         .subcommand(
-            short(Command::new(HELP))
+            Command::new(HELP)
                 .about("Print this help, or everything about a command")
-                .arg(Arg::new("command").value_name("COMMAND").num_args(0..)),
+                .arg(Arg::new("command").value_name("COMMAND").num_args(0..))
+                .hide(true),
         )
-        .subcommand(short(Command::new(VERSION)).about("Print the version"));
-    let program = Plain::augment_subcommands(program).mut_subcommands(|command| {
-        if config::Stored::has_subcommand(command.get_name()) { short(command) } else { command }
-    });
+        .subcommand(Command::new(VERSION).about("Print the version").hide(true));
+    let program = Plain::augment_subcommands(program);
     let list = listed(&program);
     let options = options(&program);
     program
@@ -186,12 +175,12 @@ pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Fail
         generate::NAME => generate::execute(context, matches).await,
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
-        task::submit::NAME => task::submit::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
         again::NAME => again::execute(context, matches).await,
-        tool => tools::execute(context, tool, matches).await,
+        tools::NAME => tools::execute(context, matches).await,
+        other => return Err(Failure::usage(format!("unknown command `{other}`"))),
     };
     done.map(|()| Exit::Success.code())
 }
@@ -205,12 +194,10 @@ async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure>
         Plain::History(options) => history::run(context, &options),
         Plain::Spending(options) => spending::run(context, options).await,
         Plain::Show(options) => show::run(context, options).await,
-        Plain::Open(options) => show::open(context, options).await,
         Plain::Preset(options) => preset::run(context, options),
         Plain::Config(options) => config::run(context, options).await,
         Plain::Webhook(options) => webhook::run(context, options).await,
         Plain::ExitCodes => exit_codes(context),
-        Plain::Short(command) => config::run_stored(context, command).await,
     };
     done.map(|()| Exit::Success.code())
 }

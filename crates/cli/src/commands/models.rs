@@ -47,7 +47,7 @@ pub fn run(context: &Context, options: &Options) -> Result<(), Failure> {
     }
     let fits = |model: &&Operation| {
         let can = options.can.as_deref();
-        can.is_none_or(|command| tools::commands_for(model).contains(&command))
+        can.is_none_or(|command| tools::suits(command, model))
     };
     let models = || models::models().filter(fits);
     context.output.result(

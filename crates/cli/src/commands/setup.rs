@@ -23,8 +23,8 @@ use crate::{
 
 const STEPS: &str = "\
     Asks for the base URL of the service and the API key, and stores them as `kiln config set \
-    base_url` and `kiln login` do: for --profile NAME, those of this profile. Then it runs the \
-    checks of `kiln doctor`, and offers to make a first picture. Nothing is sent that costs \
+    base_url` and `kiln config login` do: for --profile NAME, those of this profile. Then it runs \
+    the checks of `kiln doctor`, and offers to make a first picture. Nothing is sent that costs \
     anything unless you agree to it. Enter keeps what is stored, so the command can be repeated.";
 
 const PROMPT: &str = "a red fox in the snow";
@@ -38,7 +38,9 @@ pub async fn run(context: &Context, _: Options) -> Result<u8, Failure> {
     let process = context.process();
     if !question::can_ask(process) {
         return Err(Failure::usage("could not ask for the settings: this is not a terminal")
-            .advise("run `kiln config set base_url URL`, and pipe the key into `kiln login`"));
+            .advise(
+                "run `kiln config set base_url URL`, and pipe the key into `kiln config login`",
+            ));
     }
     let mut context = context.clone();
     context.settings = context.settings.with_file()?;

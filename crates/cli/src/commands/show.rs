@@ -1,4 +1,4 @@
-//! `kiln show PICTURE`: everything that is known about a picture. `kiln open PICTURE`: opens it.
+//! `kiln show PICTURE`: shows a picture and everything that is known about it, or opens it.
 
 use std::path::Path;
 
@@ -43,14 +43,6 @@ pub struct Options {
     open: bool,
 }
 
-/// Open a picture with the desktop's program for it
-#[derive(Args)]
-pub struct Chosen {
-    #[arg(value_name = "PICTURE", help = find::PICTURE_HELP)]
-    #[arg(add = completers::submissions(Submissions::Any))]
-    picture: String,
-}
-
 pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
     let process = context.process();
     let found: Result<Vec<Made>, Failure> =
@@ -77,17 +69,13 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         )?;
     }
     for made in found.iter().filter(|_| options.open) {
-        open_made(made).await?;
+        open(made).await?;
     }
     Ok(())
 }
 
 /// Opens the picture with the desktop's program for it.
-pub async fn open(context: &Context, options: Chosen) -> Result<(), Failure> {
-    open_made(&Made::find(context.process(), &options.picture)?).await
-}
-
-async fn open_made(made: &Made) -> Result<(), Failure> {
+async fn open(made: &Made) -> Result<(), Failure> {
     let name = made.name();
     let Some(path) = made.path() else {
         let saved = format!("`kiln task save {name}` saves it if its task continues");

@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde_json::json;
 use tokio::process::{Child, Command};
 
 use crate::{
+    args::completers,
     context::Context,
     failure::{Failure, exit::Exit},
     process::interrupt::Interrupts,
@@ -45,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Options {
     /// A TOML file with settings: accounts, prices, times, moderation, webhooks, faults; the
     /// options below override it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// The port to listen on; regional models and the page have the next two; 0 picks free ports
     /// [default: 8314, or free ports with a COMMAND]
@@ -69,10 +70,11 @@ pub struct Options {
     cors_origin: Vec<String>,
     /// Serve over TLS with the certificate in this PEM file. Without --tls-key the file also has
     /// the key; if it does not exist, it is created with a self-signed certificate
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath)]
     tls_certificate: Option<PathBuf>,
     /// The private key of the certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_certificate", hide_short_help = true)]
+    #[arg(value_hint = ValueHint::FilePath)]
     tls_key: Option<PathBuf>,
     /// The base URL at which clients reach the simulator, for example behind a proxy [default: the
     /// host that each client names]
@@ -104,6 +106,7 @@ pub struct Options {
     /// Fetch images that requests give by their URLs, on this machine or anywhere [default: never]
     /// [possible values: never, loopback, any]
     #[arg(long, value_name = "WHICH", hide_short_help = true)]
+    #[arg(add = completers::offered(&["never", "loopback", "any"]))]
     fetch_images: Option<FetchImages>,
     /// Require the fields that an operation needs, and reject those that it does not have
     #[arg(long)]
@@ -113,7 +116,7 @@ pub struct Options {
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
     /// A command to run, with the settings in its environment; the simulator ends with it
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
 

@@ -41,6 +41,10 @@ pub mod ledgers {
     }
 }
 
+pub fn with_jobs(command: Command, _ledger: Option<&str>) -> Command {
+    command
+}
+
 pub async fn execute(_context: &Context, _matches: &ArgMatches) -> Result<(), Failure> {
     Err(Failure::usage("this kiln was compiled without `kiln batch`").advise(ADVICE))
 }

@@ -16,7 +16,7 @@ use crate::{
         question::{can_ask, confirm},
     },
     settings::names::{ASK_ABOVE, ASK_ABOVE_CREDITS},
-    text::parse::credits,
+    text::{parse::credits, sanitize::one_line},
 };
 use imagekiln::{
     TaskRef,
@@ -151,6 +151,35 @@ pub async fn check(
         )));
     }
     if confirm(process, interrupts, &format!("Make {count}{price}?")).await? {
+        Ok(())
+    } else {
+        Err(Failure::not_submitted())
+    }
+}
+
+/// Asks whether prompts of a single word are several prompts, and not one without quotes. Without a
+/// terminal, the command fails.
+pub async fn check_words(
+    context: &Context,
+    prompts: &[&str],
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    if options(matches)?.yes || context.shared.simulate {
+        return Ok(());
+    }
+    let (process, count) = (context.process(), prompts.len());
+    if context.output.json || !can_ask(process) {
+        let problem = format!("{count} prompts are given, and one of them is a single word");
+        return Err(Failure::usage(problem).advise(format!(
+            "nothing was sent; a prompt of several words needs quotes: \"{}\"; to make a picture \
+             of each, pass --yes",
+            one_line(&prompts.join(" "))
+        )));
+    }
+    let interrupts = Interrupts::listen(process)?;
+    let quoted: Vec<_> = prompts.iter().map(|prompt| format!("`{}`", one_line(prompt))).collect();
+    let question = format!("Make {count} pictures, of {}?", quoted.join(" and "));
+    if confirm(process, &interrupts, &question).await? {
         Ok(())
     } else {
         Err(Failure::not_submitted())

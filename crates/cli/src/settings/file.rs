@@ -331,7 +331,7 @@ pub fn named(name: &str) -> Result<&'static Name, Failure> {
             Err(secret("use IMAGEKILN_WEBHOOK_SECRET or --webhook-secret-file"))
         }
         _ if has(&["key", "secret", "token", "password"]) => {
-            Err(secret("run `kiln login` to store the API key"))
+            Err(secret("run `kiln config login` to store the API key"))
         }
         Some(Name { variable: Some(variable), .. }) => {
             Err(Failure::settings(format!("`{shown}` does not belong in this file"))

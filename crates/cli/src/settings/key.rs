@@ -1,5 +1,5 @@
 //! The API key: from the environment, from a file that the environment names, or stored by
-//! `kiln login`. It is in no argument, because other users of the machine can see arguments.
+//! `kiln config login`. It is in no argument, because other users of the machine can see arguments.
 
 use std::{
     ffi::OsString,
@@ -35,7 +35,7 @@ pub fn find(settings: &Settings) -> Result<Option<String>, Failure> {
     let text = match source {
         Source::Login => {
             let text = of_file(&settings.key_file()?, "the stored API key");
-            text.map_err(|failure| failure.advise("run `kiln login` to store it again"))?
+            text.map_err(|failure| failure.advise("run `kiln config login` to store it again"))?
         }
         Source::Variable(API_KEY_FILE_VARIABLE) => {
             let path = PathBuf::from(variable(settings, API_KEY_FILE_VARIABLE).unwrap_or_default());

@@ -112,7 +112,7 @@ fn is_profile(name: &str) -> bool {
 pub enum Source {
     Flag(&'static str),
     Variable(&'static str),
-    /// The file in which `kiln login` stored the key.
+    /// The file in which `kiln config login` stored the key.
     Login,
     Profile(String),
     File,
@@ -199,7 +199,7 @@ impl Settings {
         })
     }
 
-    /// The file of the key that `kiln login` stores for the profile, which may not exist.
+    /// The file of the key that `kiln config login` stores for the profile, which may not exist.
     pub fn key_file(&self) -> Result<PathBuf, Failure> {
         let name = format!("{}{}", self.profile.name, key::ENDING);
         Ok(self.directory()?.join(key::DIRECTORY).join(name))
@@ -398,7 +398,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
-            Self::Login => f.write_str("kiln login"),
+            Self::Login => f.write_str("kiln config login"),
             Self::Profile(name) => write!(f, "[profile.{name}] in config.toml"),
             Self::File => f.write_str("config.toml"),
             Self::Default => f.write_str("default"),

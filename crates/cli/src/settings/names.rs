@@ -64,7 +64,7 @@ pub const PROFILE: Name = Name {
 };
 pub const API_KEY: Name = Name {
     variable: Some(API_KEY_VARIABLE),
-    ..elsewhere("api_key", "the API key; precedes the key that `kiln login` stored")
+    ..elsewhere("api_key", "the API key; precedes the key that `kiln config login` stored")
 };
 pub const API_KEY_FILE: Name = Name {
     variable: Some(API_KEY_FILE_VARIABLE),

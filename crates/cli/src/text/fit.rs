@@ -6,6 +6,9 @@ use console::{measure_text_width, strip_ansi_codes, truncate_str};
 /// Descriptions in `-h` that are longer than this end after a clause. `--help` has all of them.
 const LONGEST: usize = 48;
 
+/// The indent of a description that is below its option.
+const BELOW: usize = 10;
+
 /// Ends all colours.
 const RESET: &str = "\u{1b}[0m";
 
@@ -65,26 +68,36 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
         if measure_text_width(line) <= width || line.starts_with("  kiln ") {
             return line.to_owned();
         }
-        let indent = indent(&strip_ansi_codes(line), width);
+        let (before, indent) = indents(&strip_ansi_codes(line), width);
         let places = line.char_indices().map(|(at, _)| at);
-        let text = places.into_iter().find(|at| measure_text_width(&line[..*at]) >= indent);
+        let text = places.into_iter().find(|at| measure_text_width(&line[..*at]) >= before);
         let (start, text) = line.split_at(text.unwrap_or_default());
         let next = format!("\n{}", " ".repeat(indent));
-        start.to_owned() + &wrap(text, width.saturating_sub(indent)).join(&next)
+        let text = wrap(text, width.saturating_sub(indent)).join(&next);
+        if indent < before {
+            start.trim_end().to_owned() + &next + &text
+        } else {
+            start.to_owned() + &text
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The width of what stands before the text of a line: spaces, dashes, a label, or other columns.
-fn indent(line: &str, width: usize) -> usize {
+/// And the indent of what continues it, which is less below columns that leave too little room.
+fn indents(line: &str, width: usize) -> (usize, usize) {
     let text = line.trim_start_matches([' ', '-']);
     let start = line.len() - text.len();
     let label = ["tip: ", "Usage: "].into_iter().find(|label| text.starts_with(label));
-    // Beside wide columns, there is not enough room.
     let columns = line.char_indices().skip(start + 1).filter(|(_, c)| *c != ' ');
     let columns = columns.map(|(at, _)| &line[..at]).filter(|columns| columns.ends_with("  "));
-    let columns = columns.map(measure_text_width).filter(|columns| columns * 5 <= width * 3);
-    columns.last().unwrap_or(start + label.map_or(0, str::len))
+    let columns: Vec<_> = columns.map(measure_text_width).collect();
+    let fitting = columns.iter().rev().find(|columns| **columns * 5 <= width * 3);
+    match (fitting, columns.first()) {
+        (Some(columns), _) => (*columns, *columns),
+        (None, Some(columns)) => (*columns, BELOW),
+        (None, None) => [start + label.map_or(0, str::len); 2].into(),
+    }
 }
 
 /// Lines of at most this width.
@@ -173,6 +186,8 @@ mod tests {
         assert_eq!(wrapped("a  b", Some(9)), "a  b");
         assert_eq!(wrapped("狐", Some(0)), "狐");
         assert_eq!(wrapped("  name  what it is", Some(14)), "  name  what\n        it is");
+        let below = "  --name <VALUE>\n          one two\n          three four";
+        assert_eq!(wrapped("  --name <VALUE>  one two three four", Some(21)), below);
         assert_eq!(wrapped("  tip: one two", Some(11)), "  tip: one\n       two");
         assert_eq!(wrapped("one `kiln -h` two", Some(9)), "one\n`kiln -h`\ntwo");
     }

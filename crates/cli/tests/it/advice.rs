@@ -14,7 +14,8 @@ use crate::{
 
 /// Submits a task for this output, which is ready at once.
 fn submitted(bench: &Bench, output: &[&str]) {
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+    let words =
+        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
     bench.run(&[&words[..], output].concat()).ok();
 }
 
@@ -87,7 +88,8 @@ fn a_missing_directory_is_made() {
 fn the_directory_of_a_command_is_made_again() {
     let bench = Bench::new();
     make_pictures(&bench);
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+    let words =
+        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
     let mut submit = bench.kiln(&words);
     Outcome::of(submit.current_dir(bench.place.path("pictures")).output().unwrap()).ok();
     remove_pictures(&bench);

@@ -125,7 +125,7 @@ fn what_can_not_be_made_again_says_why() {
         (&["again", "@1", "--guidance", "3"], "`guidance` is a field of gen-2-flex"),
         (&["again", "--prompt", "@1", "x"], "the history has no task x"),
         (&["show", "@one"], "`@one` is not a submission"),
-        (&["open", "@7"], "the history has no submission @7"),
+        (&["show", "@7", "--open"], "the history has no submission @7"),
     ] {
         let outcome = bench.run(words).fails(2);
         assert!(outcome.stderr.contains(problem), "{words:?}: {}", outcome.stderr);
@@ -134,10 +134,10 @@ fn what_can_not_be_made_again_says_why() {
     let unknown = bench.run(&["again", "other.png"]).fails(2);
     assert!(unknown.stderr.contains("no other.png.json is beside it"), "{}", unknown.stderr);
     fs::remove_file(bench.place.path("fox.png")).unwrap();
-    let gone = bench.run(&["open", "@1"]).fails(2);
+    let gone = bench.run(&["show", "@1", "--open"]).fails(2);
     assert!(gone.stderr.contains("`kiln again @1` makes the picture again"), "{}", gone.stderr);
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a wolf"]).ok();
-    let unsaved = bench.run(&["open", "@last"]).fails(2);
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"]).ok();
+    let unsaved = bench.run(&["show", "@last", "--open"]).fails(2);
     assert!(unsaved.stderr.contains("`kiln task save @2` saves it"), "{}", unsaved.stderr);
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
@@ -176,9 +176,9 @@ fn show_has_all_that_is_known() {
 fn the_history_is_filtered_before_its_limit() {
     let bench = Bench::new();
     for prompt in ["a red fox in the SNOW", "a grey wolf", "a fox"] {
-        bench.run(&["submit", "gen-2-pro", "--prompt", prompt]).ok();
+        bench.run(&["task", "submit", "gen-2-pro", "--prompt", prompt]).ok();
     }
-    bench.run(&["submit", "gen-2-flex", "--prompt", "a fox in the snow"]).ok();
+    bench.run(&["task", "submit", "gen-2-flex", "--prompt", "a fox in the snow"]).ok();
     let numbers = |words: &[&str]| -> Vec<Value> {
         let found = bench.run(&[&["history", "--json"], words].concat()).ok().text();
         let entry = |line: &str| serde_json::from_str::<Value>(line).unwrap()["number"].clone();
@@ -220,7 +220,7 @@ fn a_description_is_written_beside_the_picture() {
     bench.run(&["again", "hat.png"]).fails(2);
 
     bench.place.configure("describe = true\n");
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"]).ok();
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"]).ok();
     bench.place.configure("describe = \"perhaps\"\n");
     bench.run(&fox(&[])).fails(2);
     bench.place.configure("");

@@ -17,57 +17,62 @@ type Case = (&'static str, &'static str, Value, &'static [(&'static str, u32)]);
 fn cases() -> Vec<Case> {
     vec![
         (
-            "inpaint fire cat.png --mask mask.png --steps 20",
+            "tool inpaint fire cat.png --mask mask.png --steps 20",
             "gen_pro_1_0_fill",
             json!({ "prompt": "fire", "steps": 20 }),
             &[("image", 256), ("mask", 256)],
         ),
         (
-            "inpaint fire cat.png --mask mask.png --model gen-pro-1.0-fill-finetuned \
+            "tool inpaint fire cat.png --mask mask.png --model gen-pro-1.0-fill-finetuned \
              --finetune-id fox-style",
             "gen_pro_1_0_fill_finetuned",
             json!({ "prompt": "fire", "finetune_id": "fox-style" }),
             &[("image", 256), ("mask", 256)],
         ),
         (
-            "outpaint cat.png --width 320 --height 288 --mode fast",
+            "tool outpaint cat.png --width 320 --height 288 --mode fast",
             "gen_tools_outpainting_v1",
             json!({ "width": 320, "height": 288, "mode": "fast" }),
             &[("image", 256)],
         ),
         (
-            "outpaint cat.png -s 320x288",
+            "tool outpaint cat.png -s 320x288",
             "gen_tools_outpainting_v1",
             json!({ "width": 320, "height": 288 }),
             &[("image", 256)],
         ),
         (
-            "expand cat.png --left 64",
+            "tool expand cat.png --left 64",
             "gen_pro_1_0_expand",
             json!({ "left": 64 }),
             &[("image", 256)],
         ),
         (
-            "expand cat.png --top 8 --right 0 --prompt sky",
+            "tool expand cat.png --top 8 --right 0 --prompt sky",
             "gen_pro_1_0_expand",
             json!({ "top": 8, "right": 0, "prompt": "sky" }),
             &[("image", 256)],
         ),
         (
-            "erase cat.png --mask mask.png",
+            "tool erase cat.png --mask mask.png",
             "gen_tools_erase_v1",
             json!({}),
             &[("image", 256), ("mask", 256)],
         ),
-        ("deblur cat.png --seed 7", "gen_tools_deblur_v1", json!({ "seed": 7 }), &[("image", 256)]),
         (
-            "try-on person.png garment.png",
+            "tool deblur cat.png --seed 7",
+            "gen_tools_deblur_v1",
+            json!({ "seed": 7 }),
+            &[("image", 256)],
+        ),
+        (
+            "tool try-on person.png garment.png",
             "gen_tools_vto_v2",
             json!({}),
             &[("person", 96), ("garment", 80)],
         ),
         (
-            "try-on person.png garment.png -m gen_tools_vto_v1",
+            "tool try-on person.png garment.png -m gen_tools_vto_v1",
             "gen_tools_vto_v1",
             json!({}),
             &[("person", 96), ("garment", 80)],
@@ -155,17 +160,17 @@ fn an_image_with_an_alpha_channel_needs_no_mask() {
     bench.place.write("clear.png", picture::encoded(clear.clone(), ImageFormat::Png));
     bench.place.write("clear.webp", picture::encoded(clear, ImageFormat::WebP));
     for file in ["clear.png", "clear.webp"] {
-        let (_, request) = made(&bench, &format!("inpaint fire {file}"), "made.png");
+        let (_, request) = made(&bench, &format!("tool inpaint fire {file}"), "made.png");
         assert!(request["image"].is_string() && request.get("mask").is_none(), "{request}");
     }
     bench.place.write("cat.jpg", encoded(ImageFormat::Jpeg, 256, 256));
     bench.place.write("cat.webp", encoded(ImageFormat::WebP, 256, 256));
     let accepted = bench.simulator.counts().accepted;
     for file in ["cat.png", "cat.jpg", "cat.webp"] {
-        let outcome = bench.run(&["inpaint", "fire", file]).fails(2);
+        let outcome = bench.run(&["tool", "inpaint", "fire", file]).fails(2);
         assert!(outcome.stderr.contains("has no alpha channel"), "{file}: {}", outcome.stderr);
     }
-    let piped = bench.run_with_stdin(&["inpaint", "fire", "-"], &png(256, 256)).fails(2);
+    let piped = bench.run_with_stdin(&["tool", "inpaint", "fire", "-"], &png(256, 256)).fails(2);
     assert!(piped.stderr.contains("has no alpha channel"), "{}", piped.stderr);
     assert_eq!(bench.simulator.counts().accepted, accepted);
 }
@@ -173,11 +178,13 @@ fn an_image_with_an_alpha_channel_needs_no_mask() {
 #[test]
 fn standard_input_is_a_prompt_or_an_image() {
     let bench = bench();
-    bench.run_with_stdin(&["inpaint", "-", "cat.png", "--mask", "mask.png"], b"fire\n").ok();
+    bench
+        .run_with_stdin(&["tool", "inpaint", "-", "cat.png", "--mask", "mask.png"], b"fire\n")
+        .ok();
     assert_eq!(bench.last_request()["prompt"], "fire");
-    bench.run_with_stdin(&["deblur", "-"], &png(128, 96)).ok();
+    bench.run_with_stdin(&["tool", "deblur", "-"], &png(128, 96)).ok();
     assert!(bench.last_request()["image"].as_str().unwrap().contains("128 x 96"));
-    let both = bench.run_with_stdin(&["erase", "-", "--mask", "-"], &png(64, 64)).fails(2);
+    let both = bench.run_with_stdin(&["tool", "erase", "-", "--mask", "-"], &png(64, 64)).fails(2);
     assert!(both.stderr.contains("can be read only once"), "{}", both.stderr);
 }
 
@@ -189,28 +196,30 @@ fn assumed_names_of_fields_are_reported() {
         outcome.stderr.trim_end().to_owned()
     };
     assert_eq!(
-        warning(&["try-on", "person.png", "garment.png"]),
+        warning(&["tool", "try-on", "person.png", "garment.png"]),
         "warning: the contract does not list these fields of gen-tools/vto-v2, so their names are \
          assumed: person, garment"
     );
-    assert!(warning(&["video", "a fox"]).ends_with("assumed: prompt"));
-    assert!(warning(&["video", "a fox", "cat.png"]).ends_with("assumed: prompt, keyframes"));
-    assert_eq!(warning(&["video", "a fox", "--quiet"]), "");
-    assert_eq!(warning(&["deblur", "cat.png"]), "");
+    assert!(warning(&["tool", "video", "a fox"]).ends_with("assumed: prompt"));
+    assert!(
+        warning(&["tool", "video", "a fox", "cat.png"]).ends_with("assumed: prompt, keyframes")
+    );
+    assert_eq!(warning(&["tool", "video", "a fox", "--quiet"]), "");
+    assert_eq!(warning(&["tool", "deblur", "cat.png"]), "");
 }
 
 #[test]
 fn the_mode_of_a_video_follows_the_images() {
     let bench = bench();
     let small = "-s 64x64 --extra duration=1";
-    let (operation, request) = made(&bench, &format!("video fox {small}"), "fox.webm");
+    let (operation, request) = made(&bench, &format!("tool video fox {small}"), "fox.webm");
     assert_eq!(operation, "gen_3_video");
     assert_eq!(
         (&request["mode"], &request["prompt"], request.get("keyframes")),
         (&json!("t2v"), &json!("fox"), None)
     );
     assert!(bench.place.read("fox.webm").starts_with(WEBM));
-    let frames = format!("video fox cat.png person.png {small}");
+    let frames = format!("tool video fox cat.png person.png {small}");
     let (_, request) = made(&bench, &frames, "fox.webm");
     assert_eq!(request["mode"], "i2v");
     let widths = request["keyframes"].as_array().unwrap().iter();
@@ -219,23 +228,24 @@ fn the_mode_of_a_video_follows_the_images() {
     assert_eq!(widths.len(), 2);
 
     let mode = |words: &[&str]| {
-        let shown = bench.run(&[&["video", "fox", "--dry-run", "--json"], words].concat()).ok();
+        let shown =
+            bench.run(&[&["tool", "video", "fox", "--dry-run", "--json"], words].concat()).ok();
         shown.json()["body"]["mode"].clone()
     };
     assert_eq!(mode(&["cat.png", "--mode", "draft_enhance"]), "draft_enhance");
     assert_eq!(mode(&["--extra-image", "frame=cat.png"]), "i2v");
-    let many = [&["video", "fox"][..], &["cat.png"; 11]].concat();
+    let many = [&["tool", "video", "fox"][..], &["cat.png"; 11]].concat();
     let outcome = bench.run(&many).fails(2);
     assert!(outcome.stderr.contains("at most 10 images, but 11 were given"), "{}", outcome.stderr);
-    bench.run(&["video", "fox", "--mode", "i2v"]).fails(2);
-    bench.run(&["video", "fox", "cat.png", "--mode", "t2v"]).fails(2);
+    bench.run(&["tool", "video", "fox", "--mode", "i2v"]).fails(2);
+    bench.run(&["tool", "video", "fox", "cat.png", "--mode", "t2v"]).fails(2);
     assert_eq!(bench.simulator.counts().accepted, 2);
 }
 
 #[test]
 fn the_history_lists_them() {
     let bench = bench();
-    made(&bench, "deblur cat.png", "sharp.png");
+    made(&bench, "tool deblur cat.png", "sharp.png");
     let listed = bench.run(&["history", "--json"]).ok().json();
     assert_eq!(
         (&listed["model"], &listed["state"]),

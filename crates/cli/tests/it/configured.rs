@@ -37,7 +37,7 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
     let saved = bench.run(&words).ok().text();
     assert!(saved.starts_with("pictures/gen-2-pro-"), "{saved}");
     bench.place.configure("size = \"64x64\"\noutput = \"pictures/fox.png\"\n");
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     bench.place.configure("");
     bench.run(&["resume"]).ok();
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
@@ -67,7 +67,7 @@ fn a_host_of_the_file_is_allowed() {
     let (place, service, other) = (Place::new(), Server::new(), Server::new());
     let host = other.url().trim_start_matches("http://").to_owned();
     place.configure(&format!("allow_polling_hosts = [\"{host}\"]\n"));
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox"];
+    let words = ["task", "submit", "gen-2-pro", "--prompt", "a fox"];
     let child = service.point(&mut place.kiln(&words)).stdout(Stdio::null()).spawn().unwrap();
     let url = format!("{}/v1/get_result?id=an-id", other.url());
     service.next().respond(200, &json!({ "id": "an-id", "polling_url": url }));
@@ -90,7 +90,7 @@ fn a_webhook_secret_comes_from_a_file() {
         &["generate", "a fox"][..],
         &["edit", "a fox", "cat.png"],
         &["run", "gen-2-pro", "--prompt", "a fox"],
-        &["submit", "gen-2-pro", "--prompt", "a fox"],
+        &["task", "submit", "gen-2-pro", "--prompt", "a fox"],
     ] {
         let outcome = bench.run(&[words, &file, &size].concat()).ok();
         // The simulator does not keep it.
@@ -104,7 +104,7 @@ fn a_webhook_secret_comes_from_a_file() {
     }
     bench.run(&["generate", "a fox", "--webhook-secret-file", "nowhere"]).fails(1);
     let server = Server::new();
-    let words = [&["submit", "gen-2-pro", "--prompt", "a fox"][..], &file].concat();
+    let words = [&["task", "submit", "gen-2-pro", "--prompt", "a fox"][..], &file].concat();
     let mut command = bench.place.kiln(&words);
     let child = server.point(&mut command).stdout(Stdio::null()).spawn().unwrap();
     let submission = server.next();

@@ -155,7 +155,7 @@ fn what_is_missing_or_damaged_is_found() {
 fn a_key_that_others_can_read_is_found() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = Bench::new();
-    bench.place.run_with_stdin(&["login"], b"a-key").ok();
+    bench.place.run_with_stdin(&["config", "login"], b"a-key").ok();
     let key = bench.place.config("keys/default.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
     let report = bench.run(&["doctor", "--json"]).fails(1).json();

@@ -186,9 +186,10 @@ fn of_billing_that_is_unknown() {
         scripted(&["generate", "a fox", "--json"], |server| server.next().respond(500, &json!({})));
     let error = failed.fails(8).error();
     assert_eq!((&error["kind"], &error["may_have_been_billed"]), (&json!("service"), &json!(true)));
-    let unreadable = scripted(&["submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
-        server.next().respond(200, &json!([]));
-    });
+    let unreadable =
+        scripted(&["task", "submit", "gen-2-pro", "--prompt", "x", "--json"], |server| {
+            server.next().respond(200, &json!([]));
+        });
     assert_eq!(unreadable.fails(8).error()["kind"], "response");
 }
 

@@ -201,7 +201,7 @@ fn every_model_is_found_by_name_path_and_id() {
     for model in models() {
         for name in [model.name, model.path, model.id] {
             bench.run(&["run", name, "--help"]).ok();
-            bench.run(&["submit", name, "--help"]).ok();
+            bench.run(&["task", "submit", name, "--help"]).ok();
             bench.run(&["generate", "--model", name, "--help"]).ok();
         }
     }
@@ -213,15 +213,14 @@ fn every_model_is_found_by_name_path_and_id() {
     for words in [
         &["run", example][..],
         &["run", "--quiet", &path],
-        &["submit", example],
+        &["task", "submit", example],
         &["generate", "a fox", "--model", example],
         &["edit", "-m", &path, "a fox", "https://example.com/fox.png"],
     ] {
-        let flags =
-            if words[0] == "run" || words[0] == "submit" { &flags[..] } else { &flags[..2] };
+        let flags = if words[0] == "run" || words[0] == "task" { &flags[..] } else { &flags[..2] };
         let made = bench.run(&[words, flags].concat()).ok();
         assert!(made.stderr.is_empty() || made.stderr.contains(&format!(" to {example} ")));
-        assert!(words[0] == "submit" || made.text().starts_with(&format!("{example}-")));
+        assert!(words[0] == "task" || made.text().starts_with(&format!("{example}-")));
         let task = bench.simulator.tasks().into_iter().max_by_key(|task| task.accepted_at);
         assert_eq!(task.unwrap().operation_id, "base_model_finetuned");
     }

@@ -190,7 +190,7 @@ fn help_and_version_are_commands() {
 #[test]
 fn every_command_has_a_manual_page() {
     let place = Place::new();
-    place.run(&["man", "pages/man1"]).ok();
+    place.run(&["config", "man", "pages/man1"]).ok();
     let page = |name: &str| String::from_utf8(place.read(&format!("pages/man1/{name}.1"))).unwrap();
     assert!(page("kiln").contains("kiln\\-generate(1)"));
     assert!(page("kiln-generate").contains("\\-\\-safety\\-tolerance"));
@@ -202,7 +202,7 @@ fn every_command_has_a_manual_page() {
         page(&format!("kiln-run-{}", if is_plain { model.name } else { model.id }));
     }
     place.write("file", "");
-    let outcome = place.run(&["man", "file"]).fails(1);
+    let outcome = place.run(&["config", "man", "file"]).fails(1);
     assert!(outcome.stderr.contains("could not write the manual pages"), "{}", outcome.stderr);
 }
 
@@ -245,8 +245,8 @@ fn the_chosen_model_decides_the_flags() {
     assert!(!help(&["generate", "--help"]).contains("--guidance"));
     assert!(help(&["generate", "--model", "gen-2-flex", "--help"]).contains("--guidance"));
     assert!(help(&["edit", "--help", "--model=gen_2_flex"]).contains("--guidance"));
-    assert!(!help(&["inpaint", "--help"]).contains("--finetune-id"));
-    let finetuned = ["inpaint", "-m", "gen-pro-1.0-fill-finetuned", "--help"];
+    assert!(!help(&["tool", "inpaint", "--help"]).contains("--finetune-id"));
+    let finetuned = ["tool", "inpaint", "-m", "gen-pro-1.0-fill-finetuned", "--help"];
     assert!(help(&finetuned).contains("--finetune-id"));
 }
 

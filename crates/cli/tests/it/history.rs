@@ -39,7 +39,7 @@ fn the_history_says_what_became_of_each_submission() {
     bench.run(&with(&["generate", "a fox [[error]]"])).fails(4);
     bench.run(&with(&["generate", "a fox [[content-moderated]]"])).fails(5);
     bench.run(&with(&["run", "gen-2-flex", "--prompt", "x", "-o", "-"])).ok();
-    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "later.png"])).ok();
+    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "later.png"])).ok();
     // Rejected, so nothing was paid.
     bench.simulator.faults().add("error-before@submission=503:1x").unwrap();
     let _ = bench.run(&with(&["generate", "rejected"]));
@@ -92,8 +92,8 @@ fn the_history_says_what_became_of_each_submission() {
 fn task_list_has_only_the_unfinished() {
     let bench = Bench::ready_after(AGES);
     assert_eq!(bench.run(&["task", "list"]).ok().stderr, "nothing is unfinished\n");
-    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"])).ok();
-    bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
+    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png"])).ok();
+    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"])).ok();
     let table = bench.run(&["task", "list"]).ok().text();
     assert!(table.contains("unfinished") && table.contains("fox.png"), "{table}");
     assert!(table.contains("`kiln resume` waits"), "{table}");
@@ -112,7 +112,7 @@ fn task_list_has_only_the_unfinished() {
 fn a_task_is_named_by_its_number_and_the_beginning_of_its_id() {
     let bench = Bench::new();
     for prompt in ["a fox", "a wolf"] {
-        bench.run(&with(&["submit", "gen-2-pro", "--prompt", prompt])).ok();
+        bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", prompt])).ok();
     }
     let ids: Vec<Value> = history(&bench).into_iter().map(|line| line["id"].clone()).collect();
     let [second, first] = [ids[0].as_str().unwrap(), ids[1].as_str().unwrap()];
@@ -139,7 +139,7 @@ fn a_beginning_of_two_ids_is_ambiguous() {
     let place = crate::bench::Place::new();
     let server = crate::server::Server::new();
     for id in ["abcd-1", "abcd-2"] {
-        let mut command = place.kiln(&with(&["submit", "gen-2-pro", "--prompt", "a fox"]));
+        let mut command = place.kiln(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]));
         let child = server.point(&mut command).stdout(Stdio::null()).spawn().unwrap();
         let url = format!("{}/v1/get_result?id={id}", server.url());
         server.next().respond(200, &json!({ "id": id, "polling_url": url }));
@@ -154,7 +154,7 @@ fn a_beginning_of_two_ids_is_ambiguous() {
 fn task_save_remembers_the_output_of_the_submission() {
     let bench = Bench::new();
     fs::create_dir(bench.place.path("pictures")).unwrap();
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "-o", "pictures/fox.png"];
+    let words = ["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "pictures/fox.png"];
     bench.run(&with(&words)).ok();
     assert_eq!(bench.last_request()["output_format"], "png");
     let saved = bench.run(&["task", "save", "@last"]).ok();
@@ -162,12 +162,13 @@ fn task_save_remembers_the_output_of_the_submission() {
     assert_eq!(kind_of(&bench.place.read("pictures/fox.png")), image::ImageFormat::Png);
 
     // By its JSON, too, and another --output replaces the first.
-    let line = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", "a.jpg"])).ok();
+    let line =
+        bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "a.jpg"])).ok();
     bench.run(&["task", "save", line.text().trim(), "-o", "b.jpg"]).ok();
     let shown = &history(&bench)[0];
     assert_eq!(shown["path"], json!(bench.place.path("b.jpg").canonicalize().unwrap()));
     assert_eq!(bench.place.files(), ["b.jpg", "pictures"]);
-    let outcome = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "x", "-o", "-"]));
+    let outcome = bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "x", "-o", "-"]));
     assert!(outcome.fails(2).stderr.contains("nothing was sent"));
 }
 
@@ -199,7 +200,7 @@ fn the_history_contains_no_secret() {
     let words = with(&["edit", "a long prompt", "image.png"]);
     bench.run(&[&words[..], &secrets].concat()).ok();
     let long = "a long prompt ".repeat(100);
-    bench.run(&with(&["submit", "gen-2-pro", "--prompt", &long])).ok();
+    bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", &long])).ok();
     let log = log(&bench);
     for secret in ["HUSH", bench.simulator.api_key(), "signature", "iVBOR"] {
         assert!(!log.contains(secret), "{secret}: {log}");

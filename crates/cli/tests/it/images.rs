@@ -161,7 +161,7 @@ fn a_mask_for_what_viewers_show_does_not_fit_a_photo_that_is_stored_turned() {
     bench.place.write("photo.jpg", turned(8, 80, 120));
     bench.place.write("shown.png", png(120, 80));
     bench.place.write("stored.png", png(80, 120));
-    let words = ["inpaint", "a hat", "photo.jpg", "--mask", "shown.png"];
+    let words = ["tool", "inpaint", "a hat", "photo.jpg", "--mask", "shown.png"];
     let outcome = bench.run(&words).fails(2);
     assert!(
         outcome.stderr.contains(
@@ -178,7 +178,7 @@ fn a_mask_for_what_viewers_show_does_not_fit_a_photo_that_is_stored_turned() {
     bench.run(&[&words[..], &["--upright"]].concat()).ok();
     let image = bench.last_request()["image"].to_string();
     assert!(image.contains("120 x 80"), "{image}");
-    let stored = ["inpaint", "a hat", "photo.jpg", "--mask", "stored.png"];
+    let stored = ["tool", "inpaint", "a hat", "photo.jpg", "--mask", "stored.png"];
     assert_eq!(bench.run(&stored).ok().stderr.matches("--upright").count(), 0);
     // Upside down, both sizes fit.
     bench.place.write("photo.jpg", turned(3, 120, 80));
@@ -206,7 +206,8 @@ fn a_mask_that_is_not_black_and_white_is_named_before_it_is_paid_for() {
     let mut lines = String::new();
     for (name, mask, problem) in &masks {
         bench.place.write(name, mask);
-        let outcome = bench.run(&["inpaint", "a hat", "photo.png", "--mask", name]).fails(2);
+        let outcome =
+            bench.run(&["tool", "inpaint", "a hat", "photo.png", "--mask", name]).fails(2);
         assert!(outcome.stderr.contains(&format!("mask: {problem}")), "{}", outcome.stderr);
         let job = [("image", "photo.png"), ("mask", name), ("prompt", "a hat")];
         let job: serde_json::Map<_, _> =
@@ -221,7 +222,7 @@ fn a_mask_that_is_not_black_and_white_is_named_before_it_is_paid_for() {
         assert!(outcome.stderr.contains(&start), "{}", outcome.stderr);
     }
     assert_eq!(bench.simulator.counts().accepted, 0);
-    bench.run(&["inpaint", "a hat", "photo.png", "--mask", "hole.png", "--any-mask"]).ok();
+    bench.run(&["tool", "inpaint", "a hat", "photo.png", "--mask", "hole.png", "--any-mask"]).ok();
     bench.run(&[&run[..], &["--any-mask"]].concat()).ok();
     assert_eq!(bench.simulator.counts().accepted, 5);
 }

@@ -54,7 +54,7 @@ fn json_output_reports_the_interrupted_task() {
 #[test]
 fn an_interrupted_wait_for_a_task_reports_the_task() {
     let bench = Bench::ready_after(AGES);
-    let task = bench.run(&[&["submit"], &FOX[1..]].concat()).ok().text();
+    let task = bench.run(&[&["task", "submit"], &FOX[1..]].concat()).ok().text();
     let mut run =
         Running::start(&mut bench.kiln(&["-vv", "task", "save", task.trim(), "-o", "fox.jpg"]));
     run.until("polled");
@@ -129,7 +129,7 @@ fn a_second_interruption_abandons_the_submission() {
 #[test]
 fn an_interrupted_submit_prints_its_task() {
     let (place, server) = (Place::new(), Server::new());
-    let (mut run, post) = in_flight(&place, &server, &[&["submit"], &FOX[1..]].concat());
+    let (mut run, post) = in_flight(&place, &server, &[&["task", "submit"], &FOX[1..]].concat());
     run.interrupt();
     run.until("finishing the submission");
     post.respond(200, &accepted(&server));
@@ -147,7 +147,10 @@ fn an_interrupted_submit_prints_its_task() {
 fn a_submit_that_cannot_print_its_task_reports_it_on_standard_error() {
     let bench = Bench::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let run = Running::start_into(&mut bench.kiln(&[&["submit"], &FOX[1..]].concat()), full.into());
+    let run = Running::start_into(
+        &mut bench.kiln(&[&["task", "submit"], &FOX[1..]].concat()),
+        full.into(),
+    );
     let (code, _, said) = run.end();
     assert_eq!(code, 6, "{said}");
     assert!(said.contains("could not write the task to standard output"), "{said}");

@@ -12,7 +12,7 @@ use crate::{
 const KEY: &str = "sk-stored-0123456789";
 
 fn login(place: &Place, words: &[&str], key: &str) -> Outcome {
-    place.run_with_stdin(&[&["login"], words].concat(), format!("{key}\n").as_bytes())
+    place.run_with_stdin(&[&["config", "login"], words].concat(), format!("{key}\n").as_bytes())
 }
 
 /// A command that polls and sends the key, against a server that tells which key it was.
@@ -43,10 +43,13 @@ fn a_stored_key_is_used_until_logout() {
         Outcome::of(command.env("IMAGEKILN_BASE_URL", bench.simulator.base_url()).output().unwrap())
     };
     generate().ok();
-    assert_eq!(place.run(&["logout"]).ok().stderr, "deleted the API key of profile `default`\n");
+    assert_eq!(
+        place.run(&["config", "logout"]).ok().stderr,
+        "deleted the API key of profile `default`\n"
+    );
     assert!(!path.exists());
     assert!(generate().fails(2).stderr.contains("the API key is not set\n"));
-    let again = place.run(&["logout"]).ok();
+    let again = place.run(&["config", "logout"]).ok();
     assert_eq!(again.stderr, "no API key of profile `default` is stored\n");
 }
 
@@ -131,13 +134,13 @@ fn a_profile_has_a_key_of_its_own() {
     login(&place, &["--profile", "work"], KEY).ok();
     let missing = place.run(&["task", "status", "x"]).fails(2).stderr;
     assert!(missing.contains("the API key and the base URL are not set"), "{missing}");
-    place.run(&["logout"]).ok();
+    place.run(&["config", "logout"]).ok();
     let missing = place.run(&["--profile", "work", "task", "status", "x"]).fails(2).stderr;
     assert!(missing.contains("error: the base URL is not set"), "{missing}");
     let unknown = place.run(&["--profile", "wrok", "task", "status", "x"]).fails(2).stderr;
     assert!(unknown.contains("there is no profile `wrok` (--profile)"), "{unknown}");
     for name in ["", "../x", "a/b", "Work", "a b", &"x".repeat(65)] {
-        for words in [&["login"][..], &["task", "status", "x"]] {
+        for words in [&["config", "login"][..], &["task", "status", "x"]] {
             let words = [words, &["--profile", name]].concat();
             let outcome = place.run_with_stdin(&words, KEY.as_bytes()).fails(2);
             let problem = "error: --profile is not the name of a profile";
@@ -158,12 +161,12 @@ fn what_cannot_be_a_key_is_refused_and_never_shown() {
         (b"sk-\xff", "standard input is not valid UTF-8"),
         (&[b's'; 70_000], "standard input is larger than 64 KiB"),
     ] {
-        let outcome = place.run_with_stdin(&["login"], input).fails(2);
+        let outcome = place.run_with_stdin(&["config", "login"], input).fails(2);
         assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
         assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
     }
     assert_eq!(fs::read_to_string(place.config("keys/default.key")).unwrap(), format!("{KEY}\n"));
-    place.run_with_stdin(&["login", "--simulate"], b"sk-a").fails(2);
+    place.run_with_stdin(&["config", "login", "--simulate"], b"sk-a").fails(2);
 }
 
 /// A simulator has nothing to do with the key of the service.
@@ -171,7 +174,7 @@ fn what_cannot_be_a_key_is_refused_and_never_shown() {
 fn a_simulated_logout_keeps_the_key() {
     let place = Place::new();
     login(&place, &[], KEY).ok();
-    let refused = place.run(&["logout", "--simulate"]).fails(2).stderr;
+    let refused = place.run(&["config", "logout", "--simulate"]).fails(2).stderr;
     assert!(refused.contains("does not use it"), "{refused}");
     assert!(place.config("keys/default.key").exists());
 }
@@ -200,7 +203,11 @@ fn a_damaged_key_file_is_an_error_that_does_not_quote_it() {
     fs::write(place.config("keys/default.key"), "sk-a\nsk-b\n").unwrap();
     let outcome = status("").fails(2);
     assert!(outcome.stderr.contains("the stored API key"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("run `kiln login` to store it again"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("run `kiln config login` to store it again"),
+        "{}",
+        outcome.stderr
+    );
     assert!(!outcome.stderr.contains("sk-"), "{}", outcome.stderr);
 }
 

@@ -53,4 +53,5 @@ mod tasks;
 #[cfg(unix)]
 mod terminal;
 mod testing;
+mod tips;
 mod webhook;

@@ -83,7 +83,7 @@ fn each_tool_states_its_default_and_lists_it_first() {
         ("try-on", "gen-tools/vto-v2"),
         ("video", "gen-3-video"),
     ] {
-        let help = place.run(&[command, "--help"]).ok().text();
+        let help = place.run(&["tool", command, "--help"]).ok().text();
         assert!(help.contains(&format!("[default: {default}]")), "{command}");
         assert_eq!(listed(&place, &["--can", command])[0]["name"], default, "{command}");
     }
@@ -102,13 +102,13 @@ fn a_command_accepts_every_model_that_is_good_for_it() {
             let words: &[&str] = match command.as_str().unwrap() {
                 "generate" => &["generate", "a fox"],
                 "edit" => &["edit", "a hat", "cat.png"],
-                "inpaint" => &["inpaint", "a hat", "cat.png", "--mask", "mask.png"],
-                "outpaint" => &["outpaint", "cat.png", "-s", "512x512"],
-                "expand" => &["expand", "cat.png", "--left", "64"],
-                "erase" => &["erase", "cat.png", "--mask", "mask.png"],
-                "deblur" => &["deblur", "cat.png"],
-                "try-on" => &["try-on", "cat.png", "cat.png"],
-                "video" => &["video", "a fox", "cat.png"],
+                "inpaint" => &["tool", "inpaint", "a hat", "cat.png", "--mask", "mask.png"],
+                "outpaint" => &["tool", "outpaint", "cat.png", "-s", "512x512"],
+                "expand" => &["tool", "expand", "cat.png", "--left", "64"],
+                "erase" => &["tool", "erase", "cat.png", "--mask", "mask.png"],
+                "deblur" => &["tool", "deblur", "cat.png"],
+                "try-on" => &["tool", "try-on", "cat.png", "cat.png"],
+                "video" => &["tool", "video", "a fox", "cat.png"],
                 other => panic!("{other}"),
             };
             let fields = model["fields"].as_array().unwrap();

@@ -50,7 +50,7 @@ fn every_resumed_picture_is_opened() {
     let bench = Bench::new();
     for name in ["one.png", "two.png"] {
         let words = ["--prompt=a fox", "--width=64", "--height=64", "--output", name];
-        bench.run(&[&["submit", "gen-2-pro"][..], &words].concat()).ok();
+        bench.run(&[&["task", "submit", "gen-2-pro"][..], &words].concat()).ok();
     }
     run(with_desktop(&bench, &["resume", "--open"], Some("echo \"$1\" >> opened"))).ok();
     let opened = String::from_utf8(bench.place.read("opened")).unwrap();

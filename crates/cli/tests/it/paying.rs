@@ -61,7 +61,7 @@ fn a_blank_prompt_is_refused() {
         &["generate", "@blank.txt"],
         &["generate", "-"],
         &["run", "gen-2-pro", "--prompt", ""],
-        &["submit", "gen-kontext-pro", "--prompt", " "],
+        &["task", "submit", "gen-kontext-pro", "--prompt", " "],
         &["run", "gen-2-klein-4b", "--extra", "prompt="],
         &["edit", "", "https://example.com/cat.png"],
     ] {
@@ -88,7 +88,7 @@ fn what_is_no_whole_image_is_refused() {
         let outcome = bench.run(&["edit", "a hat", file]).fails(2);
         assert!(outcome.stderr.contains(problem), "{}", outcome.stderr);
         let extra = format!("person={file}");
-        bench.run(&["submit", "gen-tools/vto-v1", "--extra-image", &extra]).fails(2);
+        bench.run(&["task", "submit", "gen-tools/vto-v1", "--extra-image", &extra]).fails(2);
     }
     let piped = bench.run_with_stdin(&["edit", "a hat", "-"], &whole[..100]).fails(2);
     assert!(piped.stderr.contains("input_image: is truncated"), "{}", piped.stderr);
@@ -121,7 +121,15 @@ fn a_model_that_works_on_an_image_needs_one() {
     assert_eq!(bench.simulator.counts(), Default::default());
     let urls = r#"garments=["https://example.com/hat.png"]"#;
     bench
-        .run(&["submit", "gen-tools/vto-v1", "--extra-image", "person=cat.png", "--extra", urls])
+        .run(&[
+            "task",
+            "submit",
+            "gen-tools/vto-v1",
+            "--extra-image",
+            "person=cat.png",
+            "--extra",
+            urls,
+        ])
         .ok();
 }
 
@@ -162,7 +170,8 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
         "--seed=7",
         "--dry-run",
     ];
-    let submit = ["submit", "gen-tools/deblur-v1", "--image=cat.png", "--seed=7", "--dry-run"];
+    let submit =
+        ["task", "submit", "gen-tools/deblur-v1", "--image=cat.png", "--seed=7", "--dry-run"];
     let texts: Vec<String> = [&edit[..], &generate, &run, &submit]
         .iter()
         .map(|words| format!("$ kiln {}\n{}", words.join(" "), shown(words)))

@@ -54,7 +54,7 @@ fn each_exchange_is_a_file() {
 fn files_are_never_replaced() {
     let bench = Bench::new();
     for _ in 0..3 {
-        let words = ["--record", "recordings", "submit", "gen-2-pro", "--prompt", "a fox"];
+        let words = ["--record", "recordings", "task", "submit", "gen-2-pro", "--prompt", "a fox"];
         bench.run(&words).ok();
     }
     assert_eq!(read(&bench.place.path("recordings")).len(), 3);
@@ -140,7 +140,7 @@ fn recordings_fit_the_contract() {
 fn a_directory_that_cannot_be_created_is_an_error() {
     let bench = Bench::new();
     bench.place.write("file", "");
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "--record", "file/r"];
+    let words = ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--record", "file/r"];
     let outcome = bench.run(&words).fails(1);
     assert!(outcome.stderr.contains("could not create the directory file/r"), "{}", outcome.stderr);
     assert_eq!(bench.simulator.counts().accepted, 0);

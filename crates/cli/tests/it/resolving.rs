@@ -11,7 +11,7 @@ use imagekiln::journal::{Directory, Journal as _, Step};
 
 /// A task that is ready at once.
 fn submit(bench: &Bench) {
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
 }
 
 /// The arguments of a command in backticks.

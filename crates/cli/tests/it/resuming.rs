@@ -175,7 +175,7 @@ fn two_resumes_at_once_save_each_picture_once() {
     let bench = Bench::ready_after(AGES);
     for name in ["1.jpg", "2.jpg", "3.jpg", "4.jpg"] {
         let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", name];
-        bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
     }
     bench.simulator.clock().advance(AGES);
     let start = || {
@@ -197,7 +197,7 @@ fn one_failure_does_not_stop_the_others() {
         [("a fox", "pictures/lost.jpg"), ("[[error]]", "error.jpg"), ("a wolf", "wolf.jpg")]
     {
         let words = ["--width", "64", "--height", "64", "--prompt", prompt, "--output", file];
-        bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+        bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
     }
     fs::remove_dir(bench.place.path("pictures")).unwrap();
     bench.simulator.clock().advance(AGES);
@@ -300,7 +300,7 @@ fn a_full_disk_sends_nothing() {
 fn a_damaged_record_is_shown_and_left_alone() {
     let bench = Bench::ready_after(AGES);
     for _ in 0..2 {
-        bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+        bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     }
     let path = bench.place.history().join("open/1.json");
     let half = fs::read(&path).unwrap()[..100].to_owned();
@@ -327,7 +327,7 @@ fn a_damaged_record_is_shown_and_left_alone() {
 fn a_picture_that_did_not_get_its_name_is_unfinished() {
     let bench = Bench::new();
     let words = ["--width", "64", "--height", "64", "--output", "{slug}/fox.{ext}"];
-    bench.run(&[&["submit", "gen-2-pro", "--prompt", "a fox"], &words[..]].concat()).ok();
+    bench.run(&[&["task", "submit", "gen-2-pro", "--prompt", "a fox"], &words[..]].concat()).ok();
     // The check before the payment may have made it.
     let _ = fs::remove_dir(bench.place.path("a-fox"));
     bench.place.write("a-fox", "a file");
@@ -352,7 +352,7 @@ fn a_task_that_another_command_waits_for_can_be_saved() {
     kill(run);
     assert_eq!(history(&bench)[0]["state"], "saved");
     assert_eq!(bench.run(&["resume"]).ok().stderr, "nothing is unfinished\n");
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     let states: Vec<_> = history(&bench).iter().map(|line| line["state"].clone()).collect();
     assert_eq!(states, ["unfinished", "saved"]);
     assert_eq!(bench.simulator.counts().delivered, 1);
@@ -364,7 +364,7 @@ fn a_task_that_is_being_saved_is_left_to_its_command() {
     let bench = Bench::ready_after(AGES);
     bench.simulator.clock().set_speed(0.0);
     let words = ["--width", "64", "--height", "64", "--prompt", "a fox", "--output", "fox.png"];
-    bench.run(&[&["submit", "gen-2-pro"], &words[..]].concat()).ok();
+    bench.run(&[&["task", "submit", "gen-2-pro"], &words[..]].concat()).ok();
     let mut run = Running::start(&mut bench.kiln(&["-vv", "task", "save", "@1"]));
     run.until("polled");
     let resumed = bench.run(&["resume", "--deadline", "5"]).ok();

@@ -59,14 +59,16 @@ fn an_explicit_format_overrides_the_file_extension() {
 fn an_ending_that_no_model_produces_is_refused_before_anything_is_paid() {
     let bench = Bench::new();
     for file in ["fox.gif", "fox.TIFF", "fox.txt"] {
-        for command in [&["generate", "a fox"][..], &["submit", "gen-2-pro", "--prompt", "a fox"]] {
+        for command in
+            [&["generate", "a fox"][..], &["task", "submit", "gen-2-pro", "--prompt", "a fox"]]
+        {
             let outcome = bench.run(&with(&[command, &["-o", file]].concat())).fails(2);
             assert!(outcome.stderr.contains("nothing was sent"), "{}", outcome.stderr);
         }
     }
     assert_eq!(bench.simulator.counts(), Default::default());
     // What is paid for is saved.
-    let task = bench.run(&with(&["submit", "gen-2-pro", "--prompt", "a fox"])).ok().text();
+    let task = bench.run(&with(&["task", "submit", "gen-2-pro", "--prompt", "a fox"])).ok().text();
     let saved = bench.run(&["task", "save", task.trim(), "-o", "fox.gif"]).ok();
     assert_eq!(saved.text(), "fox.jpg\n");
 }
@@ -155,7 +157,8 @@ fn overwrite_replaces_an_existing_file() {
     assert_eq!(bench.run(&with(&words)).ok().text(), "fox.png\n");
     assert_eq!(kind_of(&bench.place.read("fox.png")), ImageFormat::Png);
     // The history has the flag, too.
-    let words = ["submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png", "--overwrite"];
+    let words =
+        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", "fox.png", "--overwrite"];
     bench.place.write("fox.png", "the old content");
     bench.run(&with(&words)).ok();
     assert_eq!(bench.run(&["resume"]).ok().text(), "fox.png\n");
@@ -261,7 +264,7 @@ fn names_that_are_too_long_are_refused_before_the_payment() {
         let refused = bench.run(&words).fails(1).stderr;
         assert!(refused.contains("advice: nothing was sent; pass another --output\n"), "{refused}");
     }
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox", "-o", &long]).fails(1);
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox", "-o", &long]).fails(1);
     // A file where the directory of the second picture would be.
     bench.place.write("2", "");
     bench.run(&with(&["generate", "a fox", "-n", "2", "-o", "{index}/fox.png"])).fails(1);
@@ -285,7 +288,7 @@ fn names_that_become_too_long_are_shortened() {
     assert!(saved.text().ends_with(".webp\n"), "{}", saved.text());
     assert!(saved.stderr.contains("the name is too long, so it became xxx"), "{}", saved.stderr);
     // A name for a task that is paid for already.
-    bench.run(&["submit", "gen-2-pro", "--prompt", "a fox"]).ok();
+    bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     let long = "y".repeat(300) + ".jpg";
     let saved = bench.run(&["task", "save", "@last", "-o", &long]).ok().text();
     assert!(saved.starts_with("yyy") && saved.ends_with(".jpg\n"), "{saved}");

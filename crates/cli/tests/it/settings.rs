@@ -142,7 +142,9 @@ fn a_damaged_file_is_an_error_with_its_line() {
     fs::create_dir(place.config("config.toml")).unwrap();
     place.run(&["config"]).fails(1);
     // What finds and repairs the mistake works.
-    for words in [&["config", "path"][..], &["--help"], &["logout"], &["history"], &["models"]] {
+    for words in
+        [&["config", "path"][..], &["--help"], &["config", "logout"], &["history"], &["models"]]
+    {
         place.run(words).ok();
     }
 }
@@ -192,7 +194,7 @@ fn config_shows_the_settings_without_secrets() {
         "model = \"gen-2-flex\"\nwebhook_url = \"https://hooks.example/x?token=sk-secret\"\n\
          [profile.work]\nallow_polling_hosts = [\"one.example\", \"two.example\"]\n",
     );
-    place.run_with_stdin(&["login", "--profile", "work"], b"sk-secret").ok();
+    place.run_with_stdin(&["config", "login", "--profile", "work"], b"sk-secret").ok();
     let shown = |json: &[&str]| {
         let mut command = place.kiln(&[&["config", "list", "--profile", "work"], json].concat());
         command
@@ -256,7 +258,7 @@ fn a_wrong_value_is_not_set() {
         (&["base_url", "http://192.0.2.1"], "advice: use https, or set IMAGEKILN_ALLOW_HTTP=1\n"),
         (&["webhook_url", "x"], "the webhook URL is not"),
         (&["size", "1", "x", "1"], "`size` has one value\n"),
-        (&["api_key", "sk-secret"], "keep it out of the file, and run `kiln login`"),
+        (&["api_key", "sk-secret"], "keep it out of the file, and run `kiln config login`"),
         (&["webhook_secret", "sk-secret"], "use IMAGEKILN_WEBHOOK_SECRET or"),
     ] {
         let outcome = place.run(&[&["config", "set"], words].concat()).fails(2);
@@ -378,8 +380,8 @@ fn profiles_are_listed_with_what_they_have() {
     place.configure(
         "base_url = \"http://127.0.0.1:1\"\n[profile.work]\nbase_url = \"http://w.example\"\n",
     );
-    place.run_with_stdin(&["login", "--profile", "home"], b"sk-secret").ok();
-    let mut command = place.kiln(&["profiles"]);
+    place.run_with_stdin(&["config", "login", "--profile", "home"], b"sk-secret").ok();
+    let mut command = place.kiln(&["config", "profiles"]);
     let shown = Outcome::of(command.env("KILN_PROFILE", "work").output().unwrap()).ok().text();
     let expected = "PROFILE  BASE URL            KEY     IN EFFECT\n\
                     default  http://127.0.0.1:1  -\n\
@@ -392,6 +394,6 @@ fn profiles_are_listed_with_what_they_have() {
         "name": "home", "base_url": "http://127.0.0.1:1", "key_stored": true, "in_effect": true,
     });
     assert_eq!(listed["profiles"][1], expected);
-    let unknown = place.run(&["profiles", "--profile", "hom"]).fails(2).stderr;
+    let unknown = place.run(&["config", "profiles", "--profile", "hom"]).fails(2).stderr;
     assert!(unknown.contains("did you mean `home`?"), "{unknown}");
 }

@@ -121,8 +121,21 @@ fn other_commands_make_several_pictures_too() {
     for (words, expected) in [
         (vec!["run", "gen-2-flex", "--prompt", "fox", "--seed", "1..2", "-o", "a{seed}.png"], 2),
         (with(&["edit", "a hat", "cat.png", "-n", "2", "-o", "b{index}.png"]), 2),
-        (vec!["inpaint", "a hat", "cat.png", "--mask", "mask.png", "-n3", "-o", "c{index}.png"], 3),
-        (vec!["deblur", "cat.png", "--count", "2", "-o", "d{index}.png"], 2),
+        (
+            vec![
+                "tool",
+                "inpaint",
+                "a hat",
+                "cat.png",
+                "--mask",
+                "mask.png",
+                "-n3",
+                "-o",
+                "c{index}.png",
+            ],
+            3,
+        ),
+        (vec!["tool", "deblur", "cat.png", "--count", "2", "-o", "d{index}.png"], 2),
     ] {
         let made = bench.run(&words).ok();
         assert_eq!(made.text().lines().count(), expected, "{words:?}");

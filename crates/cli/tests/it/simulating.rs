@@ -112,7 +112,7 @@ fn json_output_contains_the_settings() {
     let place = Place::new();
     let mut simulating = Simulating::start(&place, &["--json", "--listen", "127.0.0.1:0"]);
     let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
-    let mut command = place.kiln(&["submit", "gen-2-pro", "--prompt", "x"]);
+    let mut command = place.kiln(&["task", "submit", "gen-2-pro", "--prompt", "x"]);
     command.env("IMAGEKILN_API_KEY", settings["api_key"].as_str().unwrap());
     command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
     Outcome::of(command.output().unwrap()).ok();
@@ -128,8 +128,17 @@ fn options_override_the_settings_of_a_file() {
         Simulating::start(&place, &["--json", "--config", "kiln.toml", "--model-prefix", "xyz"]);
     let settings: Value = serde_json::from_str(&simulating.lines().next().unwrap()).unwrap();
     assert_eq!(settings["model_prefix"], "xyz");
-    let mut command =
-        place.kiln(&["submit", "gen-2-pro", "--prompt", "x", "--width", "64", "--height", "64"]);
+    let mut command = place.kiln(&[
+        "task",
+        "submit",
+        "gen-2-pro",
+        "--prompt",
+        "x",
+        "--width",
+        "64",
+        "--height",
+        "64",
+    ]);
     command.env("IMAGEKILN_API_KEY", "file-key");
     command.env("IMAGEKILN_BASE_URL", settings["base_url"].as_str().unwrap());
     command.env("IMAGEKILN_MODEL_PREFIX", "xyz");

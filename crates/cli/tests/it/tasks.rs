@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::bench::{AGES, Bench, kind_of};
 
-const SUBMIT: [&str; 8] =
-    ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+const SUBMIT: [&str; 9] =
+    ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
 
 #[test]
 fn submit_prints_the_task_on_one_line() {
@@ -31,7 +31,7 @@ fn submit_prints_the_task_on_one_line() {
 #[test]
 fn the_task_goes_through_a_pipe() {
     let bench = Bench::new();
-    let submit = "kiln submit gen-2-pro --prompt 'a fox' --width 64 --height 64";
+    let submit = "kiln task submit gen-2-pro --prompt 'a fox' --width 64 --height 64";
     bench.shell(&format!("{submit} | kiln task save - --output fox.jpg")).ok();
     assert_eq!(kind_of(&bench.place.read("fox.jpg")), ImageFormat::Jpeg);
     let counts = bench.simulator.counts();
@@ -63,6 +63,7 @@ fn a_task_is_named_by_file_json_or_id() {
 fn a_regional_task_is_found_by_its_reference() {
     let bench = Bench::new();
     let words = [
+        "task",
         "submit",
         "gen-pro-1.1-ultra-finetuned",
         "--finetune-id",

@@ -1,4 +1,4 @@
-//! Shells on a pseudo-terminal, with the script that `kiln completions` prints.
+//! Shells on a pseudo-terminal, with the script that `kiln config completions` prints.
 
 use std::{
     env, fs,
@@ -134,11 +134,11 @@ fn place() -> Place {
 
 fn submit(place: &Place, prompt: &str) {
     let kiln = env!("CARGO_BIN_EXE_kiln");
-    place.run(&["simulate", "--", kiln, "submit", "gen-2-pro", "--prompt", prompt]).ok();
+    place.run(&["simulate", "--", kiln, "task", "submit", "gen-2-pro", "--prompt", prompt]).ok();
 }
 
 fn script(place: &Place, shell: &str) -> String {
-    place.run(&["completions", shell]).ok().text()
+    place.run(&["config", "completions", shell]).ok().text()
 }
 
 /// A shell whose PATH has this kiln.

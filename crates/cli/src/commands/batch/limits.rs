@@ -8,6 +8,7 @@ use super::{
     print::{outage_events, outage_lines},
 };
 use crate::{
+    args::completers,
     context::Context,
     failure::Failure,
     models,
@@ -52,6 +53,7 @@ pub struct Options {
     /// What a submission to a model costs, for budgets: credits, such as gen-2-pro=4, credits for
     /// each megapixel, such as gen-2-pro=0.5/MP, or both, such as gen-2-pro=1+0.5/MP
     #[arg(long, value_name = "MODEL=PRICE", value_parser = model_price)]
+    #[arg(add = completers::model_prices())]
     price: Vec<ModelPrice>,
     #[command(flatten)]
     of: ScopeOptions,

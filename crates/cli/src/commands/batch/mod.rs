@@ -1,6 +1,7 @@
 //! `kiln batch`: many jobs from a file, and the ledger that records them.
 
 mod advance;
+mod completed;
 mod jobs;
 pub mod ledgers;
 mod limits;
@@ -15,6 +16,7 @@ mod selection;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 
+pub use self::completed::with_jobs;
 use self::{
     place::{Access, Place, Places},
     print::print_job,

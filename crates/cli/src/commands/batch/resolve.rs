@@ -28,10 +28,11 @@ const NAMED: usize = 5;
 #[derive(Args)]
 #[command(
     after_help = "A job that was billed and is resolved as not paid is paid for twice.",
-    after_long_help = "Check your usage with the service first: a job that was billed and is resolved \
-                  as not paid is paid for twice. Jobs must meet all conditions. Without names, \
-                  only `unknown` jobs do. The exit code is 10 if jobs were left out: they are in \
-                  another state, or their requests may still be sent.",
+    after_long_help = "\
+        Check your usage with the service first: a job that was billed and is resolved as not paid \
+        is paid for twice. Jobs must meet all conditions. Without names, only `unknown` jobs do. \
+        The exit code is 10 if jobs were left out: they are in another state, or their requests \
+        may still be sent.",
     mut_arg("all", |arg| arg.help("All `unknown` jobs").conflicts_with_all(SENT))
 )]
 pub struct Options {

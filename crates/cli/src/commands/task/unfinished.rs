@@ -42,7 +42,7 @@ pub struct Dismiss {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     from: Option<String>,
     /// Only submissions to this model
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(long, short, value_name = "MODEL", add = completers::models())]
     model: Option<String>,
     #[command(flatten)]
     sent: Sent,

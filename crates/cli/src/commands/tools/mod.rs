@@ -5,12 +5,13 @@ mod table;
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 
 use self::table::{Argument, KEYFRAMES, Tool};
 use super::{edit, generate};
 use crate::{
     args::{
+        completers,
         inputs::{Inputs, prompt_arg},
         model, request,
     },
@@ -43,20 +44,12 @@ pub fn command(named: &'static Operation, used: model::Used<'_>) -> Command {
         .disable_help_subcommand(true)
         .subcommand_value_name("TOOL")
         .subcommand_help_heading("Tools")
-        .subcommands(commands(named, used))
-}
-
-/// The commands of the tools.
-pub fn commands(named: &'static Operation, used: model::Used<'_>) -> impl Iterator<Item = Command> {
-    TOOLS.iter().map(move |tool| tool.command(named, used(tool.name)))
+        .subcommands(TOOLS.iter().map(move |tool| tool.command(named, used(tool.name))))
 }
 
 /// Makes a picture with the tool that the matches name.
-pub async fn execute(context: &Context, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let (name, matches) = match matches.subcommand() {
-        Some(tool) if name == NAME => tool,
-        _ => (name, matches),
-    };
+pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no tool given"))?;
     let tool = find(name).ok_or_else(|| Failure::usage(format!("unknown command `{name}`")))?;
     let request = tool.request(context, matches)?;
     let unlisted = tool.unlisted(request.operation());
@@ -89,7 +82,20 @@ pub fn commands_for(model: &Operation) -> Vec<&'static str> {
     abilities.into_iter().filter(|(_, able)| *able).map(|(name, _)| name).collect()
 }
 
-/// The same on one line.
+/// Whether a command suits a model.
+pub fn suits(command: &str, model: &Operation) -> bool {
+    commands_for(model).contains(&command)
+}
+
+/// Completes `--model` of a command with the models that it suits. It accepts others, too, so that
+/// it can say what is wrong with them.
+pub fn offering_models(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let models = completers::models_that(move |model| suits(&name, model));
+    command.mut_arg(model::MODEL, |arg| arg.add(models))
+}
+
+/// The commands that suit a model, on one line.
 pub fn shown_commands_for(model: &Operation) -> String {
     let names = commands_for(model);
     if names.is_empty() { "-".to_owned() } else { names.join(", ") }
@@ -193,7 +199,7 @@ impl Argument {
         let image = Arg::new(field)
             .value_name(name)
             .value_parser(value_parser!(OsString))
-            .value_hint(ValueHint::FilePath)
+            .add(completers::image())
             .help(help);
         match field {
             PROMPT => prompt_arg(help),
@@ -213,13 +219,14 @@ impl Argument {
         let Self(field, ..) = *self;
         if field == PROMPT {
             let given = matches.get_one::<String>(field).map(String::as_str).unwrap_or_default();
-            return Ok(request.field(field, inputs.prompt(given, command)?));
+            return Ok(request.field(field, inputs.prompt(given, &format!("tool {command}"))?));
         }
         let given: Vec<&OsString> = matches.get_many(field).into_iter().flatten().collect();
         if given.len() > MOST_KEYFRAMES {
             let count = given.len();
             return Err(Failure::usage(format!(
-                "`kiln {command}` takes at most {MOST_KEYFRAMES} images, but {count} were given"
+                "`kiln tool {command}` takes at most {MOST_KEYFRAMES} images, but {count} were \
+                 given"
             ))
             .advise("nothing was sent; pass fewer images"));
         }

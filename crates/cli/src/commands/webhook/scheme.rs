@@ -4,7 +4,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{
-    ArgAction, Args, ValueEnum,
+    ArgAction, Args, ValueEnum, ValueHint,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
@@ -56,6 +56,7 @@ pub struct SchemeOptions {
     /// secret in IMAGEKILN_WEBHOOK_SECRET is accepted too. There is no option for the secret
     /// itself, because other users of the machine can see arguments
     #[arg(long = "secret-file", value_name = "FILE", action = ArgAction::Append)]
+    #[arg(value_hint = ValueHint::FilePath)]
     secret_files: Vec<PathBuf>,
 }
 

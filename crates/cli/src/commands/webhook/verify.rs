@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueHint};
 use serde_json::json;
 
 use super::{
@@ -22,7 +22,7 @@ use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Rejection};
 #[command(about = "Verify the signature of a recorded webhook and print its content")]
 pub struct Options {
     /// The raw body, exactly as it was received; `-` is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// A header of the delivery, such as "x-webhook-signature: sha256=..."; repeatable
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", action = ArgAction::Append)]

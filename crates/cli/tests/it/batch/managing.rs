@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     assert_shown,
-    bench::{AGES, Bench, Place},
+    bench::{AGES, Bench},
     running::resume_command,
 };
 
@@ -146,7 +146,8 @@ fn a_budget_of_the_ledger_is_named_when_it_is_used_up() {
     batch(&bench, &["limits", "--budget", "3"]).ok();
     let said = bench.run(&RUN).fails(10).stderr;
     let advice = "advice: the budget of the ledger is used up: 3.00 of 3.00 credits are spent or \
-                  reserved, and the submission may cost 3.00; `kiln batch limits --budget` raises it";
+                  reserved, and the submission may cost 3.00; `kiln batch limits --budget` raises \
+                  it";
     assert!(said.contains(advice), "{said}");
 }
 
@@ -220,32 +221,6 @@ fn limits_are_listed_with_what_counts_for_them() {
         batch(&bench, &[&["limits"], words].concat()).fails(2);
     }
     assert_eq!(batch(&bench, &["limits"]).ok().text(), resumed, "nothing was changed");
-}
-
-#[test]
-fn other_words_for_commands_have_a_tip() {
-    let place = Place::new();
-    for (word, tip) in [
-        ("pause", "kiln batch limits --pause"),
-        ("unpause", "kiln batch limits --unpause"),
-        ("resume", "kiln batch run"),
-        ("budget", "--budget"),
-        ("price", "--price"),
-        ("max-active", "--max-active"),
-        ("rate", "--rate"),
-        ("cancel", "kiln batch jobs cancel"),
-        ("priority", "kiln batch jobs priority"),
-        ("retry", "kiln batch jobs retry"),
-        ("forget", "kiln batch jobs forget"),
-        ("archive", "kiln batch jobs archive"),
-        ("list", "kiln batch status --all"),
-        ("jobs list", "kiln batch status --all"),
-    ] {
-        let words: Vec<_> = ["batch"].into_iter().chain(word.split(' ')).collect();
-        let said = place.run(&words).fails(2).stderr;
-        let tips: Vec<_> = said.lines().filter(|line| line.starts_with("  tip: ")).collect();
-        assert!(tips.len() == 1 && tips[0].contains(tip), "{word}: {said}");
-    }
 }
 
 /// The response to a request, with its head.

@@ -77,7 +77,7 @@ fn the_model_is_chosen_as_it_is_when_the_command_runs() {
         &["edit", "--model=/v1/gen-2-flex", "at night", "cat.png"],
         &["--quiet", "generate", "-m=gen-2-flex"],
         &["batch", "run", "-o", "out", "--model", "gen-2-flex,gen-2-pro"],
-        &["submit", "gen-2-flex"],
+        &["task", "submit", "gen-2-flex"],
         &["help", "run", "gen-2-flex"],
     ] {
         assert!(has_guidance(words), "{words:?}");
@@ -85,7 +85,8 @@ fn the_model_is_chosen_as_it_is_when_the_command_runs() {
     let finetuned = ["run", "gen-2-klein-9b-kv-finetuned", "--finetune"];
     let plain = ["run", "{base_model}-finetuned", "--finetune"];
     assert_eq!(offered(&place, &finetuned), offered(&place, &plain));
-    let inpaint = |model| offered(&place, &["inpaint", "x", "a.png", "-m", model, "--finetune-i"]);
+    let inpaint =
+        |model| offered(&place, &["tool", "inpaint", "x", "a.png", "-m", model, "--finetune-i"]);
     assert_eq!(inpaint("gen-pro-1.0-fill-finetuned"), ["--finetune-id"]);
     assert!(inpaint("gen-pro-1.0-fill").is_empty());
 
@@ -120,7 +121,7 @@ fn flags_are_offered_after_a_hyphen_or_if_nothing_else_fits() {
     let commands = offered(&place, &[""]);
     assert!(commands.iter().any(|name| name == "generate") && commands.len() > 10);
     assert!(commands.iter().all(|name| !name.starts_with('-')), "{commands:?}");
-    assert_eq!(offered(&place, &["help", "comp"]), ["completions"]);
+    assert_eq!(offered(&place, &["help", "conf"]), ["config"]);
     assert!(offered(&place, &["generate", ""]).contains(&"--model".to_owned()));
     assert!(offered(&place, &["task", "-"]).contains(&"--json".to_owned()));
     // Everything after `--` is a prompt.

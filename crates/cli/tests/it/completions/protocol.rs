@@ -19,7 +19,11 @@ fn each_shell_passes_words_in_its_own_way() {
         ("fish", &["kiln", "run", "gen-2-fl"], &format!("gen-2-flex{flex}")),
         ("fish", &["kiln", "edit", "x", "my\\ "], "my fox.png\n"),
         ("powershell", &["kiln", "run", "=gen-2-fl"], &format!("gen-2-flex{flex}")),
-        ("powershell", &["kiln", "completions", "="], "bash\nelvish\nfish\npowershell\nzsh\n"),
+        (
+            "powershell",
+            &["kiln", "config", "completions", "="],
+            "bash\nelvish\nfish\npowershell\nzsh\n",
+        ),
         ("zsh", &["kiln", "'run'", "gen-2-fl"], &format!("gen-2-flex{}", flex.replace('\t', ":"))),
         ("zsh", &["kiln", "edit", "'a fox'", "my\\ "], "my fox.png\n"),
     ] {
@@ -31,11 +35,11 @@ fn each_shell_passes_words_in_its_own_way() {
 fn a_script_runs_the_kiln_in_path() {
     let place = Place::new();
     for shell in SHELLS {
-        let script = place.run(&["completions", shell]).ok().text();
+        let script = place.run(&["config", "completions", shell]).ok().text();
         assert!(script.contains(&format!("__complete {shell} ")), "{shell}");
         assert!(!script.contains(env!("CARGO_BIN_EXE_kiln")), "{shell}");
     }
-    place.run(&["completions", "tcsh"]).fails(2);
+    place.run(&["config", "completions", "tcsh"]).fails(2);
 }
 
 #[test]
@@ -71,9 +75,10 @@ fn nothing_is_printed_if_nothing_fits_or_something_is_damaged() {
 #[test]
 fn completion_writes_nothing_and_sends_nothing_and_shows_no_secrets() {
     let bench = Bench::new();
-    let submit = ["submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
+    let submit =
+        ["task", "submit", "gen-2-pro", "--prompt", "a fox", "--width", "64", "--height", "64"];
     bench.run(&submit).ok();
-    bench.place.run_with_stdin(&["login"], b"sk-stored\n").ok();
+    bench.place.run_with_stdin(&["config", "login"], b"sk-stored\n").ok();
     let polling_url = std::fs::read_to_string(bench.place.history().join("open/1.json")).unwrap();
     assert!(polling_url.contains("polling_url"), "{polling_url}");
     let files = || {

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// They have neither results nor events, or need an editor, a desktop or a terminal.
-const NOT_RUN: [&str; 5] = ["help", "version", "config edit", "open", "setup"];
+const NOT_RUN: [&str; 4] = ["help", "version", "config edit", "setup"];
 
 /// The simulator does not explain failures.
 const WITHOUT_VALUES: [&str; 2] = ["Entry: details", "Recorded: details"];
@@ -209,7 +209,7 @@ fn machine(check: &Check) {
     let outcome = doctor.env("IMAGEKILN_BASE_URL", "http://127.0.0.1:1").output().unwrap();
     check.read("doctor", &Outcome::of(outcome).fails(7));
     let server = Server::new();
-    let words = ["--json", "submit", "gen-2-pro", "--prompt", "a fox"];
+    let words = ["--json", "task", "submit", "gen-2-pro", "--prompt", "a fox"];
     let submit = Running::start(server.point(&mut check.bench.place.kiln(&words)));
     server.next().respond_with(403, "x-request-id: r1\r\n", &Value::Null);
     let (code, _, stderr) = submit.end();

@@ -16,21 +16,8 @@ use crate::{
 const LONGEST: Duration = Duration::from_millis(600);
 
 /// The commands that submit something.
-const PAYING: [&str; 13] = [
-    "generate",
-    "edit",
-    "run",
-    "submit",
-    "inpaint",
-    "expand",
-    "outpaint",
-    "erase",
-    "deblur",
-    "try-on",
-    "video",
-    "--json generate",
-    "batch run",
-];
+const PAYING: [&str; 7] =
+    ["generate", "edit", "run", "task submit", "tool", "--json generate", "batch run"];
 
 /// Each command of `kiln` alone, and what prepares it.
 fn commands(code: &str) -> Vec<String> {
@@ -85,7 +72,7 @@ fn survives(code: &str) {
             stage.run(&mut shell(&stage), Duration::MAX);
         }
     }
-    // `kiln submit` does not wait.
+    // `kiln task submit` does not wait.
     stage.bench.run(&["resume"]).ok();
     let history = history(&stage.bench);
     let paid: Vec<_> = history.iter().filter(|entry| !entry["id"].is_null()).collect();

@@ -1,4 +1,5 @@
-//! What is typed: the hidden input of `kiln login`, standard input with `-`, and in an editor.
+//! What is typed: the hidden input of `kiln config login`, standard input with `-`, and what is
+//! typed in an editor.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use crate::{
 #[test]
 fn a_typed_key_is_not_shown() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.kiln(&["login", "--profile", "work"]));
+    let mut terminal = Terminal::start(place.kiln(&["config", "login", "--profile", "work"]));
     terminal.until("API key of profile `work`:");
     terminal.press("sk-typed\r");
     terminal.end().ok();
@@ -57,7 +58,7 @@ fn images_and_tasks_are_not_typed() {
 #[test]
 fn ctrl_c_at_a_hidden_input_shows_typed_text_again() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.kiln(&["login"]));
+    let mut terminal = Terminal::start(place.kiln(&["config", "login"]));
     terminal.until("API key of profile `default`:");
     assert!(!terminal.echoes());
     terminal.press("sk-ty");

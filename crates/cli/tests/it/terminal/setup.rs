@@ -52,7 +52,11 @@ fn from_nothing_to_a_first_picture() {
     terminal.press(&format!("{}\r", bench.simulator.api_key()));
     terminal.until(OFFER);
     assert!(terminal.echoes());
-    assert!(terminal.text().contains("the service accepts it (kiln login)"), "{}", terminal.text());
+    assert!(
+        terminal.text().contains("the service accepts it (kiln config login)"),
+        "{}",
+        terminal.text()
+    );
     let url = bench.simulator.base_url();
     let config = format!("size = \"64x64\" # small\nbase_url = \"{url}\"\n");
     assert_eq!(file(place, "config.toml"), config);
@@ -81,7 +85,7 @@ fn repeating_it_changes_nothing() {
         } else {
             terminal.until(&format!("{URL} [{}]:", bench.simulator.base_url()));
             terminal.press("\r");
-            terminal.until(&format!("{} [Enter keeps that of kiln login]:", key_of("work")));
+            terminal.until(&format!("{} [Enter keeps that of kiln config login]:", key_of("work")));
             terminal.press("\r");
         }
         terminal.until(OFFER);
@@ -182,6 +186,6 @@ fn without_a_terminal_it_names_the_commands_for_scripts() {
         let error = outcome.fails(2).stderr;
         assert!(error.contains("could not ask for the settings"), "{error}");
         assert!(error.contains("kiln config set base_url URL"), "{error}");
-        assert!(error.contains("kiln login"), "{error}");
+        assert!(error.contains("kiln config login"), "{error}");
     }
 }

@@ -55,6 +55,19 @@ fn a_person_is_asked_about_many_pictures() {
 }
 
 #[test]
+fn a_person_is_asked_whether_single_words_are_prompts() {
+    let bench = Bench::new();
+    let words = ["generate", "fox", "owl", "-s=64x64", "-o", "{seed}.{ext}"];
+    for (answer, exit, accepted) in [("\r", 130, 0), ("y\r", 0, 2)] {
+        let mut terminal = Terminal::start(bench.kiln(&words));
+        terminal.until("Make 2 pictures, of `fox` and `owl`? [y/N]:");
+        terminal.press(answer);
+        terminal.end().fails(exit);
+        assert_eq!(bench.simulator.counts().accepted, accepted);
+    }
+}
+
+#[test]
 fn ctrl_c_says_what_continues_and_leaves_a_clean_terminal() {
     let bench = Bench::ready_after(AGES);
     let mut terminal = started(&bench);

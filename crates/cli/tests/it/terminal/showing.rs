@@ -143,8 +143,16 @@ fn what_can_not_be_shown_is_refused_before_anything_is_paid() {
 #[test]
 fn a_video_is_saved_and_not_shown() {
     let bench = Bench::new();
-    let words =
-        ["video", "a fox", "--size=64x64", "--extra=duration=1", "-o", "fox.webm", "--show"];
+    let words = [
+        "tool",
+        "video",
+        "a fox",
+        "--size=64x64",
+        "--extra=duration=1",
+        "-o",
+        "fox.webm",
+        "--show",
+    ];
     let mut command = bench.kiln(&words);
     command.env("TERM", "linux");
     let mut terminal = Terminal::start(command);
@@ -175,7 +183,7 @@ fn every_resumed_picture_is_shown_below_its_line() {
     let bench = Bench::new();
     for name in ["one.png", "two.png"] {
         let words = ["--prompt=a fox", "--width=64", "--height=64", "--output", name];
-        bench.run(&[&["submit", "gen-2-pro"][..], &words].concat()).ok();
+        bench.run(&[&["task", "submit", "gen-2-pro"][..], &words].concat()).ok();
     }
     let mut command = bench.kiln(&["resume", "--show"]);
     // --show asks for colour.

@@ -148,8 +148,15 @@ fn a_terminal_that_cannot_move_its_cursor_shows_no_progress() {
 fn a_resumed_picture_is_printed_above_the_progress() {
     let bench = Bench::ready_after(AGES);
     for name in ["fox.png", "wolf.png"] {
-        let words =
-            ["submit", "gen-2-pro", "--prompt=a fox", "--width=64", "--height=64", "--seed=7"];
+        let words = [
+            "task",
+            "submit",
+            "gen-2-pro",
+            "--prompt=a fox",
+            "--width=64",
+            "--height=64",
+            "--seed=7",
+        ];
         bench.run(&[&words[..], &["--output", name]].concat()).ok();
     }
     let mut terminal = Terminal::start(bench.kiln(&["resume"]));

@@ -38,8 +38,17 @@ fn with_secret(place: &Place, options: &[&str]) -> Command {
 
 /// Submits a task, and returns its id.
 fn submit(bench: &Bench, listening: &Listening, prompt: &str) -> String {
-    let mut command =
-        bench.kiln(&["submit", "gen-2-pro", "--prompt", prompt, "--width", "64", "--height", "64"]);
+    let mut command = bench.kiln(&[
+        "task",
+        "submit",
+        "gen-2-pro",
+        "--prompt",
+        prompt,
+        "--width",
+        "64",
+        "--height",
+        "64",
+    ]);
     command.env("IMAGEKILN_WEBHOOK_URL", &listening.url).env("IMAGEKILN_WEBHOOK_SECRET", SECRET);
     let task = Outcome::of(command.output().unwrap()).ok().json();
     task["id"].as_str().unwrap().to_owned()

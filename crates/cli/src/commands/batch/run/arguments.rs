@@ -42,8 +42,8 @@ type Seeds = Vec<i64>;
 #[derive(Args)]
 #[command(next_help_heading = "Jobs")]
 pub struct JobOptions {
-    /// A file with a job per line: .jsonl has JSON objects, .csv and .tsv a header with the names of
-    /// fields, .txt prompts; `-` is standard input. Jobs also have `model`, `name`, `target`,
+    /// A file with a job per line: .jsonl has JSON objects, .csv and .tsv a header with the names
+    /// of fields, .txt prompts; `-` is standard input. Jobs also have `model`, `name`, `target`,
     /// `group`, `priority` and, in .jsonl, `metadata`
     #[arg(value_name = "JOBS", value_hint = ValueHint::FilePath, help_heading = None::<&str>)]
     jobs: Option<OsString>,
@@ -114,7 +114,8 @@ pub struct RunOptions {
     pub places: Places,
     /// The maximum number of active jobs: those between submission and saved picture [default: as
     /// many as the service allows, up to 256]
-    #[arg(long, hide_short_help = true, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    #[arg(value_parser = value_parser!(u16).range(1..))]
     pub max_active: Option<u16>,
     /// The maximum cost of the ledger: that of all submissions, including earlier runs; `kiln batch
     /// limits --budget` replaces it

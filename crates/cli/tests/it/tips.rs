@@ -1,0 +1,146 @@
+//! What people type instead of a command: each word gets the tip that they would expect. Prompts
+//! that look like something else.
+
+use crate::bench::{Bench, Place};
+
+/// Words after `kiln`, and what the only tip contains.
+const TIPS: &[(&str, &str)] = &[
+    ("init", "'kiln setup'"),
+    ("configure", "'kiln setup'"),
+    ("auth", "'kiln setup'"),
+    ("token", "'kiln setup'"),
+    ("login", "'kiln config login'"),
+    ("logout", "'kiln config logout'"),
+    ("signout", "'kiln config logout'"),
+    ("whoami", "'kiln doctor'"),
+    ("test", "'kiln doctor'"),
+    ("balance", "'kiln history'"),
+    ("credits", "'kiln history'"),
+    ("usage", "'kiln history'"),
+    ("cost", "'--dry-run'"),
+    ("price", "'--dry-run'"),
+    ("spending", "'kiln batch spending'"),
+    ("status", "'kiln history'"),
+    ("list", "'kiln history'"),
+    ("ls", "'kiln history'"),
+    ("log", "'kiln history'"),
+    ("logs", "'kiln history'"),
+    ("ps", "'kiln history'"),
+    ("view", "'kiln show @3'"),
+    ("info", "'kiln show @3'"),
+    ("open", "'kiln show @3 --open'"),
+    ("image", "'kiln generate PROMPT'"),
+    ("imagine", "'kiln generate PROMPT'"),
+    ("create", "'kiln generate PROMPT'"),
+    ("Draw", "'kiln generate PROMPT'"),
+    ("txt2img", "'kiln generate PROMPT'"),
+    ("img2img", "'kiln edit PROMPT IMAGE...'"),
+    ("variations", "'kiln edit PROMPT IMAGE...'"),
+    ("upscale", "'kiln tool expand IMAGE'"),
+    ("sharpen", "'kiln tool deblur IMAGE'"),
+    ("inpaint", "'kiln tool inpaint'"),
+    ("outpaint", "'kiln tool outpaint'"),
+    ("expand", "'kiln tool expand'"),
+    ("erase", "'kiln tool erase'"),
+    ("deblur", "'kiln tool deblur'"),
+    ("try-on", "'kiln tool try-on'"),
+    ("video", "'kiln tool video'"),
+    ("submit", "'kiln task submit'"),
+    ("save", "'kiln task save'"),
+    ("wait", "'kiln task wait'"),
+    ("dismiss", "'kiln task dismiss'"),
+    ("resolve", "'kiln task resolve' or 'kiln batch resolve'"),
+    ("jobs", "'kiln batch jobs'"),
+    ("limits", "'kiln batch limits'"),
+    ("queue", "'kiln batch run FILE'"),
+    ("cancel", "cancels no task"),
+    ("undo", "cancels no task"),
+    ("delete", "'kiln task dismiss @3'"),
+    ("rm", "'kiln task dismiss @3'"),
+    ("download", "'kiln resume'"),
+    ("get", "'kiln resume'"),
+    ("fetch", "'kiln resume'"),
+    ("redo", "'kiln again @3'"),
+    ("retry", "'kiln again @3'"),
+    ("model", "'kiln models'"),
+    ("serve", "'kiln simulate'"),
+    ("settings", "'kiln config'"),
+    ("profiles", "'kiln config profiles'"),
+    ("completions", "'kiln config completions'"),
+    ("man", "'kiln config man'"),
+    ("help-me", "'kiln --help'"),
+    ("generat", "'generate'"),
+    ("genrate", "'generate'"),
+    ("histroy", "'history'"),
+    ("modles", "'models'"),
+    ("confg", "'config'"),
+    ("docter", "'doctor'"),
+    ("simulat", "'simulate'"),
+    ("btach", "'batch'"),
+    ("a red fox", "'kiln generate PROMPT'"),
+    ("赤い狐", "'kiln generate PROMPT'"),
+    ("gen-2-pro", "'kiln run gen-2-pro'"),
+    ("config show", "'kiln config'"),
+    ("config key", "'kiln config login'"),
+    ("batch pause", "'kiln batch limits --pause'"),
+    ("batch unpause", "'kiln batch limits --unpause'"),
+    ("batch resume", "'kiln batch run'"),
+    ("batch budget", "--budget"),
+    ("batch price", "--price"),
+    ("batch max-active", "--max-active"),
+    ("batch rate", "--rate"),
+    ("batch cancel", "'kiln batch jobs cancel'"),
+    ("batch priority", "'kiln batch jobs priority'"),
+    ("batch retry", "'kiln batch jobs retry'"),
+    ("batch forget", "'kiln batch jobs forget'"),
+    ("batch archive", "'kiln batch jobs archive'"),
+    ("batch delete", "'kiln batch jobs archive'"),
+    ("batch list", "'kiln batch status --all'"),
+    ("batch jobs list", "'kiln batch status --all'"),
+    ("task list-all", "'list'"),
+    ("task delete", "'kiln task dismiss @3'"),
+];
+
+#[test]
+fn every_misspelt_or_foreign_word_has_the_tip_that_people_expect() {
+    let place = Place::new();
+    let mut wrong = Vec::new();
+    for (line, expected) in TIPS {
+        let words: Vec<&str> = match line.split_once(' ') {
+            Some(("a", _)) => vec![line],
+            _ => line.split(' ').collect(),
+        };
+        let said = place.run(&words).fails(2).stderr;
+        let tips: Vec<_> = said.lines().filter(|line| line.starts_with("  tip: ")).collect();
+        if tips.len() != 1 || !tips[0].contains(expected) {
+            wrong.push(format!("{line}: {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn prompts_without_spaces_between_words_are_prompts() {
+    let bench = Bench::new();
+    let small = ["--width=64", "--height=64"];
+    let japanese = "雪の中の赤い狐";
+    let chinese = "一只猫";
+    bench.run(&[&["generate", japanese, chinese][..], &small].concat()).ok();
+    let tasks = bench.simulator.tasks();
+    let mut prompts: Vec<_> =
+        tasks.iter().map(|task| task.request["prompt"].as_str().unwrap().to_owned()).collect();
+    prompts.sort();
+    assert_eq!(prompts, [chinese, japanese]);
+}
+
+#[test]
+fn single_words_may_be_one_prompt_without_quotes() {
+    let bench = Bench::new();
+    let words = ["generate", "fox", "owl", "--width=64", "--height=64"];
+    let refused = bench.run(&words).fails(2).stderr;
+    assert!(refused.contains("needs quotes: \"fox owl\""), "{refused}");
+    assert!(refused.contains("to make a picture of each, pass --yes"), "{refused}");
+    assert_eq!(bench.simulator.counts().accepted, 0);
+    bench.run(&[&words[..], &["--yes"]].concat()).ok();
+    assert_eq!(bench.simulator.counts().accepted, 2);
+}
