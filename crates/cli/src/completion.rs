@@ -214,6 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::commands::grammar;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
@@ -266,6 +267,7 @@ mod tests {
         ("NAME: VALUE", "a header that only the service knows"),
         ("COLUMN=NAME", "a column of a file that is not read"),
         ("NAME=VALUE", "a field that the contract does not list"),
+        ("NAME=TEXT", "a part of a prompt"),
         ("TEMPLATE", "a name with fields"),
         ("ID", "the id of a task that is not known here"),
         ("--FIELD VALUE", "the flags depend on the picture, which is typed first"),
@@ -274,6 +276,7 @@ mod tests {
 
     /// The same for arguments whose value is called NAME.
     const FREE_NAMES: &[&str] = &[
+        "new_preset",
         "signature_header",
         "id_header",
         "timestamp_header",

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Words that follow a command, or the program, and their tip.
-const MEANT: [(&str, &[&str], &str); 35] = [
+const MEANT: [(&str, &[&str], &str); 37] = [
     (
         "",
         &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
@@ -15,9 +15,19 @@ const MEANT: [(&str, &[&str], &str); 35] = [
     ("", &["picture", "pic", "photo", "prompt", "gen", "txt2img", "text2img"], PROMPT),
     ("", &["text-to-image", "t2i", "render", "produce"], PROMPT),
     ("", &["img2img", "image-to-image", "i2i", "modify", "change", "transform"], EDIT),
-    ("", &["remix", "inpainting", "variation", "variations", "vary"], EDIT),
+    ("", &["remix", "inpainting"], EDIT),
     ("", &["list", "ls", "log", "logs", "status", "tasks", "find", "search", "recent"], HISTORY),
     ("", &["ps", "top", "pending"], HISTORY),
+    (
+        "",
+        &["vary", "variation", "variations", "grid", "compare"],
+        "'kiln again @3 --vary guidance=3,5,7' makes a picture again with other values",
+    ),
+    (
+        "batch",
+        &["spending", "cost", "costs", "credits"],
+        "'kiln spending --ledger PLACE' shows what the submissions of a ledger have cost",
+    ),
     (
         "",
         &["view", "info", "inspect", "cat", "display", "details", "describe", "preview"],
@@ -51,7 +61,7 @@ const MEANT: [(&str, &[&str], &str); 35] = [
     (
         "",
         &["balance", "credits", "usage", "account", "billing", "quota"],
-        "'kiln history' shows what each submission cost; the service has the balance",
+        "'kiln spending' shows what your submissions have cost; the service has the balance",
     ),
     ("", &["model", "operations", "engines"], "'kiln models' lists the models"),
     (

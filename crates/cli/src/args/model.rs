@@ -13,6 +13,8 @@ use clap::{
 };
 use clap_lex::OsStrExt as _;
 
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
 use super::{
     completers::{self, offered},
     options::{self, COUNT},
@@ -130,6 +132,8 @@ pub fn with_fields(
     let options = (options::AFTER_OWN..).zip(options).map(|(order, option)| {
         let applies = options::may_have(model, options::fields_of(option));
         let option = option.clone().display_order(order);
+        let is_vary = option.get_id() == VARY;
+        let option = if is_vary { option.add(varied(model)) } else { option };
         if applies { option } else { option.hide(true) }
     });
     command.args(options).args(parameters).args(fields).args(extra_args())
@@ -245,6 +249,14 @@ fn with_value(arg: Arg, kind: &FieldKind) -> Arg {
     }
 }
 
+/// The fields of a model, and the sign that is typed next.
+fn varied(model: &'static Operation) -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let names = model.fields.iter().map(|field| format!("{}=", field.name.replace('_', "-")));
+        names.map(CompletionCandidate::new).collect()
+    })
+}
+
 /// `--seed` of a command with `-n` takes several seeds.
 fn of_seeds(arg: Arg) -> Arg {
     let about = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
@@ -298,6 +310,22 @@ fn later_flags(model: &'static Operation, field: &Field) -> Option<(String, Stri
 
 /// The name of a field that the contract does not list, and the text it is set to.
 pub type Setting = (String, OsString);
+
+pub const VARY: &str = "vary";
+
+/// `--vary`, for commands that make pictures. [`with_fields`] completes the names of the fields.
+pub fn vary() -> Arg {
+    Arg::new(VARY)
+        .long(VARY)
+        .value_name("FIELD=VALUES")
+        .action(ArgAction::Append)
+        .value_parser(setting_parser())
+        .hide_short_help(true)
+        .help(
+            "Make a picture for each value of a field, such as guidance=3,5,7 or seed=1..4, with \
+             the same seeds; given twice, for each pair of values",
+        )
+}
 
 fn extra_args() -> [Arg; 2] {
     let option = |name: &'static str| {

@@ -14,7 +14,7 @@ use crate::{
         self, costs, dry_run,
         identical::again_arg,
         keyed::KeyOptions,
-        variants::{Pictures, Variant, vary_arg},
+        variants::{Pictures, Variant},
     },
     models::{self, PROMPT},
     seeing,
@@ -82,7 +82,7 @@ pub fn of_model(
 pub fn own_options() -> Vec<Arg> {
     let own = output::args().into_iter().chain(seeing::args()).chain([options::count()]);
     let own = own.chain(options::of::<KeyOptions>());
-    let asked = [vary_arg(), dry_run::arg(), again_arg()].into_iter().chain(costs::args());
+    let asked = [model::vary(), dry_run::arg(), again_arg()].into_iter().chain(costs::args());
     let own = own.chain(options::of::<options::FieldOptions>()).chain(asked);
     own.chain(options::shared(options::MAKING)).collect()
 }

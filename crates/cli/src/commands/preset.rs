@@ -48,12 +48,12 @@ enum Action {
     Save {
         /// Lowercase letters, digits, `-` and `_`; a preset with this name is replaced
         #[arg(value_name = "NAME")]
-        name: String,
+        new_preset: String,
         /// The picture: @last, @3, a task, or a file
         #[arg(long, value_name = "PICTURE", add = completers::submissions(Submissions::Any))]
         from: String,
         /// The prompt, with {prompt} for that of the command, and other parts for --part
-        #[arg(long, value_name = "PROMPT")]
+        #[arg(long, value_name = "TEXT")]
         prompt: Option<String>,
     },
     /// Remove a preset from config.toml
@@ -74,7 +74,7 @@ pub fn run(context: &Context, options: Options) -> Result<(), Failure> {
                 || described(&name, preset),
             )
         }
-        Action::Save { name, from, prompt } => {
+        Action::Save { new_preset: name, from, prompt } => {
             let preset = of_picture(context, &from, prompt)?;
             settings.edit_preset(&name, Some(&preset))?;
             context.output.note(&format!("saved the preset {name}: `--preset {name}` uses it"));

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 
 use super::batch::ledgers;
@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, value_name = "WHEN", value_parser = when)]
     since: Option<SystemTime>,
     /// Only the submissions of this ledger: its file or its URL; repeat it for several
-    #[arg(long, value_name = "LEDGER")]
+    #[arg(long, value_name = "LEDGER", value_hint = ValueHint::AnyPath)]
     ledger: Vec<String>,
 }
 

@@ -3,13 +3,13 @@
 
 use std::slice::from_ref;
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::ArgMatches;
 use serde_json::Value;
 
 use crate::{
     args::{
         inputs::Inputs,
-        model::{Setting, setting_parser},
+        model::{Setting, VARY},
         options::{SIDES, may_have},
         request::text_of,
     },
@@ -115,23 +115,8 @@ impl Varied {
     }
 }
 
-const VARY: &str = "vary";
-
 /// What `--size` sets, which is no field.
 const SIZE: &str = "size";
-
-pub fn vary_arg() -> Arg {
-    Arg::new(VARY)
-        .long(VARY)
-        .value_name("FIELD=VALUES")
-        .action(ArgAction::Append)
-        .value_parser(setting_parser())
-        .hide_short_help(true)
-        .help(
-            "Make a picture for each value of a field, such as guidance=3,5,7 or seed=1..4, with \
-             the same seeds; given twice, for each pair of values",
-        )
-}
 
 /// The combinations of the values that `--vary` names, each of which is made with `seeds` seeds.
 /// One empty combination without it.
