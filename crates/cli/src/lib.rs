@@ -19,12 +19,12 @@ mod jobfile;
 mod making;
 mod models;
 mod output;
+#[cfg(feature = "batch")]
+mod pages;
 pub mod process;
 mod seeing;
 mod service;
 mod settings;
-#[cfg(feature = "batch")]
-mod sheet;
 mod terminal;
 mod text;
 mod usage;
@@ -168,7 +168,7 @@ pub mod fuzzing {
     };
     pub use crate::{
         jobfile::FileJob,
-        sheet::{Entry, Sheet},
+        pages::{Item, relative_url, sheet::Sheet},
         text::{json::json_line, sanitize::one_line},
     };
 
