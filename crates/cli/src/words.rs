@@ -1,7 +1,7 @@
 //! What people and assistants call the commands of `kiln`: the words of other programs.
 
 /// Words, and the tip for each of them.
-const MEANT: [(&[&str], &str); 17] = [
+const MEANT: [(&[&str], &str); 18] = [
     (
         &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
         "'kiln setup' stores the base URL and the key",
@@ -41,6 +41,10 @@ const MEANT: [(&[&str], &str); 17] = [
         "'kiln show @3' shows a picture of 'kiln history'",
     ),
     (
+        &["browse", "album", "pictures", "photos", "compare", "favourites", "favorites"],
+        "'kiln gallery' writes a page with all your pictures, to search and compare them",
+    ),
+    (
         &["retry", "repeat", "redo", "rerun", "regenerate", "reroll"],
         "'kiln again @3' makes a picture again, and pays for it again; 'kiln resume' continues \
          what is paid",
@@ -57,8 +61,8 @@ const MEANT: [(&[&str], &str); 17] = [
     ),
     (
         &["delete", "remove", "rm", "del", "clean"],
-        "pictures are files, and kiln deletes none; 'kiln task dismiss @3' gives up an unfinished \
-         task",
+        "pictures are files: delete them, or use 'kiln gallery --serve'; 'kiln task dismiss @3' \
+         gives up an unfinished task",
     ),
     (
         &["price", "prices", "pricing", "cost", "costs"],

@@ -3,7 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::BTreeSet,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -191,41 +191,53 @@ fn picture(found: &mut Found, thumbnails: &Thumbnails) -> io::Result<()> {
                 return Ok(());
             }
             thumbnails.show(item, content)?;
-            let digest = item.sha256.as_ref();
-            digest.inspect(|sha256| thumbnails.remember(location, None, sha256));
+            thumbnails.remember(location, None, item);
             Ok(())
         }
-        Picture::File { path, sha256, bytes } => {
-            let recorded = sha256.as_ref();
-            let Ok(file) = fs::metadata(path) else {
-                (item.note, item.id) = (Some("the file was deleted".to_owned()), None);
-                item.state = "deleted".to_owned();
-                let location = path.to_string_lossy();
-                let seen = thumbnails.last_seen(&location);
-                if let Some(sha256) = recorded.or(seen.as_ref()) {
-                    thumbnails.show_known(item, sha256);
-                }
-                return Ok(());
-            };
-            item.link = Url::from_file_path(path).ok().map(String::from);
-            let location = path.to_string_lossy();
-            let is_whole = |bytes: &u64| *bytes == file.len();
-            let recorded = recorded.filter(|_| bytes.as_ref().is_none_or(is_whole)).cloned();
-            let known = recorded.or_else(|| thumbnails.seen(&location, Some(&file)));
-            if known.as_ref().is_some_and(|sha256| thumbnails.show_known(item, sha256)) {
-                return Ok(());
-            }
-            item.sha256 = known;
-            read(item, path, thumbnails)?;
-            if let Some(digest) = item.sha256.as_ref() {
-                thumbnails.remember(&location, Some(&file), digest);
-                if sha256.as_ref().is_some_and(|recorded| recorded != digest) {
+        Picture::File { path, sha256, bytes } => match fs::metadata(path) {
+            Ok(file) => {
+                item.link = Url::from_file_path(path).ok().map(String::from);
+                let is_whole = bytes.is_none_or(|bytes| bytes == file.len());
+                let recorded = sha256.as_ref().filter(|_| is_whole).cloned();
+                of_file(item, (path, &file), recorded, thumbnails)?;
+                let differs = sha256.as_ref().zip(item.sha256.as_ref());
+                if differs.is_some_and(|(recorded, found)| recorded != found) {
                     item.reason = Some("the file has changed since it was saved".to_owned());
                 }
+                Ok(())
             }
-            Ok(())
-        }
+            Err(_) => {
+                item.state = "deleted".to_owned();
+                (item.note, item.id) = (Some("the file was deleted".to_owned()), None);
+                let seen = || thumbnails.last_seen(&path.to_string_lossy());
+                if let Some(sha256) = sha256.clone().or_else(seen) {
+                    thumbnails.show_known(item, &sha256);
+                }
+                Ok(())
+            }
+        },
     }
+}
+
+/// Adds the thumbnail of a file. Reads it only if nothing tells its digest, or the thumbnail is new.
+fn of_file(
+    item: &mut Item,
+    (path, file): (&Path, &Metadata),
+    recorded: Option<String>,
+    thumbnails: &Thumbnails,
+) -> io::Result<()> {
+    let location = path.to_string_lossy();
+    let is_recorded = recorded.is_some();
+    item.sha256 = recorded.or_else(|| thumbnails.seen(&location, Some(file)));
+    let known = item.sha256.clone();
+    if known.is_some_and(|sha256| thumbnails.show_known(item, &sha256)) {
+        return Ok(());
+    }
+    read(item, path, thumbnails)?;
+    if !is_recorded {
+        thumbnails.remember(&location, Some(file), item);
+    }
+    Ok(())
 }
 
 /// Reads a picture. Of a video, which has no thumbnail, only the beginning.

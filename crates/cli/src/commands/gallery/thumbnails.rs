@@ -126,9 +126,10 @@ impl Thumbnails {
     }
 
     /// Remembers the digest of a picture in a file, or in a bucket.
-    pub fn remember(&self, location: &str, file: Option<&Metadata>, sha256: &str) {
+    pub fn remember(&self, location: &str, file: Option<&Metadata>, item: &Item) {
+        let Some(sha256) = item.sha256.clone() else { return };
         let (bytes, changed) = stamp(file);
-        let seen = Seen { bytes, changed, sha256: sha256.to_owned() };
+        let seen = Seen { bytes, changed, sha256 };
         locked(&self.seen).insert(location.to_owned(), seen);
     }
 }
