@@ -102,9 +102,7 @@ async fn open_made(process: &Process, made: &Made) -> Result<(), Failure> {
     if !path.exists() {
         let problem = format!("{} was deleted or moved", path.display());
         let again = format!("`kiln again {name}` makes the picture again, and pays for it again");
-        return Err(
-            Failure::usage(problem).advise(made.how_to_restore(process).unwrap_or(again))
-        );
+        return Err(Failure::usage(problem).advise(made.how_to_restore(process).unwrap_or(again)));
     }
     seeing::opened(path)
         .await

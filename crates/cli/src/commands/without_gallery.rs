@@ -11,7 +11,7 @@ pub const NAME: &str = "gallery";
 const ADVICE: &str = "run `cargo run --package imagekiln-cli -- gallery ...` in the repository, or \
                       install all of kiln with `cargo install --path crates/cli`";
 
-/// Write a page with all your pictures (not in this build)
+/// Write a page to search and compare your pictures (not in this build)
 #[derive(Args)]
 pub struct Options {
     #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]

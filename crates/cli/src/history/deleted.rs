@@ -2,10 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
-use time::UtcDateTime;
-
-use super::{Entry, list::rfc3339, relative};
-use crate::text::sanitize::quoted;
+use super::{Entry, relative};
+use crate::text::{
+    sanitize::quoted,
+    times::{now, rfc3339},
+};
 
 /// How long the service delivers a picture that is ready.
 const DELIVERED: Duration = Duration::from_secs(600);
@@ -23,7 +24,7 @@ impl Entry {
         let again =
             format!("`kiln again @{number}` makes the picture again, and pays for it again");
         let until = self.record.ready_at().and_then(|ready| ready.checked_add(DELIVERED));
-        Some(match until.filter(|until| UtcDateTime::from(*until) > UtcDateTime::now()) {
+        Some(match until.filter(|until| *until > now()) {
             Some(until) => {
                 let path = quoted(&relative(path, here).to_string_lossy());
                 let until = rfc3339(until);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Entry, numbered, read, request};
 use crate::{failure::Failure, models, process::Process, text::sanitize::one_line};
-use imagekiln::{Operation, TaskRef, journal::State};
+use imagekiln::{Operation, TaskRef};
 use imagekiln_label::Description;
 
 /// What is added to the name of a picture for the file that describes it.
@@ -197,9 +197,8 @@ fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
     }
     // A copy, or a file that was renamed or moved. No other place is searched.
     let digest = request::digest_of(&picture).ok();
-    let is_same = |entry: &Entry| match entry.record.state() {
-        State::Saved { sha256, .. } => sha256.is_some() && *sha256 == digest && is_kept(entry),
-        _ => false,
+    let is_same = |entry: &Entry| {
+        entry.sha256().is_some_and(|sha256| digest.as_deref() == Some(sha256)) && is_kept(entry)
     };
     if let Some(entry) = first(process, is_same).ok().flatten() {
         let found_at = Some(picture);

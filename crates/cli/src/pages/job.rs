@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Item;
 use crate::{
-    history::list::{rfc3339, seconds},
     models::{PROMPT, SEED},
+    text::times::{Clock, seconds},
 };
 use imagekiln::{Request, text::Credits};
 use imagekiln_batch::{JobState, JobStatus};
@@ -26,7 +26,8 @@ pub fn item(job: &JobStatus, request: &Request) -> Item {
     }
     let cost = job.credits.map(|credits| format!("{:.2} credits", Credits(credits)));
     let cost = cost.or_else(|| item.is_without_cost.then(|| "unknown".to_owned()));
-    let time = |at: Option<_>| at.map(rfc3339);
+    let clock = Clock::local();
+    let time = |at: Option<_>| at.map(|at| clock.minute(at));
     let facts = [
         ("model", Some(item.model.clone())),
         ("seed", request.integer(SEED).map(|seed| seed.to_string())),

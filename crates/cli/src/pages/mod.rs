@@ -63,6 +63,9 @@ pub struct Item {
     /// What the pictures of one command, or of one batch, share, and how people call that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<(String, String)>,
+    /// The names of the pictures that it was made from, or made again from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// The URL of the picture's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,

@@ -94,7 +94,7 @@ async fn a_picture_has_its_facts_and_commands(browser: &Browser, bench: &Bench) 
     let text = browser.run("return document.querySelector('dialog').innerText").await;
     let digest = browser.run("return items[shown[0]].sha256").await;
     let task = &bench.simulator.tasks()[4].id;
-    let facts = ["a wolf at night", "gen-2-pro", "credits", "96 × 64", task, "UTC"];
+    let facts = ["a wolf at night", "gen-2-pro", "credits", "96 × 64", task];
     for fact in facts.into_iter().chain([file.to_str().unwrap(), digest.as_str().unwrap()]) {
         assert!(text.as_str().unwrap().contains(fact), "{fact}: {text}");
     }

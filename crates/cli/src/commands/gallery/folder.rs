@@ -11,7 +11,6 @@ use std::{
 };
 
 use reqwest::Url;
-use time::UtcDateTime;
 use tokio::{
     sync::mpsc::{Receiver, channel},
     task::spawn_blocking,
@@ -26,8 +25,8 @@ use crate::{
     context::Context,
     failure::Failure,
     files::directory::{create_private, temporary_file},
-    history::list::{seconds, time_of},
     pages::{Item, Kind, Page, Preview, Totals, json},
+    text::times::{Clock, now},
 };
 use imagekiln::FileKind;
 
@@ -152,7 +151,7 @@ impl Spool {
     fn write(mut self, folder: &Path, kind: Kind, notices: &[String]) -> io::Result<()> {
         // Those of one second keep their order in the history, which is read from its end.
         self.places.sort_by_key(|stored| (Reverse(stored.time), stored.order));
-        let now = format!("{} UTC", time_of(seconds(UtcDateTime::now().into())));
+        let now = Clock::local().minute(now());
         let chunks: Vec<_> = self.places.chunks(CHUNK).collect();
         let source = |index| format!("{DATA}/{index}.js");
         for (index, chunk) in chunks.iter().enumerate() {

@@ -11,10 +11,13 @@ use crate::{
     },
     context::Context,
     failure::Failure,
-    history::{self, Entry, list, request},
+    history::{self, Entry, list, prices::Prices, request},
     pages::{Item, job, sheet},
     process::Process,
-    text::sanitize::{one_line, quoted},
+    text::{
+        sanitize::{one_line, quoted},
+        times::{Clock, seconds},
+    },
 };
 use imagekiln::{TaskRef, TaskStatus, journal::State};
 use imagekiln_batch::{Filter, JobState, Ledger};
@@ -88,26 +91,20 @@ fn of_entry(entry: &Entry, here: &Path) -> Found {
     item.credits = record.task().and_then(TaskRef::cost);
     let is_unknown = *record.state() == State::Unknown;
     item.is_without_cost = item.credits.is_none() && (is_unknown || record.task().is_some());
-    item.time = Some(list::seconds(record.intent().at()));
-    item.group = record
-        .intent()
-        .label()
-        .map(|label| (label.to_owned(), format!("the command of {} UTC", list::time(entry))));
+    let at = record.intent().at();
+    item.time = Some(seconds(at));
+    item.group = entry
+        .group()
+        .map(|label| (label.to_owned(), format!("the command of {}", Clock::local().minute(at))));
+    item.sources = entry.sources().iter().map(|number| format!("@{number}")).collect();
     item.argument = Some(item.name.clone());
     let fields = entry.kept.request.as_ref().map(request::fields);
     // These are shown above the others.
     let shown = ["number", "state", "prompt", "details"];
-    let facts = show::rows(&show::of_entry(entry, None), fields.as_ref(), Path::new(""));
+    let facts = show::rows(&list::facts(entry, &Prices::default()), fields.as_ref(), Path::new(""));
     item.facts = facts.into_iter().filter(|[name, _]| !shown.contains(&name.as_str())).collect();
-    for [name, value] in &mut item.facts {
-        match name.as_str() {
-            "cost" | "expected_cost" => *value += " credits",
-            "submitted" | "accepted" | "ready" => *value += " UTC",
-            _ => {}
-        }
-    }
-    if let Some(profile) = &entry.kept.profile {
-        item.fact("profile", profile);
+    for [_, value] in item.facts.iter_mut().filter(|[name, _]| name == "cost") {
+        *value += " credits";
     }
     let details = record.details().map(|details| one_line(&show::text_of(details)));
     let moderated = match record.state() {

@@ -15,7 +15,7 @@ use crate::{context::Context, failure::Failure, history, pages::Kind, seeing};
 
 pub const NAME: &str = "gallery";
 
-/// Write a page with all your pictures, to search and compare them
+/// Write a page to search and compare your pictures
 #[derive(Args)]
 #[command(after_help = "\
 The page has the pictures of the history, and of the batches that this user has run with kiln. It is

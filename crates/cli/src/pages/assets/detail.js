@@ -97,6 +97,16 @@ function describe(item) {
   return [text];
 }
 
+/** Shows the picture with this name among all of them. */
+async function showNamed(name) {
+  await Promise.all(chunks.map(load));
+  const item = items.find((other) => other.name === name);
+  if (!item) return;
+  if (!shown.includes(item.position)) form.reset();
+  await new Promise((resolve) => setTimeout(resolve));
+  show(shown.indexOf(item.position));
+}
+
 function actions(item) {
   const made = [];
   if (fileOf(item)) {
@@ -104,6 +114,8 @@ function actions(item) {
     Object.assign(link, { href: fileOf(item), target: "_blank", rel: "noopener" });
     made.push(link);
   }
+  for (const name of item.sources ?? [])
+    made.push(action(`Made from ${name}`, () => showNamed(name)));
   if (item.group) {
     made.push(
       action(`All of ${item.group[1]}`, () => {

@@ -26,6 +26,8 @@ for (const script of document.querySelectorAll("script[data-count]")) {
 /** The items that are loaded, at their positions. */
 const items = new Array(total);
 
+if (total === 0) find("#none").textContent = `There are no ${noun}s yet.`;
+
 /** Takes the items of a chunk. A script beside the page calls it, too. */
 function receive(index, loaded) {
   const { first } = chunks[index];
