@@ -15,6 +15,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test(the_newest_picture_is_the_first),
         test(a_picture_has_its_facts_and_commands),
+        test(a_picture_leads_to_what_it_was_made_from),
         test(two_pictures_of_one_size_have_a_slider),
         test(four_pictures_are_compared_side_by_side),
         test(more_data_is_loaded_when_it_is_needed),
@@ -116,6 +117,22 @@ async fn a_picture_has_its_facts_and_commands(browser: &Browser, bench: &Bench) 
     browser.click(".job button").await;
     browser.click(".actions button").await;
     browser.wait("shown.length === 4").await;
+}
+
+async fn a_picture_leads_to_what_it_was_made_from(browser: &Browser, bench: &Bench) {
+    let edit = ["edit", "at dawn", "@5", "-o", "dawn.png", "--width", "64", "--height", "64"];
+    bench.run(&edit).ok();
+    bench.run(&["gallery"]).ok();
+    browser.run("location.reload()").await;
+    browser.wait("items.filter(Boolean).length === 9").await;
+    assert_eq!(find(browser, "dawn").await, json!(["@7"]));
+    browser.click(".job button").await;
+    let link = "[...document.querySelectorAll('.actions button')]
+        .find((button) => button.textContent === 'Made from @5')";
+    browser.wait(link).await;
+    browser.run(&format!("{link}.click()")).await;
+    let name = "document.querySelector('#detail-text .name')?.textContent";
+    browser.wait(&format!("{name} === '@5'")).await;
 }
 
 /// Chooses what is shown, with the keyboard.

@@ -20,7 +20,7 @@ function choose(item, isChosen) {
   refresh(item);
   const bar = find("#selection");
   bar.hidden = selected.size === 0;
-  find("output", bar).textContent = `${selected.size} of up to ${MOST} to compare`;
+  find("output", bar).textContent = `${selected.size} of ${MOST} chosen`;
   find("#compare").disabled = selected.size < 2;
 }
 
