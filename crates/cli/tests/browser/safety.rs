@@ -35,7 +35,8 @@ async fn markup_in_texts_is_text(browser: &Browser, _: &Fixture) {
     let made = browser
         .run(
             "return [window.caught, document.querySelectorAll('script:not([type])').length,
-                document.querySelectorAll('h1 *, .name *, .prompt *, .reason *, .side dd *').length]",
+                document.querySelectorAll(
+                    'h1 *, .name *, .prompt *, .reason *, .side dd *').length]",
         )
         .await;
     assert_eq!(made, json!([null, 1, 0]));

@@ -218,7 +218,7 @@ fn picture(found: &mut Found, thumbnails: &Thumbnails) -> io::Result<()> {
     }
 }
 
-/// Adds the thumbnail of a file. Reads it only if nothing tells its digest, or the thumbnail is new.
+/// Adds the thumbnail of a file. Reads the file only if its digest is unknown, or has no thumbnail.
 fn of_file(
     item: &mut Item,
     (path, file): (&Path, &Metadata),
