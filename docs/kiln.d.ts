@@ -139,6 +139,7 @@ export interface Job {
 export interface ListedJob extends Job {
   prompt: string | null // of an unknown job, as the next member; null for the others
   expected_credits: number | null // from the price of the model; null if it has none
+  deleted: boolean // whether the file of a saved picture no longer exists
 }
 export interface ResolvedJobs {
   event: "resolved"

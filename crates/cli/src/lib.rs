@@ -4,7 +4,7 @@
 //! and a paid task is always reported so that it can be resumed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(not(feature = "batch"), allow(dead_code, reason = "for `kiln batch`"))]
+#![cfg_attr(not(feature = "gallery"), allow(dead_code, reason = "for `kiln batch` and `gallery`"))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod args;
@@ -19,12 +19,12 @@ mod jobfile;
 mod making;
 mod models;
 mod output;
+#[cfg(feature = "batch")]
+mod pages;
 pub mod process;
 mod seeing;
 mod service;
 mod settings;
-#[cfg(feature = "batch")]
-mod sheet;
 mod terminal;
 mod text;
 mod usage;
@@ -168,7 +168,7 @@ pub mod fuzzing {
     };
     pub use crate::{
         jobfile::FileJob,
-        sheet::{Entry, Sheet},
+        pages::{Item, relative_url, sheet::Sheet},
         text::{json::json_line, sanitize::one_line},
     };
 

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Words that follow a command, or the program, and their tip.
-const MEANT: [(&str, &[&str], &str); 37] = [
+const MEANT: [(&str, &[&str], &str); 38] = [
     (
         "",
         &["init", "configure", "auth", "signin", "sign-in", "start", "key", "apikey", "api-key"],
@@ -20,7 +20,7 @@ const MEANT: [(&str, &[&str], &str); 37] = [
     ("", &["ps", "top", "pending"], HISTORY),
     (
         "",
-        &["vary", "variation", "variations", "grid", "compare"],
+        &["vary", "variation", "variations", "grid"],
         "'kiln again @3 --vary guidance=3,5,7' makes a picture again with other values",
     ),
     (
@@ -34,6 +34,11 @@ const MEANT: [(&str, &[&str], &str); 37] = [
         "'kiln show @3' shows a picture of 'kiln history'",
     ),
     ("", &["open", "browse", "xdg-open"], "'kiln show @3 --open' opens a picture"),
+    (
+        "",
+        &["album", "pictures", "photos", "compare", "favourites", "favorites"],
+        "'kiln gallery' writes a page with all your pictures, to search and compare them",
+    ),
     (
         "",
         &["retry", "repeat", "redo", "rerun", "regenerate", "reroll"],
@@ -50,8 +55,8 @@ const MEANT: [(&str, &[&str], &str); 37] = [
     (
         "",
         &["delete", "remove", "rm", "del", "clean", "clear", "prune"],
-        "pictures are files, and kiln deletes none; 'kiln task dismiss @3' gives up an unfinished \
-         task",
+        "pictures are files: delete them, or use 'kiln gallery --serve'; 'kiln task dismiss @3' \
+         gives up an unfinished task",
     ),
     (
         "",

@@ -10,6 +10,11 @@ pub mod batch;
 pub mod config;
 pub mod doctor;
 pub mod edit;
+#[cfg(feature = "gallery")]
+pub mod gallery;
+#[cfg(not(feature = "gallery"))]
+#[path = "without_gallery.rs"]
+pub mod gallery;
 pub mod generate;
 pub mod history;
 pub mod install;
@@ -45,7 +50,18 @@ pub const VERSION: &str = "version";
 /// The commands that the help of the program lists.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
-    ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME, spending::NAME]),
+    (
+        "Follow up",
+        &[
+            history::NAME,
+            "show",
+            gallery::NAME,
+            again::NAME,
+            resume::NAME,
+            task::NAME,
+            spending::NAME,
+        ],
+    ),
     ("Many", &[batch::NAME]),
     ("Set up", &["setup", "config", preset::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
@@ -70,6 +86,7 @@ enum Plain {
     History(history::Options),
     Show(show::Options),
     Spending(spending::Options),
+    Gallery(gallery::Options),
     Setup(setup::Options),
     Config(config::Options),
     Preset(preset::Options),
@@ -194,6 +211,7 @@ async fn execute_plain(context: &Context, command: Plain) -> Result<u8, Failure>
         Plain::History(options) => history::run(context, &options),
         Plain::Spending(options) => spending::run(context, options).await,
         Plain::Show(options) => show::run(context, options).await,
+        Plain::Gallery(options) => gallery::run(context, options).await,
         Plain::Preset(options) => preset::run(context, options),
         Plain::Config(options) => config::run(context, options).await,
         Plain::Webhook(options) => webhook::run(context, options).await,

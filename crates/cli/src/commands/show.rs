@@ -54,6 +54,10 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         seeing::show(context, found.iter().filter_map(cell).collect()).await;
     }
     for (at, made) in found.iter().enumerate() {
+        if let Some(how) = made.how_to_restore(process) {
+            let name = made.name();
+            context.output.note(&format!("the file of {name} was deleted or moved: {how}"));
+        }
         let fields = made.request().map(request::fields);
         let facts = match made {
             Made::Recorded(entry) => list::facts(entry, &Prices::for_unknown(process, [&**entry])),
@@ -69,13 +73,13 @@ pub async fn run(context: &Context, options: Options) -> Result<(), Failure> {
         )?;
     }
     for made in found.iter().filter(|_| options.open) {
-        open(made).await?;
+        open(process, made).await?;
     }
     Ok(())
 }
 
 /// Opens the picture with the desktop's program for it.
-async fn open(made: &Made) -> Result<(), Failure> {
+async fn open(process: &Process, made: &Made) -> Result<(), Failure> {
     let name = made.name();
     let Some(path) = made.path() else {
         let saved = format!("`kiln task save {name}` saves it if its task continues");
@@ -83,10 +87,9 @@ async fn open(made: &Made) -> Result<(), Failure> {
             .advise(format!("{saved}, and `kiln again {name}` makes another one")));
     };
     if !path.exists() {
-        let problem = format!("{} no longer exists", path.display());
-        return Err(Failure::usage(problem).advise(format!(
-            "`kiln again {name}` makes the picture again, and pays for it again"
-        )));
+        let problem = format!("{} was deleted or moved", path.display());
+        let again = format!("`kiln again {name}` makes the picture again, and pays for it again");
+        return Err(Failure::usage(problem).advise(made.how_to_restore(process).unwrap_or(again)));
     }
     seeing::opened(path)
         .await
@@ -118,6 +121,17 @@ fn for_people(
     here: &Path,
     width: Option<usize>,
 ) -> String {
+    let rows = rows(facts, fields, here);
+    let rows: Vec<_> = rows.into_iter().map(|row| row.map(|cell| printable(&cell))).collect();
+    let facts = Table::new(rows).wrapped(&[1]).text(width);
+    match fields {
+        Some(_) => facts,
+        None => facts + "\nthe history could not keep the other fields",
+    }
+}
+
+/// The names of the facts and of the fields, and their values as text.
+pub fn rows(facts: &Value, fields: Option<&Map<String, Value>>, here: &Path) -> Vec<[String; 2]> {
     let is_saved = facts.get("path").is_some_and(Value::is_string);
     let clock = Clock::local();
     let facts = facts.as_object().into_iter().flatten();
@@ -144,18 +158,11 @@ fn for_people(
     });
     let others = fields.into_iter().flatten();
     let others = others.filter(|(name, _)| !["prompt", "seed"].contains(&name.as_str()));
-    let others = others.map(|(name, value)| [name.clone(), text_of(value)]);
-    let rows: Vec<[String; 2]> = shown.chain(others).collect();
-    let rows: Vec<_> = rows.into_iter().map(|row| row.map(|cell| printable(&cell))).collect();
-    let facts = Table::new(rows).wrapped(&[1]).text(width);
-    match fields {
-        Some(_) => facts,
-        None => facts + "\nthe history could not keep the other fields",
-    }
+    shown.chain(others.map(|(name, value)| [name.clone(), text_of(value)])).collect()
 }
 
 /// Text without quotes, images by their files or digests, and other values as JSON.
-fn text_of(value: &Value) -> String {
+pub fn text_of(value: &Value) -> String {
     let member = |name| value.get(name).and_then(Value::as_str);
     match (value, member("path"), member("sha256")) {
         (Value::String(text), ..) => text.clone(),

@@ -159,6 +159,14 @@ impl Made {
         }
     }
 
+    /// How to get the picture again, if its file was deleted.
+    pub fn how_to_restore(&self, process: &Process) -> Option<String> {
+        match self {
+            Self::Recorded(entry) => entry.how_to_restore(&process.directory),
+            Self::Described(..) => None,
+        }
+    }
+
     /// A name of the picture for messages.
     pub fn name(&self) -> String {
         match self {
@@ -182,12 +190,21 @@ fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
                 .ok()
                 .is_some_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
     };
-    let is_it = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
-    // The file beside the picture describes it without the history.
-    let recorded = read(process).ok().and_then(|entries| entries.flatten().find(is_it));
-    if let Some(entry) = recorded.filter(|entry| entry.kept.request.is_some()) {
+    let is_there = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
+    let is_kept = |entry: &Entry| entry.kept.request.is_some();
+    if let Some(entry) = first(process, is_there).ok().flatten().filter(is_kept) {
         return Ok(Some(Made::Recorded(Box::new(entry))));
     }
+    // A copy, or a file that was renamed or moved. No other place is searched.
+    let digest = request::digest_of(&picture).ok();
+    let is_same = |entry: &Entry| {
+        entry.sha256().is_some_and(|sha256| digest.as_deref() == Some(sha256)) && is_kept(entry)
+    };
+    if let Some(entry) = first(process, is_same).ok().flatten() {
+        let found_at = Some(picture);
+        return Ok(Some(Made::Recorded(Box::new(Entry { found_at, ..entry }))));
+    }
+    // The file beside the picture describes it without the history.
     let Ok(content) = fs::read(&description) else { return Ok(None) };
     match Description::parse(&content) {
         Some(description) => Ok(Some(Made::Described(picture, Box::new(description)))),

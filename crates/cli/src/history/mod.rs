@@ -3,6 +3,7 @@
 //! work as for one.
 
 pub mod ancestry;
+mod deleted;
 mod destination;
 pub mod durations;
 pub mod find;
@@ -256,6 +257,8 @@ pub struct Entry {
     pub kept: Kept,
     /// Whether a process works on it.
     pub is_in_use: bool,
+    /// Where a person found the picture, if it was moved or copied.
+    pub found_at: Option<PathBuf>,
 }
 
 impl From<Listed> for Entry {
@@ -267,7 +270,7 @@ impl From<Listed> for Entry {
 impl Entry {
     pub fn new(number: u64, record: Record, is_in_use: bool) -> Self {
         let kept = record.intent().context().unwrap_or_default();
-        Self { number, record, kept, is_in_use }
+        Self { number, record, kept, is_in_use, found_at: None }
     }
 
     pub fn submission(&self) -> &str {
@@ -315,6 +318,7 @@ impl Entry {
     /// The path of the picture, if it was saved to a file.
     pub fn saved_path(&self) -> Option<&Path> {
         match self.record.state() {
+            State::Saved { .. } if self.found_at.is_some() => self.found_at.as_deref(),
             State::Saved { path, .. } if path != Path::new(STANDARD_OUTPUT) => Some(path),
             _ => None,
         }
@@ -328,6 +332,7 @@ impl Entry {
             (State::Accepted | State::Ready, true) => "waiting",
             (State::Ready, false) if self.record.damaged().is_some() => "damaged",
             (State::Accepted | State::Ready, false) => "unfinished",
+            (State::Saved { .. }, _) if self.is_deleted() => "deleted",
             (State::Saved { .. }, _) => "saved",
             (State::Failed(RequestModerated | ContentModerated), _) => "moderated",
             (State::Failed(_), _) => "failed",

@@ -14,6 +14,7 @@ impl Entry {
 }
 
 /// The highest known cost of each operation in the history, in credits.
+#[derive(Default)]
 pub struct Prices(HashMap<String, f64>);
 
 impl Prices {

@@ -152,11 +152,7 @@ pub async fn show(context: &Context, cells: Vec<Cell>) {
         return;
     }
     let Some(protocol) = Protocol::find(&output.process) else { return };
-    let (mut found, gone): (Vec<_>, Vec<_>) = cells.into_iter().partition(|it| it.path.exists());
-    for Cell { path, .. } in gone {
-        let path = printable(&path.to_string_lossy());
-        output.note(&format!("{path} no longer exists"));
-    }
+    let mut found: Vec<_> = cells.into_iter().filter(|it| it.path.exists()).collect();
     match (found.pop(), found.is_empty()) {
         (Some(Cell { path, .. }), true) => match target::found(path.clone()) {
             Ok(saved) => protocol.show(output, &path, saved.kind).await,

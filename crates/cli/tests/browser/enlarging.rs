@@ -4,7 +4,7 @@ use imagekiln_testbed::{
     Trial,
     browser::{Browser, ENTER, ESCAPE, LEFT, RIGHT, TAB},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixture::{self, DAMAGED_JOB, Fixture, LOST_JOB, Shared, VIDEO_JOB};
 
@@ -18,9 +18,12 @@ pub fn tests(fixture: &Shared) -> Vec<Trial> {
     ]
 }
 
-/// The selector of a job's button.
-fn button(number: usize) -> String {
-    format!(".job:nth-child({}) button", number + 1)
+/// Scrolls to a job and enlarges it. Returns what the script says then.
+async fn enlarge(browser: &Browser, number: usize, then: &str) -> Value {
+    let button = format!(".job[data-index='{number}'] button");
+    browser
+        .run(&format!("focusCard({number}); document.querySelector({button:?}).click(); {then}"))
+        .await
 }
 
 async fn wait_for_name(browser: &Browser, name: &str) {
@@ -29,13 +32,8 @@ async fn wait_for_name(browser: &Browser, name: &str) {
 }
 
 async fn a_click_shows_the_thumbnail_and_then_the_file(browser: &Browser, fixture: &Fixture) {
-    let first = browser
-        .run(&format!(
-            "document.querySelector({:?}).click();
-             return document.querySelector('#detail-picture').src.slice(0, 22)",
-            button(12)
-        ))
-        .await;
+    let source = "return document.querySelector('#detail-picture').src.slice(0, 22)";
+    let first = enlarge(browser, 12, source).await;
     assert_eq!(first, "data:image/jpeg;base64");
     wait_for_name(browser, "job-12").await;
     let source = browser
@@ -53,6 +51,7 @@ async fn a_click_shows_the_thumbnail_and_then_the_file(browser: &Browser, fixtur
         "1.00 credits",
         "task-12",
         "288 × 594",
+        "kiln again 'pictures/12'",
     ] {
         assert!(detail.as_str().unwrap().contains(part), "{detail}");
     }
@@ -62,7 +61,7 @@ async fn a_click_shows_the_thumbnail_and_then_the_file(browser: &Browser, fixtur
 
 async fn the_keyboard_opens_turns_and_closes(browser: &Browser, _: &Fixture) {
     browser.tab_to(".job button").await;
-    browser.press(&[TAB, ENTER]).await;
+    browser.press(&[RIGHT, ENTER]).await;
     wait_for_name(browser, "job-1").await;
     browser.press(&[RIGHT]).await;
     wait_for_name(browser, "job-2").await;
@@ -104,7 +103,7 @@ async fn next_and_previous_follow_the_filter_and_the_order(browser: &Browser, _:
 
 async fn a_picture_without_a_file_stays_a_thumbnail(browser: &Browser, fixture: &Fixture) {
     std::fs::remove_file(fixture.file(14)).unwrap();
-    browser.run(&format!("document.querySelector({:?}).click()", button(14))).await;
+    enlarge(browser, 14, "").await;
     wait_for_name(browser, "job-14").await;
     // Another request for the file fails after that of the sheet.
     browser
@@ -127,17 +126,14 @@ async fn what_has_no_thumbnail_has_a_note(browser: &Browser, _: &Fixture) {
         (LOST_JOB, "the file was not found"),
     ];
     for (number, note) in cases {
-        let shown = browser
-            .run(&format!(
-                "const button = document.querySelector({:?});
-                 button.click();
-                 const shown = document.querySelector('#detail-note');
-                 const texts = [button.textContent, shown.textContent, shown.hidden];
-                 document.querySelector('dialog').close();
-                 return texts;",
-                button(number)
-            ))
-            .await;
+        let texts = format!(
+            "const button = document.querySelector(\".job[data-index='{number}'] button\");
+             const shown = document.querySelector('#detail-note');
+             const texts = [button.textContent, shown.textContent, shown.hidden];
+             document.querySelector('dialog').close();
+             return texts;"
+        );
+        let shown = enlarge(browser, number, &texts).await;
         assert_eq!(shown, json!([note, note, false]));
     }
 }

@@ -8,16 +8,18 @@ use std::{
 };
 
 use image::{ImageFormat, Rgb, RgbImage};
-use imagekiln_batch::JobState;
-use imagekiln_cli::fuzzing::{Entry, Sheet};
+use imagekiln_cli::fuzzing::{Item, Sheet, relative_url};
 use imagekiln_testbed::{
-    Runtime, Trial,
+    Requirement, Runtime, Trial,
     browser::{BROWSER, Browser},
     name_of,
     picture::encoded,
 };
 
 pub const JOBS: usize = 1000;
+
+/// 2026-11-01 at noon in UTC, in seconds.
+pub const FIRST_DAY: u64 = 1_793_534_400;
 
 /// The job whose texts contain markup.
 pub const HOSTILE_JOB: usize = 10;
@@ -39,7 +41,7 @@ pub type Shared = Arc<LazyLock<Fixture>>;
 pub struct Fixture {
     directory: tempfile::TempDir,
     /// The jobs of the sheet, without pictures.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Item>,
 }
 
 impl Fixture {
@@ -48,20 +50,20 @@ impl Fixture {
         fs::create_dir(directory.path().join("pictures")).unwrap();
         let pictures: Vec<_> = (0..40).map(picture).collect();
         let file = BufWriter::new(File::create(directory.path().join("sheet.html")).unwrap());
-        let mut sheet = Sheet::begin(file, HOSTILE, "2026-11-22 15:00 UTC").unwrap();
+        let mut sheet = Sheet::begin(file, (HOSTILE, "2026-11-22 15:00 UTC")).unwrap();
         let entries: Vec<_> = (0..JOBS).map(entry).collect();
         for (number, entry) in entries.iter().enumerate() {
-            let mut entry = entry.clone();
-            if let Some(link) = entry.link.as_ref().filter(|_| number != LOST_JOB) {
+            let mut content = None;
+            if entry.link.is_some() && number != LOST_JOB {
                 let bytes = match number {
                     DAMAGED_JOB => b"\x89PNG\r\n\x1a\n".to_vec(),
                     VIDEO_JOB => b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom".to_vec(),
                     _ => pictures[number % pictures.len()].clone(),
                 };
-                fs::write(directory.path().join(link), &bytes).unwrap();
-                entry.picture = Some(bytes);
+                fs::write(directory.path().join(file_of(number)), &bytes).unwrap();
+                content = Some(bytes);
             }
-            sheet.add(&entry).unwrap();
+            sheet.add(entry.clone(), content.as_deref()).unwrap();
         }
         sheet.finish().unwrap();
         Self { directory, entries }
@@ -78,14 +80,14 @@ impl Fixture {
 
     /// The file of a job's picture.
     pub fn file(&self, number: usize) -> PathBuf {
-        self.directory.path().join(self.entries[number].link.as_ref().unwrap())
+        self.directory.path().join(file_of(number))
     }
 
     fn path(&self, name: impl AsRef<Path>) -> String {
         self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 
-    pub fn count(&self, condition: impl Fn(&Entry) -> bool) -> usize {
+    pub fn count(&self, condition: impl Fn(&Item) -> bool) -> usize {
         self.entries.iter().filter(|entry| condition(entry)).count()
     }
 }
@@ -95,8 +97,15 @@ pub fn test<S>(fixture: &Shared, scene: S) -> Trial
 where
     S: AsyncFnOnce(&Browser, &Fixture) + Send + 'static,
 {
+    test_with(&[BROWSER], fixture, scene)
+}
+
+pub fn test_with<S>(needs: &'static [Requirement], fixture: &Shared, scene: S) -> Trial
+where
+    S: AsyncFnOnce(&Browser, &Fixture) + Send + 'static,
+{
     let (name, fixture) = (name_of(&scene), Arc::clone(fixture));
-    imagekiln_testbed::test(name, &[BROWSER], Runtime::CurrentThread, async move || {
+    imagekiln_testbed::test(name, needs, Runtime::CurrentThread, async move || {
         Browser::with(async |browser| {
             browser.open(&fixture.url()).await;
             scene(browser, &fixture).await;
@@ -105,33 +114,52 @@ where
     })
 }
 
-fn entry(number: usize) -> Entry {
+/// A name that is not a valid URL, and looks like one with a scheme.
+fn file_of(number: usize) -> String {
+    format!("pictures/job: {number}#?%.jpg")
+}
+
+fn entry(number: usize) -> Item {
     let state = match number {
-        500 => JobState::Unknown,
-        501 => JobState::Expired,
-        502 => JobState::Queued,
-        number if number % 25 == 7 => JobState::Failed,
-        number if number % 40 == 3 => JobState::Moderated,
-        _ => JobState::Saved,
+        500 => "unknown",
+        501 => "expired",
+        502 => "queued",
+        number if number % 25 == 7 => "failed",
+        number if number % 40 == 3 => "moderated",
+        _ => "saved",
     };
     let model = ["gen-2-pro", "gen-kontext-max", "gen-pro-1.1-ultra"][number % 7 % 3];
-    let mut entry = Entry::new(format!("job-{number}"), model, state);
+    let mut entry = Item::new(format!("job-{number}"), model, state);
     let animal = ["fox", "owl", "hare", "lynx", "heron"][number / 25 % 5];
     entry.prompt = Some(format!("number {number}: a {animal} in the snow"));
-    entry.seed = Some(number as i64);
-    entry.credits = (state == JobState::Saved).then_some((number % 3 + 1) as f64);
-    entry.task_id = (state != JobState::Queued).then(|| format!("task-{number}"));
+    entry.credits = (state == "saved").then_some((number % 3 + 1) as f64);
+    entry.is_without_cost = !["saved", "queued"].contains(&state);
+    // A day has a hundred jobs.
+    entry.time = Some(FIRST_DAY + (number / 100 * 86_400) as u64);
+    entry.group = Some((format!("{}", number / 4), format!("the command {}", number / 4)));
+    entry.fact("model", model);
+    entry.fact("seed", number);
+    if let Some(credits) = entry.credits {
+        entry.fact("cost", format!("{credits:.2} credits"));
+    }
+    if state != "queued" {
+        entry.fact("id", format!("task-{number}"));
+    }
     entry.reason = match state {
-        JobState::Failed => Some(format!("the service refused job {number}")),
-        JobState::Moderated => Some("Content Moderated".to_owned()),
+        "failed" => Some(format!("the service refused job {number}")),
+        "moderated" => Some("Content Moderated".to_owned()),
         _ => None,
     };
-    // A name that is not a valid URL, and looks like one with a scheme.
-    entry.link = (state == JobState::Saved).then(|| format!("pictures/job: {number}#?%.jpg"));
+    if state == "saved" {
+        entry.note = Some("the file was not found".to_owned());
+        entry.link = relative_url(Path::new(&file_of(number)), Path::new(""));
+        entry.argument = Some(format!("'pictures/{number}'"));
+    }
     if number == HOSTILE_JOB {
         entry.name = HOSTILE.to_owned();
         entry.prompt = Some(HOSTILE.to_owned());
         entry.reason = Some(HOSTILE.to_owned());
+        entry.fact(HOSTILE, HOSTILE);
     }
     entry
 }

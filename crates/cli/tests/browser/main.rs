@@ -1,10 +1,19 @@
-//! The contact sheet in a real browser: headless Chromium, controlled over WebDriver.
+//! The contact sheet and the gallery in a real browser: headless Chromium, controlled over
+//! WebDriver.
 
+mod axe;
+#[path = "../it/bench.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod bench;
 mod controls;
 mod enlarging;
 mod fixture;
+#[cfg(unix)]
+mod gallery;
 mod looks;
 mod safety;
+#[cfg(unix)]
+mod serving;
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,6 +26,11 @@ fn main() {
         enlarging::tests(&fixture),
         looks::tests(&fixture),
         safety::tests(&fixture),
+        axe::tests(&fixture),
+        #[cfg(unix)]
+        gallery::tests(),
+        #[cfg(unix)]
+        serving::tests(),
     ];
     // The tests own the fixture: the last one that ends deletes it.
     drop(fixture);

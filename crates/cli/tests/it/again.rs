@@ -135,7 +135,11 @@ fn what_can_not_be_made_again_says_why() {
     assert!(unknown.stderr.contains("no other.png.json is beside it"), "{}", unknown.stderr);
     fs::remove_file(bench.place.path("fox.png")).unwrap();
     let gone = bench.run(&["show", "@1", "--open"]).fails(2);
-    assert!(gone.stderr.contains("`kiln again @1` makes the picture again"), "{}", gone.stderr);
+    assert!(
+        gone.stderr.contains("`kiln task save @1 -o fox.png` fetches it again"),
+        "{}",
+        gone.stderr
+    );
     bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a wolf"]).ok();
     let unsaved = bench.run(&["show", "@last", "--open"]).fails(2);
     assert!(unsaved.stderr.contains("`kiln task save @2` saves it"), "{}", unsaved.stderr);

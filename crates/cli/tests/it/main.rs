@@ -16,6 +16,7 @@ mod doctor;
 mod errors;
 mod every_model;
 mod exit_codes;
+mod gallery;
 mod generating;
 mod help;
 mod history;

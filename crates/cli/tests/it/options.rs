@@ -38,6 +38,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
     ("run", &["gen-2-flex", "--prompt", PROMPT], Before::Nothing),
     ("models", &[], Before::Nothing),
     ("history", &[], Before::Submitted),
+    ("gallery", &[], Before::Nothing),
     ("resume", &[], Before::Submitted),
     ("task submit", &["gen-2-flex", "--prompt", PROMPT], Before::Nothing),
     ("task status", &["@1"], Before::Submitted),

@@ -21,6 +21,10 @@ pub const ESCAPE: &str = "\u{e00c}";
 pub const LEFT: &str = "\u{e012}";
 /// The right arrow key.
 pub const RIGHT: &str = "\u{e014}";
+/// The arrow key that points down.
+pub const DOWN: &str = "\u{e015}";
+/// The End key.
+pub const END: &str = "\u{e010}";
 
 /// A headless browser with its own empty profile.
 pub struct Browser {

@@ -2,7 +2,7 @@
 //! of options.
 
 use std::{
-    fmt,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -131,6 +131,13 @@ impl Place {
             Self::File(path) => directory::parent(path),
             Self::Server(_) => Path::new("."),
         }
+    }
+
+    /// The name of the directory that contains the ledger.
+    pub fn title(&self) -> String {
+        let directory = fs::canonicalize(self.directory()).ok();
+        let name = directory.as_deref().and_then(Path::file_name);
+        name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
     /// The directory with turned copies of the images of its jobs. That of a ledger in PostgreSQL

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::Failure,
     output::Output,
+    pages::job,
     process::Process,
     text::{
         json,
@@ -50,10 +51,18 @@ pub fn job_line(job: &JobStatus, directory: &Path) -> String {
         (None, Some(location)) => line += &format!(" {}", shown(location)),
         (None, None) => {}
     }
+    if is_deleted(job) {
+        line += " (the file was deleted)";
+    }
     if let Some(credits) = job.credits.filter(|credits| *credits > 0.0) {
         line += &format!(" ({:.2} credits)", Credits(credits));
     }
     line
+}
+
+/// Whether the picture was saved to a file that no longer exists.
+fn is_deleted(job: &JobStatus) -> bool {
+    job::path(job).is_some_and(|path| matches!(path.try_exists(), Ok(false)))
 }
 
 pub fn job_event(job: &JobStatus) -> Value {
@@ -105,8 +114,11 @@ pub struct ListedJob {
 
 impl ListedJob {
     pub fn event(&self) -> Value {
-        let members =
-            [("prompt", self.prompt.clone().into()), ("expected_credits", self.expected.into())];
+        let members = [
+            ("prompt", self.prompt.clone().into()),
+            ("expected_credits", self.expected.into()),
+            ("deleted", is_deleted(&self.job).into()),
+        ];
         json::with(job_event(&self.job), members)
     }
 }

@@ -24,7 +24,8 @@ use crate::{
     files,
     models::PROMPT,
     output::write_failed,
-    seeing, sheet,
+    pages::sheet,
+    seeing,
     text::{
         fit::wrapped,
         json::{self, json_line},
@@ -250,7 +251,7 @@ pub async fn write(
         states => Filter::all().states(states),
     };
     let filter = sent_at(options.conditions.filter(filter), options.sent);
-    let file = sheet::write(ledger, file, &filter, (&title(place), &now), &directory).await?;
+    let file = sheet::write(ledger, file, &filter, (&place.title(), &now), &directory).await?;
     drop(spinner);
     file.persist(&path).map_err(|error| failed(error.error))?;
     context.output.result(|| path.display().to_string(), || json!({ "path": path }))?;
@@ -258,11 +259,4 @@ pub async fn write(
         seeing::open(&context.output, &path).await;
     }
     Ok(())
-}
-
-/// The name of the directory that contains the ledger.
-fn title(place: &Place) -> String {
-    let directory = fs::canonicalize(place.directory()).ok();
-    let name = directory.as_deref().and_then(Path::file_name);
-    name.map_or("Batch".to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -187,10 +187,10 @@ fn the_report_links_the_pictures() {
     let written = batch(&bench, &["report"]).ok();
     assert_eq!(written.text(), "pictures/report.html\n");
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
-    for part in ["<title>pictures", "a &lt;fox&gt;", "href=\"./1.jpg\"", "data:image/", "failed"] {
+    for part in ["<title>pictures", "a \\u003cfox>", "\"./1.jpg\"", "data:image/", "failed"] {
         assert!(page.contains(part), "{part}");
     }
-    for part in ["a white fox", ">4711<", "href=\"./a%20b/4711.jpg\"", "`Error`"] {
+    for part in ["a white fox", "\"4711\"", "\"./a%20b/4711.jpg\"", "`Error`"] {
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(page.matches("data:image/jpeg;base64,").count(), 2);
@@ -198,11 +198,11 @@ fn the_report_links_the_pictures() {
     batch(&bench, &["report", "--group", "white"]).ok();
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
     assert!(page.contains("a white fox") && page.contains("the file was not found"), "{page}");
-    assert!(!page.contains("a &lt;fox&gt;") && !page.contains("data:image/"), "{page}");
+    assert!(!page.contains("a \\u003cfox>") && !page.contains("data:image/"), "{page}");
     let written = batch(&bench, &["report", "-o", "page.html", "--json"]).ok().json();
     assert_eq!(written["path"], "page.html");
     let page = String::from_utf8(bench.place.read("page.html")).unwrap();
-    assert!(page.contains("href=\"./pictures/1.jpg\""));
+    assert!(page.contains("\"./pictures/1.jpg\""));
     let outcome = batch(&bench, &["report", "-o", "nowhere/page.html"]).fails(1);
     assert!(outcome.stderr.contains("could not write nowhere/page.html"), "{}", outcome.stderr);
     let mut files = bench.place.files();

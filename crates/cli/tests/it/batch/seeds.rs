@@ -27,7 +27,7 @@ fn a_job_without_a_seed_gets_one_that_depends_on_its_name() {
     }
     batch(&bench, &["report"]).ok();
     let page = String::from_utf8(bench.place.read("pictures/report.html")).unwrap();
-    assert!(seeds.iter().all(|seed| page.contains(&format!(">{seed}<"))));
+    assert!(seeds.iter().all(|seed| page.contains(&format!("\"{seed}\""))));
     run(&bench, &FOXES, &[]).ok();
     assert_eq!(bench.simulator.counts().accepted, 3);
     bench.place.write("null.jsonl", r#"{"prompt":"a fox","extra":{"seed":null}}"#);

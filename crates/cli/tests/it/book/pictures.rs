@@ -16,10 +16,15 @@ use imagekiln_testbed::{browser::Browser, picture};
 const SHEET: &str = "pictures/report.html";
 const SHEET_PICTURE: &str = "docs/pictures/contact-sheet.png";
 
+/// The page that a command of `docs/making.md` writes, in the directory of the state.
+const GALLERY: &str = "gallery/index.html";
+const GALLERY_PICTURE: &str = "docs/pictures/gallery.png";
+
 /// The pictures that commands on the page do not make.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     "first-picture.svg",
     "pictures/contact-sheet.png",
+    "pictures/gallery.png",
     "pictures/killed.svg",
     "pictures/requests.png",
     "simulator-page.png",
@@ -53,10 +58,15 @@ pub fn compare(place: &Place, page: &str) {
         let is_same = fs::read(&path).is_ok_and(|shown| shown == made);
         assert!(is_same, "docs/{link} differs: run `cargo xtask session`");
     }
-    let sheet = place.path(SHEET);
-    if is_session() && sheet.exists() {
-        let is_drawn = "[...document.images].every((image) => image.complete)";
-        photograph(&format!("file://{}", sheet.display()), is_drawn, 860, SHEET_PICTURE);
+    let pages =
+        [(place.path(SHEET), 860, SHEET_PICTURE), (place.state(GALLERY), 800, GALLERY_PICTURE)];
+    for (path, height, picture) in pages {
+        let is_shown = page.contains(picture.trim_start_matches("docs/"));
+        if is_session() && is_shown && path.exists() {
+            let is_drawn = "document.images.length > 2
+                 && [...document.images].every((image) => image.hidden || image.complete)";
+            photograph(&format!("file://{}", path.display()), is_drawn, height, picture);
+        }
     }
 }
 

@@ -157,6 +157,10 @@ fn pictures(check: &Check) {
     check.run("history").ok();
     check.run("spending --ledger missing.sqlite").fails(2);
     check.run("task save @last --damaged").ok();
+    check.run("gallery").ok();
+    let serving = Listening::start(&mut check.bench.kiln(&["--json", "gallery", "--serve"]));
+    let stdout = serving.greeting.clone().into_bytes();
+    check.read("gallery", &Outcome { code: 0, stdout, stderr: String::new() });
     check.run("run gen-dev --prompt a_fox -s 64x64").fails(2);
     let moderated = "[[content-moderated]]";
     check.run(&format!("generate a_fox a_wolf{moderated} -s 64x64 -o {{index}}.png")).fails(5);

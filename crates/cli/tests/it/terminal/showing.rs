@@ -79,7 +79,7 @@ fn a_picture_of_the_history_is_shown_with_its_facts() {
     assert!(rows_of_blocks(&shown(&["--info"])).is_empty());
     std::fs::remove_file(bench.place.path("fox.jpg")).unwrap();
     let gone = shown(&[]);
-    assert!(gone.text().contains("fox.jpg no longer exists"), "{}", gone.text());
+    assert!(gone.text().contains("the file of @1 was deleted or moved: `kiln"), "{}", gone.text());
     assert!(gone.text().contains("a fox"), "{}", gone.text());
 }
 

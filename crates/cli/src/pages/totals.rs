@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Entry,
+    Item, Kind,
     template::{
         Value::{self, Html, Text},
         fill,
     },
 };
 use imagekiln::text::Credits;
-use imagekiln_batch::JobState;
+
+const SAVED: &str = "saved";
 
 /// The number and the cost of jobs.
 #[derive(Default)]
@@ -24,16 +25,16 @@ struct Total {
 #[derive(Default)]
 pub struct Totals {
     all: Total,
-    states: BTreeMap<JobState, usize>,
+    states: BTreeMap<String, usize>,
     models: BTreeMap<String, Total>,
 }
 
 impl Total {
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, item: &Item) {
         self.jobs += 1;
-        self.saved += usize::from(entry.state == JobState::Saved);
-        self.credits += entry.credits.unwrap_or_default();
-        self.without_cost += usize::from(entry.is_without_cost());
+        self.saved += usize::from(item.state == SAVED);
+        self.credits += item.credits.unwrap_or_default();
+        self.without_cost += usize::from(item.is_without_cost);
     }
 
     /// Fills a template with these numbers and further values.
@@ -51,17 +52,17 @@ impl Total {
 }
 
 impl Totals {
-    pub fn add(&mut self, entry: &Entry) {
-        self.all.add(entry);
-        *self.states.entry(entry.state).or_default() += 1;
-        match self.models.get_mut(&entry.model) {
-            Some(total) => total.add(entry),
-            None => self.models.entry(entry.model.clone()).or_default().add(entry),
+    pub fn add(&mut self, item: &Item) {
+        self.all.add(item);
+        *self.states.entry(item.state.clone()).or_default() += 1;
+        match self.models.get_mut(&item.model) {
+            Some(total) => total.add(item),
+            None => self.models.entry(item.model.clone()).or_default().add(item),
         }
     }
 
     /// Returns the summary with the totals and the controls that filter by them.
-    pub fn html(&self) -> String {
+    pub fn html(&self, kind: Kind) -> String {
         const STATE: &str = concat!(
             r#"<label class="choice" data-state="{{state}}">"#,
             r#"<input type="radio" name="state" value="{{state}}">"#,
@@ -73,15 +74,25 @@ impl Totals {
         );
         let [mut states, mut models, mut options] = [const { String::new() }; 3];
         for (state, jobs) in &self.states {
-            let values = [("state", Text(state.as_str())), ("jobs", Text(&jobs.to_string()))];
+            let values = [("state", Text(state)), ("jobs", Text(&jobs.to_string()))];
             states += &fill(STATE, &values);
         }
         for (model, total) in &self.models {
             models += &total.fill(ROW, &[("model", Text(model))]);
             options += &fill("<option>{{model}}</option>\n", &[("model", Text(model))]);
         }
-        let lists =
-            [("states", Html(&states)), ("models", Html(&models)), ("options", Html(&options))];
-        self.all.fill(include_str!("assets/summary.html"), &lists)
+        let [noun, order, search] = match kind {
+            Kind::Sheet => ["Jobs", "Batch order", "prompt, name, seed, reason"],
+            _ => ["Pictures", "Newest first", "prompt, @number, seed, file, day"],
+        };
+        let further = [
+            ("states", Html(&states)),
+            ("models", Html(&models)),
+            ("options", Html(&options)),
+            ("noun", Text(noun)),
+            ("order", Text(order)),
+            ("search", Text(search)),
+        ];
+        self.all.fill(include_str!("assets/summary.html"), &further)
     }
 }

@@ -1,0 +1,247 @@
+//! `kiln gallery --serve`: the page on this machine, where a person marks favourites and deletes
+//! files.
+//!
+//! The URL has a random token, without which nothing is served. Other pages in the browser cannot
+//! know it, and requests that come from them, or through another name of this machine, are refused.
+
+use std::{
+    fs, io,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{
+        HeaderMap, Method, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN},
+    },
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{net::TcpListener, sync::Mutex};
+
+use super::{
+    favourites,
+    folder::{self, DATA, SERVED},
+    found, thumbnails,
+};
+use crate::{
+    context::Context, failure::Failure, history, pages::Kind, process::interrupt::Interrupts,
+    seeing,
+};
+use imagekiln::FileKind;
+
+/// The most bytes of a request. It has the name or the digest of a picture.
+const MAX_BODY: usize = 4096;
+
+struct Server {
+    context: Context,
+    folder: PathBuf,
+    /// What `Host` must be.
+    host: String,
+    token: String,
+    /// One request at a time changes something or writes the page.
+    turn: Mutex<()>,
+}
+
+pub async fn run(context: &Context, folder: PathBuf, opens: bool) -> Result<(), Failure> {
+    let interrupts = Interrupts::listen(context.process())?;
+    let failed = |error| Failure::file("could not listen on this machine", error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+    let address: SocketAddr = listener.local_addr().map_err(failed)?;
+    let (host, token) = (address.to_string(), token()?);
+    let url = format!("http://{host}/{token}/");
+    let turn = Mutex::default();
+    let server = Arc::new(Server { context: context.clone(), folder, host, token, turn });
+    // Later, the page is written whenever it is loaded.
+    server.write().await?;
+    context.output.result(
+        || format!("serving the gallery on this machine; press Ctrl-C to stop\n\n  {url}\n"),
+        || json!({ "event": "listening", "url": url }),
+    )?;
+    if opens {
+        seeing::open(&context.output, Path::new(&url)).await;
+    }
+    let router = Router::new().fallback(respond).with_state(server);
+    tokio::select! {
+        biased;
+        () = interrupts.first() => Ok(()),
+        Err(error) = async { axum::serve(listener, router).await } => {
+            Err(Failure::other("the server stopped", &error))
+        }
+        else => Ok(()),
+    }
+}
+
+/// 128 random bits.
+fn token() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    let failed = |_| Failure::file("could not draw a token", io::ErrorKind::Other.into());
+    random.fill(&mut bytes).map_err(failed)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What the page asks for.
+#[derive(Deserialize)]
+struct Change {
+    #[serde(default)]
+    id: String,
+    sha256: String,
+    #[serde(default)]
+    favourite: bool,
+}
+
+type Refusal = (StatusCode, String);
+
+async fn respond(State(server): State<Arc<Server>>, request: Request) -> Response {
+    let response = server.route(request).await;
+    let mut response = response.unwrap_or_else(|(status, why)| (status, why).into_response());
+    let fixed = [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    ];
+    for (name, value) in fixed {
+        response.headers_mut().insert(name, value.parse().expect("it is a header value"));
+    }
+    response
+}
+
+impl Server {
+    async fn route(&self, request: Request) -> Result<Response, Refusal> {
+        self.check(&request)?;
+        let path = request.uri().path().to_owned();
+        let below = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.token));
+        let Some(name) = below.and_then(|path| path.strip_prefix('/')) else {
+            return Err(missing());
+        };
+        match (request.method().clone(), name.split_once('/')) {
+            (Method::GET, None) if name.is_empty() => {
+                self.write().await.map_err(unavailable)?;
+                file(&self.folder.join(SERVED), "text/html; charset=utf-8", "no-store")
+            }
+            (Method::GET, Some((DATA, name))) if is_plain(name) => {
+                file(&self.folder.join(DATA).join(name), "text/javascript", "no-store")
+            }
+            (Method::GET, Some((thumbnails::DIRECTORY, name))) if is_plain(name) => {
+                let path = self.folder.join(thumbnails::DIRECTORY).join(name);
+                file(&path, "image/jpeg", "max-age=31536000, immutable")
+            }
+            (Method::GET, Some(("picture", id))) => {
+                let path = self.path_of(id).await?;
+                let content = fs::read(&path).map_err(|_| missing())?;
+                // Not as markup, whatever the file has become.
+                let kind = FileKind::of(&content).ok_or_else(missing)?;
+                Ok(response(content, kind.media_type(), "no-store"))
+            }
+            (Method::POST, None) if name == "favourite" => {
+                let change = self.change(request).await?;
+                let _turn = self.turn.lock().await;
+                let process = self.context.process();
+                favourites::mark(process, &change.sha256, change.favourite).map_err(unavailable)?;
+                Ok(json_response(&json!({ "favourite": change.favourite })))
+            }
+            (Method::POST, None) if name == "delete" => {
+                let change = self.change(request).await?;
+                let _turn = self.turn.lock().await;
+                self.delete(&change).await
+            }
+            _ => Err(missing()),
+        }
+    }
+
+    /// Refuses requests that another page, or another name of this machine, has sent.
+    fn check(&self, request: &Request) -> Result<(), Refusal> {
+        let header = |name| text(request.headers(), name);
+        if header(HOST) != Some(&self.host) {
+            return Err((StatusCode::MISDIRECTED_REQUEST, "another host".to_owned()));
+        }
+        let origin = format!("http://{}", self.host);
+        let is_own = match header(ORIGIN) {
+            Some(given) => given == origin,
+            None => request.method() == Method::GET,
+        };
+        if is_own { Ok(()) } else { Err((StatusCode::FORBIDDEN, "another origin".to_owned())) }
+    }
+
+    async fn change(&self, request: Request) -> Result<Change, Refusal> {
+        let refused = || (StatusCode::BAD_REQUEST, "not a change in JSON".to_owned());
+        if text(request.headers(), CONTENT_TYPE) != Some("application/json") {
+            return Err(refused());
+        }
+        let body = to_bytes(request.into_body(), MAX_BODY).await.map_err(|_| refused())?;
+        let change: Change = serde_json::from_slice(&body).map_err(|_| refused())?;
+        let is_digest = change.sha256.len() == 64 && is_plain(&change.sha256);
+        if is_digest { Ok(change) } else { Err(refused()) }
+    }
+
+    async fn path_of(&self, id: &str) -> Result<PathBuf, Refusal> {
+        let found = found::path_of(&self.context, id).await.map_err(unavailable)?;
+        found.ok_or_else(missing)
+    }
+
+    /// Deletes the file of a picture, if it still is the picture that the page shows.
+    async fn delete(&self, change: &Change) -> Result<Response, Refusal> {
+        let path = self.path_of(&change.id).await?;
+        let failed = |error: io::Error| {
+            (StatusCode::CONFLICT, format!("could not delete {}: {error}", path.display()))
+        };
+        let digest = history::request::digest_of(&path).map_err(failed)?;
+        if digest != change.sha256 {
+            return Err(failed(io::Error::other("the file has changed")));
+        }
+        fs::remove_file(&path).map_err(failed)?;
+        let reason = match change.id.parse() {
+            Ok(number) => history::numbered(self.context.process(), number).ok().flatten(),
+            Err(_) => None,
+        };
+        let here = &self.context.process().directory;
+        let reason = reason.and_then(|entry| entry.how_to_restore(here));
+        Ok(json_response(&json!({ "state": "deleted", "reason": reason })))
+    }
+
+    async fn write(&self) -> Result<(), Failure> {
+        let _turn = self.turn.lock().await;
+        folder::write(&self.context, &self.folder, Kind::Served).await
+    }
+}
+
+fn text(headers: &HeaderMap, name: axum::http::HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Whether a name is that of a file of the page, and not a path.
+fn is_plain(name: &str) -> bool {
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);
+    !name.starts_with('.') && name.bytes().all(is_plain)
+}
+
+fn missing() -> Refusal {
+    (StatusCode::NOT_FOUND, "not found".to_owned())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn unavailable(failure: Failure) -> Refusal {
+    (StatusCode::INTERNAL_SERVER_ERROR, failure.message.clone())
+}
+
+fn file(path: &Path, media_type: &str, cache: &'static str) -> Result<Response, Refusal> {
+    Ok(response(fs::read(path).map_err(|_| missing())?, media_type, cache))
+}
+
+fn response(content: Vec<u8>, media_type: &str, cache: &'static str) -> Response {
+    let headers = [(CONTENT_TYPE, media_type), (CACHE_CONTROL, cache)];
+    (headers, Body::from(content)).into_response()
+}
+
+fn json_response(value: &serde_json::Value) -> Response {
+    response(value.to_string().into_bytes(), "application/json", "no-store")
+}

@@ -1,0 +1,145 @@
+//! Pages with many pictures: the contact sheet of a batch, and the gallery. Both are the same page:
+//! it shows what is on the screen from data in JSON, which is in the page or in scripts beside it.
+//!
+//! A page loads nothing from the network. Text in the data is never parsed as markup.
+
+pub mod job;
+mod page;
+pub mod sheet;
+mod template;
+mod thumbnail;
+mod totals;
+
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+
+pub use self::{
+    page::{Page, json},
+    thumbnail::{Preview, Thumbnail},
+    totals::Totals,
+};
+
+/// Characters to percent-encode in a URL. Otherwise, a name with a colon could be read as a scheme.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+/// What a page is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The jobs of a batch.
+    Sheet,
+    /// The pictures of a user.
+    Gallery,
+    /// The same with a server that changes them.
+    Served,
+}
+
+/// What a page knows of a picture, or of a job without one.
+#[derive(Clone, Default, Serialize)]
+pub struct Item {
+    /// `@3`, or the name of the job.
+    pub name: String,
+    /// The prompt, if the request has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The name of the model.
+    pub model: String,
+    /// The state of the submission or job.
+    pub state: String,
+    /// Why it is in this state, or how the picture differs from its request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The cost, if the service reported it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits: Option<f64>,
+    /// Whether it may have been billed, and its cost is not known.
+    #[serde(skip)]
+    pub is_without_cost: bool,
+    /// When it was submitted, in seconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+    /// What the pictures of one command, or of one batch, share, and how people call that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<(String, String)>,
+    /// The names of the pictures that it was made from, or made again from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// The URL of the picture's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The name of the picture in commands, quoted for a shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// The name of the picture for the server of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The digest of the picture, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Whether the user has marked the picture.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub favourite: bool,
+    /// Names and values to show below each other.
+    pub facts: Vec<[String; 2]>,
+    /// The URL of the thumbnail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thumbnail: Option<String>,
+    /// What is shown without a thumbnail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The width and the height of the picture in pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<(u32, u32)>,
+}
+
+impl Item {
+    /// Creates an item without a picture.
+    pub fn new(
+        name: impl Into<String>,
+        model: impl Into<String>,
+        state: impl Into<String>,
+    ) -> Self {
+        let (name, model, state) = (name.into(), model.into(), state.into());
+        Self { name, model, state, note: Some("no picture".to_owned()), ..Self::default() }
+    }
+
+    /// Shows a preview. `store` returns the URL of the thumbnail.
+    pub fn show(&mut self, preview: Preview, store: impl FnOnce(&[u8]) -> String) {
+        match preview {
+            Preview::Thumbnail(Thumbnail { jpeg, width, height }) => {
+                (self.thumbnail, self.note) = (Some(store(&jpeg)), None);
+                self.size = Some((width, height));
+            }
+            Preview::Note(note) => self.note = Some(note),
+        }
+    }
+
+    /// Adds a fact to show.
+    pub fn fact(&mut self, name: &str, value: impl ToString) {
+        self.facts.push([name.to_owned(), value.to_string()]);
+    }
+}
+
+/// The path of a file below a directory as a relative URL.
+pub fn relative_url(path: &Path, directory: &Path) -> Option<String> {
+    let path = path.strip_prefix(directory).ok()?;
+    let parts: Option<Vec<_>> = path.iter().map(|part| part.to_str()).collect();
+    Some(format!("./{}", utf8_percent_encode(&parts?.join("/"), ESCAPED)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_beside_the_page() {
+        let url = |path: &str| relative_url(Path::new(path), Path::new("/batch")).unwrap();
+        assert_eq!(url("/batch/foxes/1 é.png"), "./foxes/1%20%C3%A9.png");
+        assert_eq!(url("/batch/javascript:alert(1)"), "./javascript%3Aalert%281%29");
+        assert_eq!(url("/batch/x?#"), "./x%3F%23");
+        assert_eq!(url("/batch/a\\b"), "./a%5Cb");
+        assert!(relative_url(Path::new("/other/1.png"), Path::new("/batch")).is_none());
+    }
+}
