@@ -4,7 +4,7 @@
 
 pub mod ancestry;
 mod deleted;
-mod destination;
+pub mod destination;
 pub mod durations;
 pub mod find;
 pub mod list;

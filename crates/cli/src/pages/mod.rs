@@ -4,7 +4,7 @@
 //! A page loads nothing from the network. Text in the data is never parsed as markup.
 
 pub mod job;
-mod page;
+pub mod page;
 pub mod sheet;
 mod template;
 mod thumbnail;
@@ -16,7 +16,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 pub use self::{
-    page::{Page, json},
+    page::Page,
     thumbnail::{Preview, Thumbnail},
     totals::Totals,
 };

@@ -25,7 +25,7 @@ use crate::{
     context::Context,
     failure::Failure,
     files::directory::{create_private, temporary_file},
-    pages::{Item, Kind, Page, Preview, Totals, json},
+    pages::{Item, Kind, Page, Preview, Totals, page::json},
     text::times::{Clock, now},
 };
 use imagekiln::FileKind;
