@@ -18,6 +18,9 @@ pub struct Cell {
 /// More pictures are too small to be told apart.
 const MOST: usize = 24;
 
+/// The rows of a grid. A higher one would push away what is above it.
+const MOST_ROWS: u32 = 60;
+
 /// The columns between two pictures.
 const GAP: u32 = 2;
 
@@ -82,7 +85,10 @@ fn best_columns(count: usize, aspect: f64, window: &Window) -> usize {
 fn cell_of(columns: usize, count: usize, window: &Window) -> (u32, u32) {
     let rows = count.div_ceil(columns.max(1)).max(1) as u32;
     let columns = columns.max(1) as u32;
-    ((window.columns / columns).max(1), (window.rows() / rows).saturating_sub(1).max(1))
+    (
+        (window.columns / columns).max(1),
+        (window.rows().min(MOST_ROWS) / rows).saturating_sub(1).max(1),
+    )
 }
 
 /// One picture of several, whose left sides are `step` pixels apart.

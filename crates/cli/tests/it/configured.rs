@@ -35,7 +35,7 @@ fn the_defaults_of_requests_apply_unless_flags_are_given() {
     bench.place.configure("output = \"pictures\"\n");
     let words = ["generate", "a fox", "-s", "64x64"];
     let saved = bench.run(&words).ok().text();
-    assert!(saved.starts_with("pictures/gen-2-pro-"), "{saved}");
+    assert!(saved.starts_with("pictures/a-fox-"), "{saved}");
     bench.place.configure("size = \"64x64\"\noutput = \"pictures/fox.png\"\n");
     bench.run(&["task", "submit", "gen-2-pro", "--prompt", "a fox"]).ok();
     bench.place.configure("");

@@ -71,7 +71,7 @@ fn a_picture_that_was_meant_for_standard_output_is_saved_in_the_directory_of_its
     let directory = bench.place.path("").canonicalize().unwrap();
     let name = std::path::Path::new(resumed.trim()).strip_prefix(directory).unwrap();
     let name = name.to_str().unwrap();
-    assert!(name.starts_with("gen-2-pro-") && name.ends_with(".jpg"), "{resumed}");
+    assert!(name.starts_with("a-fox-") && name.ends_with(".jpg"), "{resumed}");
     assert_eq!(bench.place.files(), [name]);
 }
 

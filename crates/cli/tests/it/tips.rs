@@ -34,7 +34,7 @@ const TIPS: &[(&str, &str)] = &[
     ("Draw", "'kiln generate PROMPT'"),
     ("txt2img", "'kiln generate PROMPT'"),
     ("img2img", "'kiln edit PROMPT IMAGE...'"),
-    ("variations", "'kiln again @3 --vary'"),
+    ("variations", "'kiln again @3 --vary"),
     ("upscale", "'kiln tool expand IMAGE'"),
     ("sharpen", "'kiln tool deblur IMAGE'"),
     ("inpaint", "'kiln tool inpaint'"),
