@@ -17,6 +17,8 @@ mod history;
 #[cfg(feature = "batch")]
 mod jobfile;
 mod making;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod output;
 pub mod process;

@@ -14,6 +14,11 @@ pub mod generate;
 pub mod history;
 pub mod install;
 pub mod login;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "without_mcp.rs"]
+pub mod mcp;
 pub mod models;
 pub mod preset;
 pub mod resume;
@@ -47,7 +52,7 @@ pub const VERSION: &str = "version";
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Make", &[generate::NAME, edit::NAME, tools::NAME, run::NAME, models::NAME]),
     ("Follow up", &[history::NAME, "show", again::NAME, resume::NAME, task::NAME, spending::NAME]),
-    ("Many", &[batch::NAME]),
+    ("Many", &[batch::NAME, mcp::NAME]),
     ("Set up", &["setup", "config", preset::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
@@ -106,6 +111,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             resume::command(),
             task::command(used),
             batch::command(chosen),
+            mcp::command(),
         ])
         .subcommands(tools::commands(chosen, used).map(short))
         .subcommand(short(task::submit::command(used)))
@@ -188,6 +194,7 @@ pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Fail
         run::NAME => run::execute(context, matches).await,
         task::submit::NAME => task::submit::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
+        mcp::NAME => mcp::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
         again::NAME => again::execute(context, matches).await,

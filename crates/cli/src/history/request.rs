@@ -169,7 +169,7 @@ fn check_file(path: &Path, sha256: Option<&str>, place: &Place<'_>) -> Result<()
 }
 
 /// Returns the SHA-256 digest of a file in lowercase hexadecimal. Blocks.
-fn digest_of(path: &Path) -> io::Result<String> {
+pub fn digest_of(path: &Path) -> io::Result<String> {
     let (mut file, mut digest) = (File::open(path)?, Sha256::new());
     let mut buffer = vec![0; 64 * 1024];
     loop {

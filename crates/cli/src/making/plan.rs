@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeSet, HashSet},
     fmt::Write as _,
     path::PathBuf,
+    slice::from_mut,
 };
 
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches as _};
@@ -131,6 +132,23 @@ pub fn plan(
     fill_in_targets(&mut planned)?;
     // Once for all of them, which are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
+    Ok(planned)
+}
+
+/// Plans a picture that a program asks for by a key. Its request gets the seed of the key.
+pub fn keyed(
+    context: &Context,
+    request: Request,
+    target: Target,
+    key: Key,
+) -> Result<Planned, Failure> {
+    let request = drawn(context, Some(&key), request);
+    check(context, &request, false)?;
+    let kept = kept_request(&request, &context.process().directory, &RefCell::default());
+    let (name, drawn, label, again_of) = (None, None, None, None);
+    let mut planned =
+        Planned { request, target, name, drawn, label, again_of, kept, key: Some(key) };
+    fill_in_targets(from_mut(&mut planned))?;
     Ok(planned)
 }
 
