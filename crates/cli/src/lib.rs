@@ -4,7 +4,10 @@
 //! and a paid task is always reported so that it can be resumed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(not(feature = "batch"), allow(dead_code, reason = "for `kiln batch`"))]
+#![cfg_attr(
+    not(all(feature = "batch", feature = "mcp")),
+    allow(dead_code, reason = "for `kiln batch` and `kiln mcp`")
+)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod args;

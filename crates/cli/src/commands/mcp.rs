@@ -47,7 +47,7 @@ pub fn command() -> Command {
     Command::new(NAME)
         .about("Let assistants make pictures: a server of the Model Context Protocol")
         .args(options::of::<Options>())
-        .args(options::shared(options::RUNNING))
+        .args(options::shared(options::SERVING))
         .after_help(
             "An assistant starts it, and speaks with it over standard input and output. It needs a \
              budget, unless it is simulated.\n\n\

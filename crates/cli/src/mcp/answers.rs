@@ -104,8 +104,7 @@ pub async fn of_entry(
             .to_owned(),
     };
     let has_failed = !matches!(state(entry), "saved" | "in_progress");
-    let mut facts =
-        with(facts(entry), [("budget", server.budget.to_json(server.context.process()))]);
+    let mut facts = with(facts(entry), [("budget", server.left())]);
     if let Some(paid_now) = paid_now {
         facts = with(facts, [("paid_now", paid_now.into())]);
     }
@@ -149,7 +148,7 @@ pub fn of_failure(server: &Server, failure: &Failure) -> CallToolResult {
         "message": message(failure),
         "paid": paid,
         "next": next,
-        "budget": server.budget.to_json(server.context.process()),
+        "budget": server.left(),
     });
     let problems: Vec<Value> = problems.collect();
     if !problems.is_empty() {

@@ -88,8 +88,8 @@ impl Budget {
     pub fn to_json(&self, process: &Process) -> Value {
         let picture = self.limits.picture.map(|most| ("most_per_picture".to_owned(), most));
         let left = self.left(process).into_iter().flat_map(|(name, left)| {
-            let over = (left < 0.0).then(|| (format!("over_{name}"), -left));
-            [(format!("left_{name}"), left.max(0.0))].into_iter().chain(over)
+            let over = (left < 0.0).then(|| (format!("over_{name}"), rounded(-left)));
+            [(format!("left_{name}"), rounded(left.max(0.0)))].into_iter().chain(over)
         });
         json!(picture.into_iter().chain(left).collect::<BTreeMap<_, _>>())
     }
@@ -97,8 +97,8 @@ impl Budget {
     /// What was spent, and the limits.
     pub fn spending(&self, process: &Process) -> Value {
         json!({
-            "this_start": { "spent": self.spent(), "limit": self.limits.start },
-            "today": { "spent": spent_today(process, self.limits), "limit": self.limits.day },
+            "this_start": { "spent": rounded(self.spent()), "limit": self.limits.start },
+            "today": { "spent": rounded(spent_today(process, self.limits)), "limit": self.limits.day },
             "budget": self.to_json(process),
         })
     }
@@ -142,6 +142,11 @@ impl Turn<'_> {
     pub fn spent(self, cost: Option<f64>) {
         self.budget.spend(cost.unwrap_or(self.reserved));
     }
+}
+
+/// Credits without the noise of sums.
+fn rounded(credits: f64) -> f64 {
+    (credits * 1e4).round() / 1e4
 }
 
 /// What the calls of this day have cost, whatever server made them.

@@ -17,7 +17,6 @@ use tokio::{
 use super::{
     Server, answers, keys,
     requests::{self, Arguments},
-    tools::Name,
     work::{Phase, entry_of},
 };
 use crate::{
@@ -25,29 +24,32 @@ use crate::{
     history::{self, Entry, numbered, request::digest_of},
     making::plan,
     models,
-    text::times::now,
+    text::{sanitize::one_line, times::now},
 };
 use imagekiln::{FieldKind, Operation, journal::Key};
 
 /// How often a client hears that a call goes on.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
 
+const FORMAT: &str = "output_format";
+
 /// The pictures in the answer to a search.
 const FOUND: usize = 10;
 
 pub async fn call(
     server: &Arc<Server>,
-    tool: Name,
+    tool: &str,
     arguments: Map<String, Value>,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResult {
     let done = match tool {
-        Name::Make | Name::Edit | Name::Run => make(server, tool, arguments, context).await,
-        Name::Models => requests::read(arguments).and_then(|which| describe_models(server, which)),
-        Name::Look => look(server, arguments, context).await,
-        Name::Pictures => requests::read(arguments).and_then(|wanted| pictures(server, wanted)),
-        Name::Spending => requests::read::<Nothing>(arguments)
+        "make" | "edit" | "run" => make(server, tool, arguments, context).await,
+        "models" => requests::read(arguments).and_then(describe_models),
+        "look" => look(server, arguments, context).await,
+        "pictures" => requests::read(arguments).and_then(|wanted| pictures(server, wanted)),
+        "spending" => requests::read::<Nothing>(arguments)
             .map(|Nothing {}| answers::plain(server.budget.spending(server.context.process()))),
+        _ => Err(Failure::request(format!("there is no tool `{}`", one_line(tool)))),
     };
     done.unwrap_or_else(|failure| answers::of_failure(server, &failure))
 }
@@ -58,7 +60,7 @@ struct Nothing {}
 
 async fn make(
     server: &Arc<Server>,
-    tool: Name,
+    tool: &str,
     arguments: Map<String, Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, Failure> {
@@ -66,16 +68,6 @@ async fn make(
     let attempt = arguments.attempt();
     let target = server.folders.target(arguments.file.as_deref())?;
     let (request, urls) = requests::request(server, tool, &arguments)?;
-    let request = match target.wanted_format() {
-        Some(format) if request.operation().field("output_format").is_some() => {
-            if request.has_field("output_format") {
-                request
-            } else {
-                request.field("output_format", format.to_string())
-            }
-        }
-        _ => request,
-    };
     let client = &server.session.client;
     let profile = &server.context.settings.profile.name;
     let folder = server.folders.first().to_string_lossy();
@@ -97,6 +89,15 @@ async fn make(
         Some(entry) => server.resume(entry),
         None => {
             let key = Key::new(&known.key);
+            // The ending of the file does not make it another picture.
+            let format = target.wanted_format().filter(|_| {
+                let has_field = request.operation().field(FORMAT).is_some();
+                has_field && !request.has_field(FORMAT)
+            });
+            let request = match format {
+                Some(format) => request.field(FORMAT, format.to_string()),
+                None => request,
+            };
             let planned = plan::keyed(&server.context, request, target, key)?;
             planned.target.check(false, &server.context.process().stdout)?;
             server.make(&known.key, planned)
@@ -118,7 +119,7 @@ async fn answer(
                 "state": "in_progress",
                 "next": "The service has not accepted it yet. Repeat exactly the same call in a \
                          while: it is never paid twice.",
-                "budget": server.budget.to_json(server.context.process()),
+                "budget": server.left(),
             })));
         }
         Phase::Waiting(number) => (Some(number), None),
@@ -189,7 +190,7 @@ async fn look(
     let Some(number) = number else {
         let entries = history::unfinished(process)?.flatten().filter(|entry| server.is_own(entry));
         let unfinished: Vec<Value> = entries.map(|entry| answers::facts(&entry)).collect();
-        let budget = server.budget.to_json(process);
+        let budget = server.left();
         return Ok(answers::plain(json!({ "unfinished": unfinished, "budget": budget })));
     };
     let text = number.as_str().map_or_else(|| number.to_string(), str::to_owned);
@@ -236,16 +237,11 @@ struct Which {
     model: Option<String>,
 }
 
-fn describe_models(server: &Server, which: Which) -> Result<CallToolResult, Failure> {
+fn describe_models(which: Which) -> Result<CallToolResult, Failure> {
     let Some(name) = which.model else {
-        let prices = server.context.settings.prices();
-        let models = models::models().filter(|model| !model.deprecated).map(|model| {
-            let mut facts = json!({ "name": model.name, "what": models::summary(model) });
-            if let (Some(facts), true) = (facts.as_object_mut(), prices.contains_key(model.name)) {
-                facts.insert("has_price".to_owned(), true.into());
-            }
-            facts
-        });
+        let models = models::models().filter(|model| !model.deprecated);
+        let models =
+            models.map(|model| json!({ "name": model.name, "what": models::summary(model) }));
         return Ok(answers::plain(json!({ "models": models.collect::<Vec<_>>() })));
     };
     let model = models::find(&name)

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    args::inputs::is_image_file,
     failure::Failure,
     files::target::{Place, Target},
     history::{Entry, find},
@@ -100,9 +101,8 @@ impl Folders {
                 })?
             }
         };
-        let is_file = fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
-        if !is_file {
-            let problem = format!("{field}: there is no file {}", one_line(given));
+        if !is_image_file(&path.to_string_lossy()) {
+            let problem = format!("{field}: {} is not an image file", one_line(given));
             return Err(Failure::request(problem)
                 .advise(format!("relative paths start at {}", self.first().display())));
         }

@@ -24,6 +24,8 @@ use rmcp::{
     transport::io::stdio_pipes,
 };
 
+use serde_json::Value;
+
 pub use self::budget::Limits;
 use self::{budget::Budget, folders::Folders, work::Jobs};
 use crate::{
@@ -57,6 +59,13 @@ struct Server {
     rules: Rules,
     jobs: Jobs,
     interrupts: Interrupts,
+}
+
+impl Server {
+    /// What is left of the budget.
+    fn left(&self) -> Value {
+        self.budget.to_json(self.context.process())
+    }
 }
 
 /// Serves the client on standard input and output until it leaves, and then until the pictures are
@@ -126,9 +135,6 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let Some(tool) = tools::Name::of(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("no tool {}", request.name), None));
-        };
-        Ok(calls::call(&self.0, tool, arguments, &context).await.into())
+        Ok(calls::call(&self.0, &request.name, arguments, &context).await.into())
     }
 }

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::{Server, tools::Name};
+use super::Server;
 use crate::{
     args::options::{SIDES, may_have},
     failure::Failure,
@@ -50,7 +50,7 @@ pub fn read<T: for<'a> Deserialize<'a>>(arguments: Map<String, Value>) -> Result
 /// The request of a call, and the URLs in it.
 pub fn request(
     server: &Server,
-    tool: Name,
+    tool: &str,
     arguments: &Arguments,
 ) -> Result<(Request, Vec<String>), Failure> {
     let settings = &server.context.settings;
@@ -69,7 +69,7 @@ pub fn request(
     ];
     for (name, value) in own {
         let Some(value) = value else { continue };
-        if tool != Name::Run && name == PROMPT && !may_have(model, &[PROMPT]) {
+        if tool != "run" && name == PROMPT && !may_have(model, &[PROMPT]) {
             return Err(Failure::request(format!("{model} takes no prompt; use `run`")));
         }
         if fields.insert(name.to_owned(), value).is_some() {
@@ -83,7 +83,7 @@ pub fn request(
             fields.insert(name.to_owned(), side.into());
         }
     }
-    for (field, image) in image_fields(model, arguments)?.into_iter().zip(&arguments.images) {
+    for (field, image) in image_fields(model, tool, arguments)?.into_iter().zip(&arguments.images) {
         fields.insert(field.to_owned(), image.as_str().into());
     }
     // The order of the arguments makes no difference.
@@ -107,12 +107,16 @@ fn named(name: &str) -> Result<(&'static Operation, Request), Failure> {
 /// The fields of the images of an edit, in their order.
 fn image_fields(
     model: &'static Operation,
+    tool: &str,
     arguments: &Arguments,
 ) -> Result<Vec<&'static str>, Failure> {
     let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
     let fields = model.fields.iter().filter(|field| is_image(&field.kind));
     let fields: Vec<&str> = fields.map(|field| field.name).collect();
     let (most, count) = (fields.len(), arguments.images.len());
+    if tool == "edit" && count == 0 {
+        return Err(Failure::request("images: give at least one; `make` needs none"));
+    }
     if count > most {
         let problem = format!("images: {model} takes at most {most}, and {count} are given");
         return Err(Failure::request(problem));

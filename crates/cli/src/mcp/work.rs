@@ -21,7 +21,7 @@ use crate::{
         plan::{Planned, kept},
     },
 };
-use imagekiln::{Once, SubmitOptions, TaskRef};
+use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 
 /// How often to look at a submission that another process works on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
@@ -149,7 +149,8 @@ impl Server {
             Err(error) => {
                 let mut failure = Failure::from(error);
                 failure.number = entry.map(|entry| entry.number);
-                if failure.billing_unknown && failure.number.is_some() {
+                let is_unrecorded = failure.kind == ErrorKind::Journal && failure.task.is_some();
+                if is_unrecorded || failure.billing_unknown && failure.number.is_some() {
                     turn.spent(failure.task.as_ref().and_then(TaskRef::cost));
                 }
                 Err(failure)
