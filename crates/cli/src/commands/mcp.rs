@@ -25,7 +25,7 @@ struct Options {
     /// The credits that the servers of this history may spend in a day of UTC
     #[arg(long, value_name = "CREDITS", value_parser = credits)]
     budget_per_day: Option<f64>,
-    /// The most credits for one picture, also if its price is not known
+    /// The maximum cost of one picture, also if its price is not known
     #[arg(long, value_name = "CREDITS", value_parser = credits)]
     most_per_picture: Option<f64>,
     /// A folder that may be read and written; pictures go to the first one [default: the working
@@ -35,11 +35,13 @@ struct Options {
     /// Let images be http(s) URLs, which the service fetches
     #[arg(long)]
     allow_urls: bool,
-    /// How long a call waits for its picture before it answers that it is in progress
-    #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = deadline)]
+    /// How long a call waits for its picture before it returns that it is in progress [default: 25s]
+    #[arg(long, value_name = "DURATION", value_parser = deadline)]
+    #[arg(default_value = "25s", hide_default_value = true)]
     answer_within: Duration,
-    /// How long the same call is the same picture, which is not paid again
-    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
+    /// How long the same call is the same picture, which is not paid again [default: 24h]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(default_value = "24h", hide_default_value = true)]
     same_for: Duration,
 }
 
@@ -49,8 +51,8 @@ pub fn command() -> Command {
         .args(options::of::<Options>())
         .args(options::shared(options::SERVING))
         .after_help(
-            "An assistant starts it, and speaks with it over standard input and output. It needs a \
-             budget, unless it is simulated.\n\n\
+            "An assistant starts the server and talks to it over standard input and output. One of \
+             the two budgets is required without --simulate.\n\n\
              Examples:\n  kiln mcp --budget-per-day 50 --most-per-picture 5 --folder ~/pictures\n  \
              kiln mcp --simulate",
         )
