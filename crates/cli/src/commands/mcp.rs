@@ -35,7 +35,7 @@ struct Options {
     /// Let images be http(s) URLs, which the service fetches
     #[arg(long)]
     allow_urls: bool,
-    /// How long a call waits for its picture before it returns that it is in progress [default: 25s]
+    /// How long a call waits for its picture before it returns without it [default: 25s]
     #[arg(long, value_name = "DURATION", value_parser = deadline)]
     #[arg(default_value = "25s", hide_default_value = true)]
     answer_within: Duration,

@@ -96,9 +96,10 @@ impl Budget {
 
     /// What was spent, and the limits.
     pub fn spending(&self, process: &Process) -> Value {
+        let today = rounded(spent_today(process, self.limits));
         json!({
             "this_start": { "spent": rounded(self.spent()), "limit": self.limits.start },
-            "today": { "spent": rounded(spent_today(process, self.limits)), "limit": self.limits.day },
+            "today": { "spent": today, "limit": self.limits.day },
             "budget": self.to_json(process),
         })
     }
