@@ -15,8 +15,9 @@ use tokio::{
 };
 
 use super::{
-    Server, answers, keys,
+    Server, keys,
     requests::{self, Arguments},
+    results,
     work::{Phase, entry_of},
 };
 use crate::{
@@ -33,7 +34,7 @@ const BETWEEN_NOTES: Duration = Duration::from_secs(5);
 
 const FORMAT: &str = "output_format";
 
-/// The pictures in the answer to a search.
+/// The number of pictures that a search returns.
 const FOUND: usize = 10;
 
 pub async fn call(
@@ -47,16 +48,16 @@ pub async fn call(
         "models" => requests::read(arguments).and_then(describe_models),
         "look" => look(server, arguments, context).await,
         "pictures" => requests::read(arguments).and_then(|wanted| pictures(server, wanted)),
-        "spending" => requests::read::<Nothing>(arguments)
-            .map(|Nothing {}| answers::plain(server.budget.spending(server.context.process()))),
+        "spending" => requests::read::<NoArguments>(arguments)
+            .map(|NoArguments {}| results::plain(server.budget.spending(server.context.process()))),
         _ => Err(Failure::request(format!("there is no tool `{}`", one_line(tool)))),
     };
-    done.unwrap_or_else(|failure| answers::of_failure(server, &failure))
+    done.unwrap_or_else(|failure| results::of_failure(server, &failure))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 async fn make(
     server: &Arc<Server>,
@@ -84,7 +85,7 @@ async fn make(
     let paid_now = earlier.is_none();
     let phases = match &earlier {
         Some(entry) if entry.is_finished() || entry.is_unknown() => {
-            return Ok(answers::of_entry(server, entry, None, Some(false)).await);
+            return Ok(results::of_entry(server, entry, None, Some(false)).await);
         }
         Some(entry) => server.resume(entry),
         None => {
@@ -103,11 +104,11 @@ async fn make(
             server.make(&known.key, planned)
         }
     };
-    answer(server, phases, context, Some(paid_now)).await
+    result_of(server, phases, context, Some(paid_now)).await
 }
 
 /// Waits for work as long as a call may, and says where it is.
-async fn answer(
+async fn result_of(
     server: &Arc<Server>,
     mut phases: watch::Receiver<Phase>,
     context: &RequestContext<RoleServer>,
@@ -115,7 +116,7 @@ async fn answer(
 ) -> Result<CallToolResult, Failure> {
     let (number, problem) = match wait(server, &mut phases, context).await {
         Phase::Submitting => {
-            return Ok(answers::plain(json!({
+            return Ok(results::plain(json!({
                 "state": "in_progress",
                 "next": "The service has not accepted it yet. Repeat exactly the same call in a \
                          while: it is never paid twice.",
@@ -131,15 +132,15 @@ async fn answer(
     };
     Ok(match (entry, problem) {
         (Some(entry), problem) => {
-            answers::of_entry(server, &entry, problem.as_deref(), paid_now).await
+            results::of_entry(server, &entry, problem.as_deref(), paid_now).await
         }
-        (None, Some(problem)) => answers::of_failure(server, &problem),
+        (None, Some(problem)) => results::of_failure(server, &problem),
         (None, None) => return Err(Failure::usage("the submission is not in the history")),
     })
 }
 
 /// Waits for the end of work. Tells the client every few seconds that it goes on, until the client
-/// cancels the call, or it has to be answered.
+/// cancels the call, or it has to return.
 async fn wait(
     server: &Server,
     phases: &mut watch::Receiver<Phase>,
@@ -176,7 +177,7 @@ async fn wait(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Look {
+struct LookArguments {
     number: Option<Value>,
 }
 
@@ -185,13 +186,13 @@ async fn look(
     arguments: Map<String, Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, Failure> {
-    let Look { number } = requests::read(arguments)?;
+    let LookArguments { number } = requests::read(arguments)?;
     let process = server.context.process();
     let Some(number) = number else {
         let entries = history::unfinished(process)?.flatten().filter(|entry| server.is_own(entry));
-        let unfinished: Vec<Value> = entries.map(|entry| answers::facts(&entry)).collect();
+        let unfinished: Vec<Value> = entries.map(|entry| results::facts(&entry)).collect();
         let budget = server.left();
-        return Ok(answers::plain(json!({ "unfinished": unfinished, "budget": budget })));
+        return Ok(results::plain(json!({ "unfinished": unfinished, "budget": budget })));
     };
     let text = number.as_str().map_or_else(|| number.to_string(), str::to_owned);
     let number = text
@@ -204,20 +205,20 @@ async fn look(
         return Err(Failure::request(format!("number: there is no picture @{number} here")));
     };
     if entry.is_finished() || entry.record.task().is_none() || !server.is_own(&entry) {
-        return Ok(answers::of_entry(server, &entry, None, None).await);
+        return Ok(results::of_entry(server, &entry, None, None).await);
     }
     let phases = server.resume(&entry);
-    answer(server, phases, context, None).await
+    result_of(server, phases, context, None).await
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct SearchArguments {
     search: Option<String>,
     limit: Option<usize>,
 }
 
-fn pictures(server: &Server, wanted: Wanted) -> Result<CallToolResult, Failure> {
+fn pictures(server: &Server, wanted: SearchArguments) -> Result<CallToolResult, Failure> {
     let search = wanted.search.unwrap_or_default().to_lowercase();
     let has_words = |entry: &Entry| {
         let text = format!("{} {}", entry.prompt().unwrap_or_default(), entry.model());
@@ -227,27 +228,27 @@ fn pictures(server: &Server, wanted: Wanted) -> Result<CallToolResult, Failure> 
     let entries = history::read(server.context.process())?.flatten();
     let found = entries.filter(|entry| has_words(entry) && server.folders.have(entry));
     let limit = wanted.limit.unwrap_or(FOUND).clamp(1, 50);
-    let found: Vec<Value> = found.take(limit).map(|entry| answers::facts(&entry)).collect();
-    Ok(answers::plain(json!({ "pictures": found })))
+    let found: Vec<Value> = found.take(limit).map(|entry| results::facts(&entry)).collect();
+    Ok(results::plain(json!({ "pictures": found })))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Which {
+struct ModelArguments {
     model: Option<String>,
 }
 
-fn describe_models(which: Which) -> Result<CallToolResult, Failure> {
+fn describe_models(which: ModelArguments) -> Result<CallToolResult, Failure> {
     let Some(name) = which.model else {
         let models = models::models().filter(|model| !model.deprecated);
         let models =
             models.map(|model| json!({ "name": model.name, "what": models::summary(model) }));
-        return Ok(answers::plain(json!({ "models": models.collect::<Vec<_>>() })));
+        return Ok(results::plain(json!({ "models": models.collect::<Vec<_>>() })));
     };
     let model = models::find(&name)
         .or_else(|| imagekiln::complete_model(&name).map(|found| found.model))
         .ok_or_else(|| Failure::request(models::unknown(&name).0))?;
-    Ok(answers::plain(described(model)))
+    Ok(results::plain(described(model)))
 }
 
 /// A model, with the fields that a model may set.

@@ -2,12 +2,12 @@
 //! make pictures. Models repeat calls, forget results and lose connections, so each call has a key
 //! that it would have again, and each picture is waited for until it is saved.
 
-mod answers;
 mod budget;
 mod calls;
 mod folders;
 mod keys;
 mod requests;
+mod results;
 mod simulated;
 mod tools;
 mod work;

@@ -6,7 +6,7 @@ use rmcp::model::Tool;
 /// What a client tells its model about the server.
 pub const INSTRUCTIONS: &str = "\
 Pictures cost credits of the person and take seconds to minutes. The same call is the same \
-picture: after a timeout or a lost answer, repeat exactly the same call; it never pays twice. Say \
+picture: after a timeout or a lost result, repeat exactly the same call; it never pays twice. Say \
 that a picture is done only if its state is `saved`.";
 
 const DEFINITIONS: &str = include_str!("tools.json");

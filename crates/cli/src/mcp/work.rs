@@ -26,7 +26,7 @@ use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 /// How often to look at a submission that another process works on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// Where the work for a picture is.
+/// How far the work for a picture is.
 #[derive(Debug, Clone)]
 pub enum Phase {
     Submitting,

@@ -53,6 +53,8 @@ fn every_tool_works() {
     assert_eq!(made["budget"]["left_this_start"], 97.0);
     assert!(fs::exists(made["path"].as_str().unwrap()).unwrap());
     assert_eq!(preview(&made), (64, 64));
+    let is_progress = |message: &Value| message["params"]["progressToken"] == "a-token";
+    assert!(agent.messages().iter().any(is_progress));
     let large = json!({ "prompt": "noise", "fields": { "width": 1024, "height": 768 } });
     assert_eq!(preview(&agent.call("make", large)), (512, 384));
     let edited = json!({ "prompt": "in the snow", "images": ["@1"], "file": "snow/fox.png" });
@@ -137,7 +139,7 @@ fn images_are_compared_by_content() {
     assert_paid(&bench, 2);
 }
 
-/// A call is answered in time, and its picture is found after the server was killed.
+/// A call returns in time, and its picture is found after the server was killed.
 #[test]
 fn a_killed_server_leaves_its_picture_to_the_next_one() {
     let bench = patient();
@@ -154,6 +156,8 @@ fn a_killed_server_leaves_its_picture_to_the_next_one() {
     );
     assert_eq!(agent.call("look", json!({}))["unfinished"][0]["number"], "@1");
     agent.kill();
+    // One that is asked to end leaves it, too.
+    assert_eq!(start(&bench, &quick).terminate(), 0);
     let mut agent = start(&bench, &[]);
     bench.simulator.clock().advance(AGES);
     let found = agent.call("make", fox());
@@ -305,7 +309,7 @@ fn only_allowed_folders_are_read_and_written() {
         assert_eq!(agent.call("make", words)["state"], "saved");
         assert_eq!(bench.last_request()["prompt"], prompt);
     }
-    let text = format!("{:?}", agent.answers());
+    let text = format!("{:?}", agent.messages());
     assert!(!text.contains(bench.simulator.api_key()));
     // What others have made elsewhere is not shown.
     let mut elsewhere = bench.place.kiln(&BUDGET);

@@ -13,7 +13,7 @@ pub struct Agent {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     last: u64,
-    answers: Vec<Value>,
+    messages: Vec<Value>,
 }
 
 impl Agent {
@@ -22,7 +22,7 @@ impl Agent {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut agent = Self { child, stdin, stdout, last: 0, answers: Vec::new() };
+        let mut agent = Self { child, stdin, stdout, last: 0, messages: Vec::new() };
         let hello = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -55,25 +55,25 @@ impl Agent {
             let mut line = String::new();
             assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "{method}: the server ended");
             let message: Value = serde_json::from_str(&line).unwrap();
-            self.answers.push(message.clone());
+            self.messages.push(message.clone());
             if message["id"] == id {
                 return message;
             }
         }
     }
 
-    /// Sends a call whose answer nobody reads.
+    /// Sends a call whose result nobody reads.
     pub fn send_call(&mut self, tool: &str, arguments: Value) -> u64 {
-        self.send("tools/call", json!({ "name": tool, "arguments": arguments }))
+        self.send("tools/call", call(tool, arguments))
     }
 
     /// Calls a tool. Returns its facts, with its content and whether it is an error.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
-        let result = &answer["result"];
+        let response = self.request("tools/call", call(tool, arguments));
+        let result = &response["result"];
         let mut facts = result["structuredContent"].clone();
-        assert!(facts.is_object(), "{answer}");
+        assert!(facts.is_object(), "{response}");
         let text: Value =
             serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text, facts);
@@ -83,13 +83,20 @@ impl Agent {
     }
 
     /// All that the server has said.
-    pub fn answers(&self) -> &[Value] {
-        &self.answers
+    pub fn messages(&self) -> &[Value] {
+        &self.messages
     }
 
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Sends SIGTERM, and returns the exit code of the server.
+    pub fn terminate(mut self) -> i32 {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        self.child.wait().unwrap().code().unwrap()
     }
 
     /// Leaves, and returns the exit code of the server.
@@ -107,11 +114,16 @@ impl Drop for Agent {
     }
 }
 
-/// The width and height of the preview in an answer.
+/// A call of which the client wants to know how far it is.
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "a-token" } })
+}
+
+/// The width and height of the preview in a result.
 #[track_caller]
-pub fn preview(answer: &Value) -> (u32, u32) {
-    let image = &answer["content"][1];
-    assert_eq!(image["mimeType"], "image/jpeg", "{answer}");
+pub fn preview(result: &Value) -> (u32, u32) {
+    let image = &result["content"][1];
+    assert_eq!(image["mimeType"], "image/jpeg", "{result}");
     let bytes = BASE64_STANDARD.decode(image["data"].as_str().unwrap()).unwrap();
     assert!(bytes.len() < 200_000);
     let image = image::load_from_memory(&bytes).unwrap();
