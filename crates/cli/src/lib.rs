@@ -4,7 +4,10 @@
 //! and a paid task is always reported so that it can be resumed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(not(feature = "gallery"), allow(dead_code, reason = "for `kiln batch` and `gallery`"))]
+#![cfg_attr(
+    not(all(feature = "gallery", feature = "mcp")),
+    allow(dead_code, reason = "for `kiln batch`, `gallery` and `mcp`")
+)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod args;
@@ -17,6 +20,8 @@ mod history;
 #[cfg(feature = "batch")]
 mod jobfile;
 mod making;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod output;
 #[cfg(feature = "batch")]

@@ -142,6 +142,9 @@ pub const RESOLVING: &[&str] = &[RECORD];
 /// Those of `kiln batch run`, which has its ledger and a deadline for each task.
 pub const RUNNING: &[&str] = &[SIMULATE, POLLING_HOST, DELIVERY_HOST, RECORD];
 
+/// Those of `kiln mcp`, whose other settings are those of the profile.
+pub const SERVING: &[&str] = &[SIMULATE];
+
 /// Those of `kiln batch advance`.
 pub const ADVANCING: &[&str] = &[POLLING_HOST, DELIVERY_HOST, RECORD];
 

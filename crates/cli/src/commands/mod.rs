@@ -19,6 +19,11 @@ pub mod generate;
 pub mod history;
 pub mod install;
 pub mod login;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "without_mcp.rs"]
+pub mod mcp;
 pub mod models;
 pub mod preset;
 pub mod resume;
@@ -62,7 +67,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             spending::NAME,
         ],
     ),
-    ("Many", &[batch::NAME]),
+    ("Many", &[batch::NAME, mcp::NAME]),
     ("Set up", &["setup", "config", preset::NAME, doctor::NAME]),
     ("Develop", &[simulate::NAME, webhook::NAME]),
 ];
@@ -115,6 +120,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
             resume::command(),
             task::command(used),
             batch::command(chosen),
+            mcp::command(),
         ])
         .subcommand(
             Command::new(HELP)
@@ -193,6 +199,7 @@ pub async fn execute(context: &Context, program: &ArgMatches) -> Result<u8, Fail
         edit::NAME => edit::execute(context, matches).await,
         run::NAME => run::execute(context, matches).await,
         batch::NAME => batch::execute(context, matches).await,
+        mcp::NAME => mcp::execute(context, matches).await,
         task::NAME => task::execute(context, matches).await,
         resume::NAME => resume::execute(context, matches).await,
         again::NAME => again::execute(context, matches).await,

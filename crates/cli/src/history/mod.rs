@@ -39,7 +39,7 @@ use crate::{
 };
 use imagekiln::{
     Error, TaskRef, TaskStatus,
-    journal::{Directory, Journal as _, Listed, Origin, Record, State, Step, Unreadable},
+    journal::{Directory, Journal as _, Key, Listed, Origin, Record, State, Step, Unreadable},
 };
 
 /// The path of pictures that went to standard output.
@@ -154,11 +154,17 @@ impl History {
         own.find(|entry| entry.kept.index == index && entry.record.state() != &State::NotBilled)
     }
 
+    /// The same history, for other pictures than those of the command.
+    pub fn of_pictures(&self, kept: Vec<Kept>) -> Self {
+        let command = format!("{:016x}", fastrand::u64(..));
+        Self { command, kept: kept.into(), ..self.clone() }
+    }
+
     /// Leaves a submission to this command, unless another one works on it: both may then save its
-    /// picture.
-    pub async fn claim(&self, entry: &Entry) -> Result<(), Failure> {
+    /// picture. Returns whether this command works on it.
+    pub async fn claim(&self, entry: &Entry) -> Result<bool, Failure> {
         let claimed = self.directory.claim(entry.number).await;
-        claimed.map(drop).map_err(|error| unusable(self.path(), &error))
+        claimed.map_err(|error| unusable(self.path(), &error))
     }
 
     /// Continues the submissions of commands that have ended. Returns those of `wanted` that are
@@ -270,11 +276,19 @@ impl From<Listed> for Entry {
 impl Entry {
     pub fn new(number: u64, record: Record, is_in_use: bool) -> Self {
         let kept = record.intent().context().unwrap_or_default();
+        // A person decides about a lost response, also while the process that lost it runs.
+        let is_in_use = is_in_use && !record.is_lost();
         Self { number, record, kept, is_in_use, found_at: None }
     }
 
     pub fn submission(&self) -> &str {
         self.record.intent().id()
+    }
+
+    /// The name of its key, or the id of the submission if it has none.
+    pub fn submission_key(&self) -> &str {
+        let intent = self.record.intent();
+        intent.key().map_or(intent.id(), Key::name)
     }
 
     /// The value of a field of the request, if the history has it.

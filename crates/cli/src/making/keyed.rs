@@ -64,7 +64,7 @@ pub async fn continue_earlier(
     let number = entry.number;
     context.output.note(&format!("@{number} has the key, so nothing was sent"));
     match &session.history {
-        Some(history) => history.claim(&entry).await,
+        Some(history) => history.claim(&entry).await.map(drop),
         None => Ok(()),
     }
 }

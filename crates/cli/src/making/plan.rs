@@ -1,7 +1,7 @@
 //! The pictures of a command: the request and the target of each. Everything is checked here,
 //! before anything is sent.
 
-use std::{cell::RefCell, collections::HashSet, path::PathBuf};
+use std::{cell::RefCell, collections::HashSet, path::PathBuf, slice::from_mut};
 
 use clap::{ArgMatches, FromArgMatches as _};
 use serde_json::Value;
@@ -125,6 +125,31 @@ pub fn plan(
     fill_in_targets(&mut planned)?;
     // Once for all of them, which are of one model.
     planned.first().inspect(|first| warn_of_deprecation(context, &first.request));
+    Ok(planned)
+}
+
+/// Plans a picture that a program asks for by a key. Its request gets the seed of the key.
+pub fn keyed(
+    context: &Context,
+    request: Request,
+    target: Target,
+    key: Key,
+) -> Result<Planned, Failure> {
+    let request = drawn(context, Some(&key), request);
+    check(context, &request, false)?;
+    let kept = kept_request(&request, &context.process().directory, &RefCell::default());
+    let mut planned = Planned {
+        request,
+        target,
+        name: None,
+        drawn: None,
+        label: None,
+        price: None,
+        again_of: None,
+        kept,
+        key: Some(key),
+    };
+    fill_in_targets(from_mut(&mut planned))?;
     Ok(planned)
 }
 

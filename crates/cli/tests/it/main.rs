@@ -27,6 +27,8 @@ mod interruption;
 mod json;
 mod keys;
 mod machine;
+#[cfg(unix)]
+mod mcp;
 mod mistakes;
 mod models;
 mod money;

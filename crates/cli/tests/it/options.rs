@@ -60,6 +60,7 @@ const COMMANDS: &[(&str, &[&str], Before)] = &[
     ("batch adopt", &["--output", "pictures"], Before::Nothing),
     ("batch jobs forget", &["a-job"], Before::Nothing),
     ("batch jobs archive", &["--older-than", "1h"], Before::Nothing),
+    ("mcp", &["--budget", "10"], Before::Nothing),
     ("show", &["@1"], Before::Submitted),
     ("spending", &[], Before::Submitted),
     ("preset", &[], Before::Nothing),

@@ -26,6 +26,16 @@ const JEST: Requirement = Requirement {
     variable: "IMAGEKILN_JEST_TESTS",
 };
 
+const MCP: Requirement = Requirement {
+    name: "the Python SDK of MCP",
+    is_present: || {
+        let python = Command::new("python3").args(["-c", "import mcp"]).output();
+        python.is_ok_and(|output| output.status.success())
+    },
+    advice: "pip install mcp",
+    variable: "IMAGEKILN_MCP_TESTS",
+};
+
 const GO: Requirement = Requirement {
     name: "Go",
     is_present: || answers("go", "version"),
@@ -55,6 +65,7 @@ fn main() {
             runtime,
             celery_drives_a_ledger_by_calls,
         ),
+        test(name_of(&python_drives_the_tools), &[MCP], runtime, python_drives_the_tools),
         test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
     ]);
 }
@@ -158,6 +169,16 @@ async fn celery_drives_a_ledger_by_calls() {
     let mut python = Command::new("kiln");
     python.args(["simulate", "--", "python3", "pictures.py"]).env("KILN_STATE_DIR", folder.path());
     passes(&folder, python, "retry in 10\nsaved\nsaved\n");
+}
+
+/// Calls every tool with the official SDK.
+async fn python_drives_the_tools() {
+    let (script, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = script.path().join("mcp_client.py");
+    fs::write(&program, include_str!("mcp_client.py")).unwrap();
+    let mut python = Command::new("python3");
+    python.arg(&program);
+    passes(&folder, python, "7 tools, 3 files, 9.0 credits");
 }
 
 fn root() -> PathBuf {

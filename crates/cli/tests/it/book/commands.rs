@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::read;
 use crate::bench::Bench;
 
-/// The words with which a command begins. Those of git, Docker and rustup are only recognized.
-const PROGRAMS: [&str; 18] = [
+/// The words with which a command begins. Those of other projects are only recognized.
+const PROGRAMS: [&str; 20] = [
     "kiln", "cargo", "export", "curl", "git", "docker", "rustup", "pip", "pipx", "uvx", "pytest",
-    "npm", "npx", "mkdir", "tar", "go", "cd", "podman",
+    "npm", "npx", "mkdir", "tar", "go", "cd", "podman", "claude", "codex",
 ];
 
 /// Checks the lines of a session that begin with `$`. The others are what the commands printed.

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// They have neither results nor events, or need an editor, a desktop or a terminal.
-const NOT_RUN: [&str; 4] = ["help", "version", "config edit", "setup"];
+const NOT_RUN: [&str; 5] = ["help", "version", "config edit", "setup", "mcp"];
 
 /// The simulator does not explain failures.
 const WITHOUT_VALUES: [&str; 2] = ["Entry: details", "Recorded: details"];

@@ -1,0 +1,170 @@
+//! What a model may spend. Only the person who starts the server can change it.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::{Mutex as Queue, MutexGuard},
+    task::spawn_blocking,
+};
+
+use super::keys;
+use crate::{
+    failure::Failure,
+    history::{self, Entry, prices::Prices},
+    making::costs::Expected,
+    process::Process,
+    text::times::{Clock, now},
+};
+use imagekiln::{TaskRef, text::Credits};
+
+/// The limits in credits that the person has set.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub start: Option<f64>,
+    pub day: Option<f64>,
+    pub picture: Option<f64>,
+}
+
+pub struct Budget {
+    limits: Limits,
+    /// What the submissions of this server have cost, or may have.
+    spent: Mutex<f64>,
+    /// One submission at a time, whose response has its cost, here and in other servers.
+    queue: Queue<()>,
+    lock: PathBuf,
+}
+
+/// The turn of a submission.
+pub struct Turn<'b> {
+    budget: &'b Budget,
+    reserved: f64,
+    _here: MutexGuard<'b, ()>,
+    _everywhere: File,
+}
+
+impl Budget {
+    /// The servers that share a lock file share the budget of a day.
+    pub fn new(limits: Limits, lock: PathBuf) -> Self {
+        Self { limits, spent: Mutex::default(), queue: Queue::default(), lock }
+    }
+
+    fn spent(&self) -> f64 {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spend(&self, credits: f64) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += credits;
+    }
+
+    /// Waits until no other submission of a server is in progress.
+    pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
+        let here = self.queue.lock().await;
+        let path = self.lock.clone();
+        let locked = spawn_blocking(move || {
+            let file = File::options().create(true).append(true).open(path)?;
+            file.lock()?;
+            Ok(file)
+        });
+        let file = locked.await.map_err(std::io::Error::other).flatten();
+        let what = || format!("could not lock {}", self.lock.display());
+        let everywhere = file.map_err(|error| Failure::file(what(), error))?;
+        Ok(Turn { budget: self, reserved: 0.0, _here: here, _everywhere: everywhere })
+    }
+
+    /// What is left of each budget, by name.
+    fn left(&self, process: &Process) -> Vec<(&'static str, f64)> {
+        let start = self.limits.start.map(|limit| ("this_start", limit - self.spent()));
+        let day = self.limits.day.map(|limit| ("today", limit - spent_today(process, self.limits)));
+        start.into_iter().chain(day).collect()
+    }
+
+    /// What is left, for a result. What was spent above a budget is named.
+    pub fn to_json(&self, process: &Process) -> Value {
+        let picture = self.limits.picture.map(|most| ("most_per_picture".to_owned(), most));
+        let left = self.left(process).into_iter().flat_map(|(name, left)| {
+            let over = (left < 0.0).then(|| (format!("over_{name}"), rounded(-left)));
+            [(format!("left_{name}"), rounded(left.max(0.0)))].into_iter().chain(over)
+        });
+        json!(picture.into_iter().chain(left).collect::<BTreeMap<_, _>>())
+    }
+
+    /// What was spent, and the limits.
+    pub fn spending(&self, process: &Process) -> Value {
+        let today = rounded(spent_today(process, self.limits));
+        json!({
+            "this_start": { "spent": rounded(self.spent()), "limit": self.limits.start },
+            "today": { "spent": today, "limit": self.limits.day },
+            "budget": self.to_json(process),
+        })
+    }
+}
+
+impl Turn<'_> {
+    /// Refuses a picture that costs more than is left. Without a known price, it may cost as much
+    /// as the person allows for one.
+    pub fn reserve(
+        &mut self,
+        process: &Process,
+        expected: Option<Expected>,
+    ) -> Result<(), Failure> {
+        let Limits { picture, .. } = self.budget.limits;
+        let known = expected.map(|expected| expected.credits);
+        let price = match (known, picture) {
+            (Some(cost), _) => format!("the picture costs about {:.2} credits", Credits(cost)),
+            (None, Some(most)) => format!("the picture may cost {:.2} credits", Credits(most)),
+            (None, None) => "the price of the picture is not known".to_owned(),
+        };
+        let refused = |left: f64, of: &str| {
+            let left = Credits(left.max(0.0));
+            Err(Failure::over_budget(format!("{price}, and {left:.2} are left of {of}")))
+        };
+        if let (Some(cost), Some(most)) = (known, picture)
+            && cost > most
+        {
+            return refused(most, "what one picture may cost");
+        }
+        let cost = known.or(picture).unwrap_or_default();
+        for (name, left) in self.budget.left(process) {
+            if left <= 0.0 && cost == 0.0 && known.is_none() || cost > left {
+                return refused(left, &format!("the budget of {}", name.replace('_', " ")));
+            }
+        }
+        self.reserved = cost;
+        Ok(())
+    }
+
+    /// The submission was accepted for this cost, or may have been if it is not known.
+    pub fn spent(self, cost: Option<f64>) {
+        self.budget.spend(cost.unwrap_or(self.reserved));
+    }
+}
+
+/// Credits without the noise of sums.
+fn rounded(credits: f64) -> f64 {
+    (credits * 1e4).round() / 1e4
+}
+
+/// What the calls of this day have cost, whatever server made them.
+fn spent_today(process: &Process, limits: Limits) -> f64 {
+    let clock = Clock::utc();
+    let today = clock.day(now());
+    let day = |entry: &Entry| clock.day(entry.record.intent().at());
+    let entries = history::read(process).into_iter().flatten().flatten();
+    let entries: Vec<Entry> = entries
+        .take_while(|entry| day(entry) >= today)
+        .filter(|entry| keys::is_of_call(&entry.record))
+        .collect();
+    let prices = Prices::for_unknown(process, &entries);
+    let costs = entries.iter().map(|entry| {
+        let cost = entry.record.task().and_then(TaskRef::cost);
+        let expected = || prices.expected(entry).or(limits.picture);
+        cost.or_else(|| if entry.is_unknown() { expected() } else { None }).unwrap_or_default()
+    });
+    costs.sum()
+}

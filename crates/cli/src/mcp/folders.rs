@@ -1,0 +1,111 @@
+//! The folders that the person has allowed: nothing else is read or written for a model.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{
+    args::inputs::is_image_file,
+    failure::Failure,
+    files::target::{Place, Target},
+    history::{Entry, find},
+    process::Process,
+    text::sanitize::one_line,
+};
+use imagekiln::ImageInput;
+
+/// The allowed folders, without links. The first one is where relative paths start.
+pub struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    /// The folders that exist under these names, or the working directory if none is named.
+    pub fn of(process: &Process, given: &[PathBuf]) -> Result<Self, Failure> {
+        let here = [PathBuf::new()];
+        let given = if given.is_empty() { &here[..] } else { given };
+        let folders = given.iter().map(|given| {
+            let path = process.directory.join(given);
+            let folder = fs::canonicalize(&path).and_then(|path| fs::read_dir(&path).map(|_| path));
+            let what = format!("could not read the folder {}", path.display());
+            folder.map_err(|error| Failure::file(what, error).advise("correct --folder"))
+        });
+        Ok(Self(folders.collect::<Result<_, _>>()?))
+    }
+
+    pub fn first(&self) -> &Path {
+        self.0.first().map_or(Path::new("."), PathBuf::as_path)
+    }
+
+    pub fn shown(&self) -> String {
+        self.0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether a path is below a folder. Its last components may not exist yet.
+    pub fn contain(&self, path: &Path) -> bool {
+        if path.components().any(|part| part == Component::ParentDir) {
+            return false;
+        }
+        let real = path.ancestors().find_map(|parent| {
+            // A dangling link leads to a place that is not known.
+            fs::symlink_metadata(parent).ok()?;
+            Some(fs::canonicalize(parent))
+        });
+        let real = real.and_then(Result::ok);
+        real.is_some_and(|real| self.0.iter().any(|folder| real.starts_with(folder)))
+    }
+
+    /// Whether the picture of a submission is, or will be, below a folder.
+    pub fn have(&self, entry: &Entry) -> bool {
+        let output = entry.kept.destination.output();
+        let path = entry.saved_path().map(Path::to_owned).or(output);
+        path.is_some_and(|path| self.contain(&path))
+    }
+
+    fn checked(&self, given: &str, field: &str) -> Result<PathBuf, Failure> {
+        let path = self.first().join(given);
+        if self.contain(&path) {
+            return Ok(path);
+        }
+        let problem = format!("{field}: {} is outside the allowed folders", one_line(given));
+        Err(Failure::request(problem).advise(format!("use a path below {}", self.shown())))
+    }
+
+    /// The target of a picture: a new file, or a name of its own in the first folder.
+    pub fn target(&self, file: Option<&str>) -> Result<Target, Failure> {
+        let place = match file {
+            None => Place::Named(self.first().to_owned()),
+            Some(file) => Place::at(&self.checked(file, "file")?),
+        };
+        if let Place::Special(path) = &place {
+            return Err(Failure::request(format!("file: {} is not a file", path.display())));
+        }
+        let target = Target { place, overwrite: false, mkdir: true, describe: false, title: None };
+        target.check_ending()?;
+        Ok(target)
+    }
+
+    /// The image that a path or `@` and a number name.
+    pub fn image(
+        &self,
+        process: &Process,
+        given: &str,
+        field: &str,
+    ) -> Result<ImageInput, Failure> {
+        let path = match find::by_number(process, given)? {
+            None => self.checked(given, field)?,
+            Some(entry) => {
+                let saved = entry.saved_path().filter(|path| self.contain(path));
+                saved.map(Path::to_owned).ok_or_else(|| {
+                    let given = one_line(given);
+                    Failure::request(format!("{field}: {given} is not saved in an allowed folder"))
+                })?
+            }
+        };
+        if !is_image_file(&path.to_string_lossy()) {
+            let problem = format!("{field}: {} is not an image file", one_line(given));
+            return Err(Failure::request(problem)
+                .advise(format!("relative paths start at {}", self.first().display())));
+        }
+        Ok(ImageInput::path(path))
+    }
+}

@@ -1,0 +1,140 @@
+//! `kiln mcp`: a server of the Model Context Protocol on standard input and output, whose tools
+//! make pictures. Models repeat calls, forget results and lose connections, so each call has a key
+//! that it would have again, and each picture is waited for until it is saved.
+
+mod budget;
+mod calls;
+mod folders;
+mod keys;
+mod requests;
+mod results;
+mod simulated;
+mod tools;
+mod work;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    },
+    service::RequestContext,
+    transport::io::stdio_pipes,
+};
+
+use serde_json::Value;
+
+pub use self::budget::Limits;
+use self::{budget::Budget, folders::Folders, work::Jobs};
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{self, History},
+    process::interrupt::Interrupts,
+    service::Session,
+};
+
+/// How long to wait at the end for the responses to submissions in flight.
+const LAST_RESPONSES: Duration = Duration::from_secs(10);
+
+/// The rules that the person has set.
+pub struct Rules {
+    pub limits: Limits,
+    pub folders: Vec<PathBuf>,
+    pub allow_urls: bool,
+    /// How long a call waits for its picture.
+    pub answer_within: Duration,
+    /// How long the same call is the same picture.
+    pub same_for: Duration,
+}
+
+struct Server {
+    context: Context,
+    session: Session,
+    history: History,
+    folders: Folders,
+    budget: Budget,
+    rules: Rules,
+    jobs: Jobs,
+    interrupts: Interrupts,
+}
+
+impl Server {
+    /// What is left of the budget.
+    fn left(&self) -> Value {
+        self.budget.to_json(self.context.process())
+    }
+}
+
+/// Serves the client on standard input and output until it leaves, and then until the pictures are
+/// saved that it has asked for.
+pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
+    let (context, _simulated) = simulated::context(context).await?;
+    let Some(history) = context.history(Vec::new())? else {
+        return Err(Failure::usage("`kiln mcp` needs the history, by which it pays once")
+            .advise("unset KILN_NO_HISTORY"));
+    };
+    let lock = history::directory(context.process())?.join("mcp.lock");
+    let server = Arc::new(Server {
+        session: Session::recorded(&context, Some(history.clone())).await?,
+        folders: Folders::of(context.process(), &rules.folders)?,
+        budget: Budget::new(rules.limits, lock),
+        interrupts: Interrupts::listen(context.process())?,
+        jobs: Jobs::default(),
+        context,
+        history,
+        rules,
+    });
+    server.resume_all()?;
+    tokio::select! {
+        () = server.interrupts.first() => {}
+        () = connection(&server) => tokio::select! {
+            () = server.interrupts.first() => {}
+            () = server.jobs.ended() => {}
+        }
+    }
+    let client = &server.session.client;
+    client.stop_retrying_submissions();
+    // What is still in flight then is unknown in the history.
+    let _ = client.drain(LAST_RESPONSES).await;
+    Ok(())
+}
+
+/// Speaks with the client until it leaves.
+async fn connection(server: &Arc<Server>) {
+    // A client that leaves before it has said anything is no problem.
+    if let Ok(running) = Handler(Arc::clone(server)).serve(stdio_pipes()).await {
+        let _ = running.waiting().await;
+    }
+}
+
+#[derive(Clone)]
+struct Handler(Arc<Server>);
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("kiln", env!("CARGO_PKG_VERSION")))
+            .with_instructions(tools::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(calls::call(&self.0, &request.name, arguments, &context).await.into())
+    }
+}

@@ -1,0 +1,206 @@
+//! What a model reads of a picture, and of a failure: facts, what to do next, and what is left of
+//! the budget.
+
+use std::{fmt::Write as _, path::Path};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use image::{DynamicImage, codecs::jpeg::JpegEncoder};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use super::Server;
+use crate::{
+    failure::Failure,
+    history::Entry,
+    text::{json::with, times::rfc3339},
+};
+use imagekiln::{ErrorKind, TaskRef, journal::Key};
+
+/// The longer side of a preview in pixels, and its largest size in bytes.
+const PREVIEW: u32 = 512;
+const LARGEST: usize = 200_000;
+
+/// The characters of a prompt in a list.
+const LONGEST_PROMPT: usize = 200;
+
+const UNKNOWN: &str = "\
+It is unknown whether this was paid. Do not make it again, and not with other words or another \
+seed either: tell the person, who looks at the usage of the service and runs `kiln task resolve \
+@N ID` if the task is there, or else `kiln task dismiss @N`.";
+
+/// A result without a picture.
+pub fn plain(facts: Value) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(facts.to_string())]);
+    result.structured_content = Some(facts);
+    result
+}
+
+fn error(facts: Value) -> CallToolResult {
+    let mut result = plain(facts);
+    result.is_error = Some(true);
+    result
+}
+
+/// What is known of a submission.
+pub fn facts(entry: &Entry) -> Value {
+    let path = entry.saved_path();
+    let size = path.and_then(|path| imagesize::size(path).ok());
+    let prompt = entry.prompt().map(|prompt| match prompt.char_indices().nth(LONGEST_PROMPT) {
+        Some((end, _)) => format!("{}...", prompt.get(..end).unwrap_or_default()),
+        None => prompt.to_owned(),
+    });
+    let mut facts = json!({
+        "number": format!("@{}", entry.number),
+        "state": state(entry),
+        "path": path.map(Path::to_string_lossy),
+        "model": entry.model(),
+        "seed": entry.seed(),
+        "size": size.map(|size| format!("{}x{}", size.width, size.height)),
+        "cost": entry.record.task().and_then(TaskRef::cost),
+        "prompt": prompt,
+        "key": entry.record.intent().key().map(Key::name),
+        "submitted_at": rfc3339(entry.record.intent().at()),
+    });
+    if let Some(facts) = facts.as_object_mut() {
+        facts.retain(|_, value| !value.is_null());
+    }
+    facts
+}
+
+fn state(entry: &Entry) -> &'static str {
+    match entry.state() {
+        "submitting" | "waiting" | "unfinished" | "damaged" => "in_progress",
+        state => state,
+    }
+}
+
+/// The result of a call about a submission, with a preview if its picture is saved. `problem` is
+/// why the last work for it has ended.
+pub async fn of_entry(
+    server: &Server,
+    entry: &Entry,
+    problem: Option<&Failure>,
+    paid_now: Option<bool>,
+) -> CallToolResult {
+    let number = entry.number;
+    let is_missing = entry.saved_path().is_some_and(|path| !path.exists());
+    let next = match state(entry) {
+        "saved" if is_missing => "the file was moved or deleted since; the picture is paid: ask \
+                                  the person for it"
+            .to_owned(),
+        "saved" => String::new(),
+        "in_progress" => format!(
+            "It goes on by itself. Call `look` with number @{number} in about {} s. Do not make it \
+             again.",
+            server.rules.answer_within.as_secs().clamp(5, 60)
+        ),
+        "unknown" => UNKNOWN.replace("@N", &format!("@{number}")),
+        "moderated" => "The service refused the content. The same request fails and costs again: \
+                        change what it asks for, or tell the person."
+            .to_owned(),
+        _ => "No picture will come, and the same call says so again. `attempt` with the next \
+              number pays for another one: ask the person first."
+            .to_owned(),
+    };
+    let has_failed = !matches!(state(entry), "saved" | "in_progress");
+    let mut facts = with(facts(entry), [("budget", server.left())]);
+    if let Some(paid_now) = paid_now {
+        facts = with(facts, [("paid_now", paid_now.into())]);
+    }
+    if !next.is_empty() {
+        facts = with(facts, [("next", next.into())]);
+    }
+    if let Some(details) = entry.record.details() {
+        facts = with(facts, [("details", details.clone())]);
+    }
+    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress") {
+        facts = with(facts, [("problem", message(problem).into())]);
+    }
+    if has_failed {
+        return error(facts);
+    }
+    let mut result = plain(facts);
+    if let Some(path) = entry.saved_path().filter(|path| server.folders.contain(path)) {
+        let path = path.to_owned();
+        let preview = spawn_blocking(move || preview(&path)).await.ok().flatten();
+        let block = |bytes| ContentBlock::image(BASE64_STANDARD.encode(bytes), "image/jpeg");
+        result.content.extend(preview.map(block));
+    }
+    result
+}
+
+/// The result of a call that failed before there was a task.
+pub fn of_failure(server: &Server, failure: &Failure) -> CallToolResult {
+    let paid = match failure {
+        _ if failure.billing_unknown => "unknown",
+        _ if failure.task.is_some() => "yes",
+        _ => "no",
+    };
+    let next = next(failure);
+    let problems = failure
+        .violations
+        .iter()
+        .map(|violation| json!({ "field": violation.field(), "problem": violation.msg }));
+    let mut facts = json!({
+        "state": "failed",
+        "error": failure.kind.0,
+        "message": message(failure),
+        "paid": paid,
+        "next": next,
+        "budget": server.left(),
+    });
+    let problems: Vec<Value> = problems.collect();
+    if !problems.is_empty() {
+        facts = with(facts, [("problems", problems.into())]);
+    }
+    if let Some(number) = failure.number {
+        facts = with(facts, [("number", format!("@{number}").into())]);
+    }
+    error(facts)
+}
+
+fn message(failure: &Failure) -> String {
+    let mut text = failure.message.clone();
+    for cause in &failure.causes {
+        // Writing to a `String` does not fail.
+        let _ = write!(text, ": {cause}");
+    }
+    // What names options is for people at a terminal.
+    if let Some(advice) = failure.advice.as_ref().filter(|advice| !advice.contains("--")) {
+        let _ = write!(text, "; {advice}");
+    }
+    text
+}
+
+fn next(failure: &Failure) -> String {
+    let is = |kind| failure.kind == kind;
+    let next = if failure.billing_unknown {
+        let number = failure.number.map_or("@N".to_owned(), |number| format!("@{number}"));
+        return UNKNOWN.replace("@N", &number);
+    } else if is(ErrorKind::Payment) {
+        "Nothing was sent or paid. Only the person can raise the budget or add credits: tell them."
+    } else if is(ErrorKind::Validation) || is(ErrorKind::Usage) || is(ErrorKind::KeyConflict) {
+        "Nothing was sent or paid. Correct the arguments; `models` has the fields and their bounds."
+    } else if is(ErrorKind::Moderated) {
+        "The same request fails again: change what it asks for, or tell the person."
+    } else if is(ErrorKind::RateLimited) || is(ErrorKind::Network) || is(ErrorKind::InProgress) {
+        "Nothing more was paid. Repeat exactly the same call in a minute."
+    } else {
+        "Tell the person. Repeating the same call pays nothing more."
+    };
+    next.to_owned()
+}
+
+/// A small JPEG of a picture, if it is one that can be decoded.
+fn preview(path: &Path) -> Option<Vec<u8>> {
+    let picture = image::ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()?;
+    let is_small = picture.width().max(picture.height()) <= PREVIEW;
+    let picture = if is_small { picture } else { picture.thumbnail(PREVIEW, PREVIEW) };
+    let picture = DynamicImage::from(picture.into_rgb8());
+    [80, 50, 20].into_iter().find_map(|quality| {
+        let mut bytes = Vec::new();
+        picture.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, quality)).ok()?;
+        (bytes.len() <= LARGEST).then_some(bytes)
+    })
+}

@@ -1,0 +1,198 @@
+//! The pictures of calls: submitted once, waited for whether or not the client still does, and
+//! saved.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::sleep};
+
+use super::{Server, keys};
+use crate::{
+    context::Context,
+    failure::Failure,
+    history::{self, Entry, find, numbered},
+    making::{
+        self, costs,
+        plan::{Planned, kept},
+    },
+};
+use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
+
+/// How often to look at a submission that another process works on.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+
+/// How far the work for a picture is.
+#[derive(Debug, Clone)]
+pub enum Phase {
+    Submitting,
+    /// The submission with this number waits for its picture.
+    Waiting(u64),
+    /// The submission with this number has ended, or its work failed.
+    Ended(Option<u64>, Option<Arc<Failure>>),
+}
+
+/// The work in progress, by the keys of the pictures.
+#[derive(Default)]
+pub struct Jobs(Mutex<HashMap<String, watch::Receiver<Phase>>>);
+
+impl Jobs {
+    /// The work for a key, which is started unless it is in progress. It goes on if nobody waits.
+    fn start<F>(
+        server: &Arc<Server>,
+        key: &str,
+        work: impl FnOnce(Arc<Server>, watch::Sender<Phase>) -> F,
+    ) -> watch::Receiver<Phase>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut jobs = server.jobs.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(phases) = jobs.get(key) {
+            return phases.clone();
+        }
+        let (sender, phases) = watch::channel(Phase::Submitting);
+        jobs.insert(key.to_owned(), phases.clone());
+        let (server, key) = (Arc::clone(server), key.to_owned());
+        let work = work(Arc::clone(&server), sender);
+        tokio::spawn(async move {
+            work.await;
+            server.jobs.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        });
+        phases
+    }
+
+    fn any(&self) -> Option<watch::Receiver<Phase>> {
+        let jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.values().next().cloned()
+    }
+
+    /// Waits for the end of all work.
+    pub async fn ended(&self) {
+        while let Some(mut phases) = self.any() {
+            while phases.changed().await.is_ok() {}
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Server {
+    /// Makes a picture that no earlier call has asked for.
+    pub fn make(self: &Arc<Self>, key: &str, planned: Planned) -> watch::Receiver<Phase> {
+        Jobs::start(self, key, |server, phases| async move {
+            match server.submit(&planned).await {
+                Ok(number) => server.follow(number, &phases).await,
+                Err(failure) => {
+                    let ended = Phase::Ended(failure.number, Some(Arc::new(failure)));
+                    phases.send_replace(ended);
+                }
+            }
+        })
+    }
+
+    /// Waits for the picture of an earlier submission.
+    pub fn resume(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Phase> {
+        let number = entry.number;
+        Jobs::start(self, entry.submission_key(), move |server, phases| async move {
+            server.follow(number, &phases).await;
+        })
+    }
+
+    /// Continues the unfinished work of servers that have ended.
+    pub fn resume_all(self: &Arc<Self>) -> Result<(), Failure> {
+        let is_left = |entry: &Entry| {
+            let has_task = entry.record.task().is_some() && !entry.is_in_use;
+            has_task && self.is_own(entry) && self.session.client.can_continue(&entry.record)
+        };
+        let entries = history::unfinished(self.context.process())?.flatten();
+        entries.filter(is_left).for_each(|entry| drop(self.resume(&entry)));
+        Ok(())
+    }
+
+    /// Whether a submission is that of a call, and its picture belongs into an allowed folder.
+    pub fn is_own(&self, entry: &Entry) -> bool {
+        keys::is_of_call(&entry.record) && self.folders.have(entry)
+    }
+
+    async fn submit(&self, planned: &Planned) -> Result<u64, Failure> {
+        let context = self.fresh_context();
+        let key = planned.key.clone().ok_or_else(|| Failure::usage("the call has no key"))?;
+        let mut turn = self.budget.turn().await?;
+        // Another server may have been faster.
+        if let Some(record) = self.session.client.attempts(key.name()).await?.pop()
+            && let Some(entry) = entry_of(&context, record.intent().id())?
+        {
+            return Ok(entry.number);
+        }
+        let planned_one = std::slice::from_ref(planned);
+        let expected = costs::expected(&context, planned_one).pop().flatten();
+        turn.reserve(context.process(), expected)?;
+        let history = self.history.of_pictures(kept(&context, planned_one));
+        let options = SubmitOptions::default().deadline(context.left()).origin(history.origin(0));
+        let submitted =
+            self.session.client.submit_once_with(key, planned.request.clone(), options).await;
+        let entry = history.submission(0);
+        match submitted {
+            Ok(Once::Task(task) | Once::Saved { task, .. }) => {
+                if entry.is_some() {
+                    turn.spent(task.cost());
+                }
+                let found = find::by_task(context.process(), task.reference());
+                let entry = entry.map_or(found, |entry| Ok(Some(entry)))?;
+                entry.map(|entry| entry.number).ok_or_else(|| {
+                    Failure::usage("the submission is not in the history").about(task.reference())
+                })
+            }
+            Err(error) => {
+                let mut failure = Failure::from(error);
+                failure.number = entry.map(|entry| entry.number);
+                let is_unrecorded = failure.kind == ErrorKind::Journal && failure.task.is_some();
+                if is_unrecorded || failure.billing_unknown && failure.number.is_some() {
+                    turn.spent(failure.task.as_ref().and_then(TaskRef::cost));
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Waits until a submission has ended, and saves its picture, unless another process does.
+    async fn follow(&self, number: u64, phases: &watch::Sender<Phase>) {
+        phases.send_replace(Phase::Waiting(number));
+        let failure = self.finish(number).await.err();
+        phases.send_replace(Phase::Ended(Some(number), failure.map(Arc::new)));
+    }
+
+    async fn finish(&self, number: u64) -> Result<(), Failure> {
+        let context = self.fresh_context();
+        let entry = loop {
+            let Some(entry) = numbered(context.process(), number)? else { return Ok(()) };
+            if entry.is_finished() || entry.is_unknown() {
+                return Ok(());
+            }
+            if entry.record.task().is_some() && self.history.claim(&entry).await? {
+                break entry;
+            }
+            sleep(BETWEEN_LOOKS).await;
+        };
+        let Some(task) = self.session.client.task_of_record(&entry.record) else { return Ok(()) };
+        let target = entry.target(Path::new(""));
+        target.check(false, &context.process().stdout)?;
+        let task = (&task, entry.kept.request.as_ref());
+        making::finish(&context, &self.session, task, &target, &self.interrupts).await.map(drop)
+    }
+
+    /// The context of work that starts now, whose deadline has not begun before.
+    fn fresh_context(&self) -> Context {
+        let Context { globals, shared, settings, .. } = self.context.clone();
+        let process = Arc::clone(self.context.process());
+        Context::new(process, (globals, shared), settings, None)
+    }
+}
+
+/// The entry of a submission.
+pub fn entry_of(context: &Context, submission: &str) -> Result<Option<Entry>, Failure> {
+    find::first(context.process(), |entry| entry.submission() == submission)
+}
