@@ -1,6 +1,6 @@
 //! The models: the operations of the contract that create a task.
 
-use imagekiln::{Operation, text::hint};
+use imagekiln::{FieldKind, Operation, text::hint};
 pub use imagekiln::{find_model as find, models};
 
 pub const DEFAULT: &str = "gen-2-pro";
@@ -15,6 +15,13 @@ pub const SEED: &str = "seed";
 pub fn example_name(model: &Operation) -> Option<String> {
     let [parameter] = model.path_parameters else { return None };
     Some(model.name.replace(&format!("{{{}}}", parameter.name), parameter.example))
+}
+
+/// The fields of a model's images in their order. Masks are left out.
+pub fn image_fields(model: &'static Operation) -> Vec<&'static str> {
+    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
+    let fields = model.fields.iter().filter(|field| is_image(&field.kind));
+    fields.map(|field| field.name).collect()
 }
 
 pub fn summary(model: &Operation) -> String {

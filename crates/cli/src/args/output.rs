@@ -60,6 +60,9 @@ pub fn flags(matches: &ArgMatches) -> [bool; 3] {
     ["overwrite", "mkdir", "describe"].map(|name| matches.get_flag(name))
 }
 
+/// The field of the format.
+pub const FORMAT: &str = "output_format";
+
 /// If no format was given, sets it from the file extension, if the model has such a field and
 /// accepts the value. Refuses extensions that no model can produce.
 pub fn with_format(
@@ -68,8 +71,7 @@ pub fn with_format(
     matches: &ArgMatches,
     target: &Target,
 ) -> Result<Request, Failure> {
-    const FIELD: &str = "output_format";
-    let given = request::text(matches, FIELD);
+    let given = request::text(matches, FORMAT);
     if given.is_none() {
         target.check_ending()?;
     }
@@ -82,14 +84,21 @@ pub fn with_format(
         }
         return Ok(request);
     }
-    let offered = request.operation().field(FIELD).is_some_and(|field| match field.kind {
+    Ok(with_ending(request, target))
+}
+
+/// The request for a picture in the format that the ending of its file names, if the model offers
+/// that format.
+pub fn with_ending(request: Request, target: &Target) -> Request {
+    let Some(wanted) = target.wanted_format() else { return request };
+    let offered = request.operation().field(FORMAT).is_some_and(|field| match field.kind {
         FieldKind::Choice { values, .. } => values.contains(&wanted.as_str()),
         _ => false,
     });
     if !offered {
-        return Ok(request);
+        return request;
     }
     // A preset may set it, too.
-    let format = Request::new(request.operation()).field(FIELD, wanted.as_str());
-    Ok(request.changed_by(format))
+    let format = Request::new(request.operation()).field(FORMAT, wanted.as_str());
+    request.changed_by(format)
 }

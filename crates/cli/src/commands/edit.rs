@@ -21,10 +21,10 @@ use crate::{
         self,
         variants::{Pictures, Variant},
     },
-    models::PROMPT,
+    models::{self, PROMPT},
 };
 use imagekiln::{
-    FieldKind, Operation,
+    Operation,
     text::{counted, is_data_url, is_url},
 };
 
@@ -118,11 +118,9 @@ fn name_of(given: &OsStr) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The fields of `count` images. Masks have a flag of their own and are left out.
+/// The fields of `count` images. Masks have a flag of their own.
 fn fields_for(model: &'static Operation, count: usize) -> Result<Vec<&'static str>, Failure> {
-    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
-    let fields = model.fields.iter().filter(|field| is_image(&field.kind));
-    let fields: Vec<&str> = fields.map(|field| field.name).collect();
+    let fields = models::image_fields(model);
     let (problem, advice) = match fields.len() {
         0 => (
             format!("the contract lists no image field for {model}"),

@@ -21,6 +21,7 @@ use super::{
     work::{Phase, entry_of},
 };
 use crate::{
+    args::output::{FORMAT, with_ending},
     failure::Failure,
     history::{self, Entry, numbered, request::digest_of},
     making::plan,
@@ -31,8 +32,6 @@ use imagekiln::{FieldKind, Operation, journal::Key};
 
 /// How often a client hears that a call goes on.
 const BETWEEN_NOTES: Duration = Duration::from_secs(5);
-
-const FORMAT: &str = "output_format";
 
 /// The number of pictures that a search returns.
 const FOUND: usize = 10;
@@ -91,14 +90,8 @@ async fn make(
         None => {
             let key = Key::new(&known.key);
             // The ending of the file does not make it another picture.
-            let format = target.wanted_format().filter(|_| {
-                let has_field = request.operation().field(FORMAT).is_some();
-                has_field && !request.has_field(FORMAT)
-            });
-            let request = match format {
-                Some(format) => request.field(FORMAT, format.to_string()),
-                None => request,
-            };
+            let has_format = request.has_field(FORMAT);
+            let request = if has_format { request } else { with_ending(request, &target) };
             let planned = plan::keyed(&server.context, request, target, key)?;
             planned.target.check(false, &server.context.process().stdout)?;
             server.make(&known.key, planned)
@@ -245,9 +238,7 @@ fn describe_models(which: ModelArguments) -> Result<CallToolResult, Failure> {
             models.map(|model| json!({ "name": model.name, "what": models::summary(model) }));
         return Ok(results::plain(json!({ "models": models.collect::<Vec<_>>() })));
     };
-    let model = models::find(&name)
-        .or_else(|| imagekiln::complete_model(&name).map(|found| found.model))
-        .ok_or_else(|| Failure::request(models::unknown(&name).0))?;
+    let (model, _) = requests::named(&name)?;
     Ok(results::plain(described(model)))
 }
 

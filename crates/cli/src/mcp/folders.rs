@@ -19,10 +19,16 @@ use imagekiln::ImageInput;
 pub struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// The folders that exist under these names, or the working directory if none is named.
+    /// The folders that exist under these names, or the working directory if none is named. Some
+    /// assistants start their servers in a directory that is nobody's choice.
     pub fn of(process: &Process, given: &[PathBuf]) -> Result<Self, Failure> {
-        let here = [PathBuf::new()];
-        let given = if given.is_empty() { &here[..] } else { given };
+        let here = &process.directory;
+        let is_chosen = here.parent().is_some() && process.home.as_ref() != Some(here);
+        if given.is_empty() && !is_chosen {
+            let problem = format!("an assistant may not use all of {}", here.display());
+            return Err(Failure::usage(problem).advise("pass --folder"));
+        }
+        let given = if given.is_empty() { std::slice::from_ref(here) } else { given };
         let folders = given.iter().map(|given| {
             let path = process.directory.join(given);
             let folder = fs::canonicalize(&path).and_then(|path| fs::read_dir(&path).map(|_| path));

@@ -95,7 +95,8 @@ pub fn request(
     Ok((request, urls))
 }
 
-fn named(name: &str) -> Result<(&'static Operation, Request), Failure> {
+/// The model with a name, and a request to it.
+pub fn named(name: &str) -> Result<(&'static Operation, Request), Failure> {
     if let Some(model) = models::find(name) {
         return Ok((model, Request::new(model)));
     }
@@ -110,9 +111,7 @@ fn image_fields(
     tool: &str,
     arguments: &Arguments,
 ) -> Result<Vec<&'static str>, Failure> {
-    let is_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { mask_of: None, .. });
-    let fields = model.fields.iter().filter(|field| is_image(&field.kind));
-    let fields: Vec<&str> = fields.map(|field| field.name).collect();
+    let fields = models::image_fields(model);
     let (most, count) = (fields.len(), arguments.images.len());
     if tool == "edit" && count == 0 {
         return Err(Failure::request("images: give at least one; `make` needs none"));

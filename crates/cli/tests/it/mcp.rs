@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use self::agent::{Agent, preview};
 use crate::{
-    bench::{AGES, Bench, Place, png},
+    bench::{AGES, Bench, Outcome, Place, png},
     history::history,
 };
 use imagekiln_simulator::Config;
@@ -311,6 +311,9 @@ fn only_allowed_folders_are_read_and_written() {
     }
     let text = format!("{:?}", agent.messages());
     assert!(!text.contains(bench.simulator.api_key()));
+    let mut root = bench.kiln(&BUDGET);
+    let refused = Outcome::of(root.current_dir("/").output().unwrap()).fails(2);
+    assert!(refused.stderr.contains("may not use all of /"), "{}", refused.stderr);
     // What others have made elsewhere is not shown.
     let mut elsewhere = bench.place.kiln(&BUDGET);
     bench.point(&mut elsewhere);
