@@ -47,7 +47,7 @@ struct Options {
 
 pub fn command() -> Command {
     Command::new(NAME)
-        .about("Let assistants make pictures: a server of the Model Context Protocol")
+        .about("Let assistants make pictures, as an MCP server")
         .args(options::of::<Options>())
         .args(options::shared(options::SERVING))
         .after_help(

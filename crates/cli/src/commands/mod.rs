@@ -136,7 +136,7 @@ pub fn grammar(chosen: &'static Operation, used: model::Used<'_>) -> Command {
         // Adding the options has set a description.
         .about("Generate and edit pictures with an asynchronous image generation service")
         .long_about(None)
-        .after_help(format!("{list}\n{MORE}"))
+        .after_help(format!("{list}{MORE}"))
         .after_long_help(format!("{list}\n{options}\n\n{EXAMPLES}"))
         .help_template(TEMPLATE)
 }
