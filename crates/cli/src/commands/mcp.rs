@@ -22,7 +22,7 @@ struct Options {
     /// The credits that this server may spend until it ends
     #[arg(long, value_name = "CREDITS", value_parser = credits)]
     budget: Option<f64>,
-    /// The credits that the servers of this history may spend in a day of UTC
+    /// What all servers may spend in a day: those with this history, in a day of UTC
     #[arg(long, value_name = "CREDITS", value_parser = credits)]
     budget_per_day: Option<f64>,
     /// The maximum cost of one picture, also if its price is not known
@@ -36,11 +36,11 @@ struct Options {
     #[arg(long)]
     allow_urls: bool,
     /// How long a call waits for its picture before it returns without it [default: 25s]
-    #[arg(long, value_name = "DURATION", value_parser = deadline)]
+    #[arg(long, value_name = "DURATION", value_parser = deadline, hide_short_help = true)]
     #[arg(default_value = "25s", hide_default_value = true)]
     answer_within: Duration,
     /// How long the same call is the same picture, which is not paid again [default: 24h]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     #[arg(default_value = "24h", hide_default_value = true)]
     same_for: Duration,
 }
