@@ -26,7 +26,8 @@ pub const NAME: &str = "spending";
 #[command(after_help = "\
 It counts the submissions of the history, and those of the ledgers that this kiln has run with
 `kiln batch`, of jobs that have left them, too. A ledger that cannot be read is named. Days are
-those of UTC. A submission without a known cost counts with its price, or the last one like it.
+those of UTC. A submission without a known cost counts with the highest cost of its
+model, and in a batch with what its budget reserves.
 
 Examples:
   kiln spending --since 30d --by model

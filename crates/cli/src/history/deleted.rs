@@ -1,15 +1,13 @@
 //! Pictures whose files a person has deleted, or moved.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use super::{Entry, relative};
 use crate::text::{
     sanitize::quoted,
     times::{now, rfc3339},
 };
-
-/// How long the service delivers a picture that is ready.
-const DELIVERED: Duration = Duration::from_secs(600);
+use imagekiln::DELIVERY_VALIDITY;
 
 impl Entry {
     /// Whether the picture was saved to a file that no longer exists.
@@ -23,7 +21,7 @@ impl Entry {
         let number = self.number;
         let again =
             format!("`kiln again @{number}` makes the picture again, and pays for it again");
-        let until = self.record.ready_at().and_then(|ready| ready.checked_add(DELIVERED));
+        let until = self.record.ready_at().and_then(|ready| ready.checked_add(DELIVERY_VALIDITY));
         Some(match until.filter(|until| *until > now()) {
             Some(until) => {
                 let path = quoted(&relative(path, here).to_string_lossy());

@@ -191,16 +191,24 @@ fn of_file(process: &Process, path: &Path) -> Result<Option<Made>, Failure> {
                 .is_some_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
     };
     let is_there = |entry: &Entry| entry.saved_path().is_some_and(|saved| same(saved, &picture));
-    let is_kept = |entry: &Entry| entry.kept.request.is_some();
-    if let Some(entry) = first(process, is_there).ok().flatten().filter(is_kept) {
-        return Ok(Some(Made::Recorded(Box::new(entry))));
-    }
     // A copy, or a file that was renamed or moved. No other place is searched.
     let digest = request::digest_of(&picture).ok();
-    let is_same = |entry: &Entry| {
-        entry.sha256().is_some_and(|sha256| digest.as_deref() == Some(sha256)) && is_kept(entry)
-    };
-    if let Some(entry) = first(process, is_same).ok().flatten() {
+    let (mut copied, mut was_there) = (None, false);
+    for entry in read(process).into_iter().flatten().flatten() {
+        let is_kept = entry.kept.request.is_some();
+        // An older picture in the same place was replaced.
+        if !was_there && is_there(&entry) {
+            was_there = true;
+            if is_kept {
+                return Ok(Some(Made::Recorded(Box::new(entry))));
+            }
+        }
+        let is_same = digest.is_some() && entry.sha256() == digest.as_deref();
+        if copied.is_none() && is_kept && is_same {
+            copied = Some(entry);
+        }
+    }
+    if let Some(entry) = copied {
         let found_at = Some(picture);
         return Ok(Some(Made::Recorded(Box::new(Entry { found_at, ..entry }))));
     }

@@ -57,27 +57,31 @@ pub fn print_tree(output: &Output, found: Vec<Found>, clock: &Clock) -> Result<(
         let source = source.filter(|source| source < number);
         children.entry(source).or_default().push(*number);
     }
-    let mut drawn = Vec::new();
-    for root in children.get(&None).into_iter().flatten().rev() {
-        draw(*root, ["", ""], &children, &mut drawn);
-    }
+    let roots = children.get(&None).into_iter().flatten().rev();
+    let drawn: Vec<_> = roots.flat_map(|root| drawn(*root, &children)).collect();
     let drawn = drawn.iter().filter_map(|(prefix, at)| Some((&**prefix, nodes.get(at)?)));
     print_drawn(output, drawn, "", clock)
 }
 
-/// Adds a submission and those below it, with the lines before their numbers.
-fn draw(
-    number: u64,
-    [own, below]: [&str; 2],
-    children: &BTreeMap<Option<u64>, Vec<u64>>,
-    drawn: &mut Vec<(String, u64)>,
-) {
-    drawn.push((own.to_owned(), number));
-    let mut numbers = children.get(&Some(number)).into_iter().flatten().peekable();
-    while let Some(child) = numbers.next() {
-        let [own, next] = if numbers.peek().is_some() { ["├ ", "│ "] } else { ["└ ", "  "] };
-        draw(*child, [&format!("{below}{own}"), &format!("{below}{next}")], children, drawn);
+/// The deepest place that is drawn further to the right than the one above it.
+const DEEPEST: usize = 20;
+
+/// Returns a submission and those below it, with the lines before their numbers.
+fn drawn(root: u64, children: &BTreeMap<Option<u64>, Vec<u64>>) -> Vec<(String, u64)> {
+    let mut drawn = Vec::new();
+    // A chain may be as long as the history.
+    let mut waiting = vec![(root, String::new(), String::new())];
+    while let Some((number, own, below)) = waiting.pop() {
+        drawn.push((own, number));
+        let numbers = children.get(&Some(number)).into_iter().flatten().rev().enumerate();
+        waiting.extend(numbers.map(|(at, child)| {
+            let [own, next] = if at > 0 { ["├ ", "│ "] } else { ["└ ", "  "] };
+            let is_deep = below.chars().count() >= 2 * DEEPEST;
+            let next = if is_deep { "" } else { next };
+            (*child, format!("{below}{own}"), format!("{below}{next}"))
+        }));
     }
+    drawn
 }
 
 fn number(found: &Found) -> u64 {

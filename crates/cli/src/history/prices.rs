@@ -23,11 +23,17 @@ impl Prices {
         process: &Process,
         entries: impl IntoIterator<Item = &'e Entry>,
     ) -> Self {
-        let mut prices = HashMap::new();
         if !entries.into_iter().any(Entry::is_unknown) {
-            return Self(prices);
+            return Self::default();
         }
-        for entry in read(process).into_iter().flatten().flatten() {
+        Self::of(read(process).into_iter().flatten().flatten())
+    }
+
+    /// The costs of these submissions.
+    pub fn of(entries: impl IntoIterator<Item = impl std::borrow::Borrow<Entry>>) -> Self {
+        let mut prices = HashMap::new();
+        for entry in entries {
+            let entry = entry.borrow();
             let Some(cost) = entry.record.task().and_then(TaskRef::cost) else { continue };
             let operation = entry.record.intent().operation().to_owned();
             let highest = prices.entry(operation).or_insert(cost);
@@ -38,7 +44,11 @@ impl Prices {
 
     /// The expected cost of an unknown submission, if one is known.
     pub fn expected(&self, entry: &Entry) -> Option<f64> {
-        let price = self.0.get(entry.record.intent().operation()).copied();
-        price.filter(|_| entry.is_unknown())
+        self.highest(entry).filter(|_| entry.is_unknown())
+    }
+
+    /// The highest known cost of the operation of a submission.
+    pub fn highest(&self, entry: &Entry) -> Option<f64> {
+        self.0.get(entry.record.intent().operation()).copied()
     }
 }

@@ -43,14 +43,14 @@ pub fn add(process: &Process, mut add: impl FnMut(Row)) -> Result<u64, Failure> 
             Err(_) => damaged += 1,
         }
     }
-    let (prices, clock) = (Prices::for_unknown(process, &entries), Clock::utc());
+    let (prices, clock) = (Prices::of(&entries), Clock::utc());
     for entry in &entries {
         let cost = entry.record.task().and_then(TaskRef::cost);
         let sum = Sum {
             submissions: 1,
             without_cost: u64::from(cost.is_none()),
             credits: cost.unwrap_or_default(),
-            estimated: prices.expected(entry).unwrap_or_default(),
+            estimated: prices.highest(entry).filter(|_| cost.is_none()).unwrap_or_default(),
         };
         let profile = entry.kept.profile.clone().unwrap_or_default();
         let values = [String::new(), entry.model(), profile, String::new()];

@@ -104,6 +104,11 @@ fn what_it_is(kept: &serde_json::Value) -> (Option<String>, Vec<String>) {
     (request::model(kept), sizes.collect())
 }
 
+/// Whether a sum is above a limit, by more than the rounding of sums.
+pub fn exceeds(sum: f64, limit: f64) -> bool {
+    sum > limit + 1e-6
+}
+
 /// The costs of all pictures, if all are known.
 pub fn sum(expected: &[Option<Expected>]) -> Option<f64> {
     expected.iter().map(|expected| Some(expected.as_ref()?.credits)).sum()
@@ -122,7 +127,7 @@ pub async fn check(
     let sum = sum(expected);
     let count = counted(expected.len() as u64, "picture");
     if let (Some(budget), Some(sum)) = (options.budget, sum)
-        && sum > budget
+        && exceeds(sum, budget)
     {
         let [sum, budget] = [sum, budget].map(|sum| counted(Credits(sum), "credit"));
         return Err(Failure::over_budget(format!(
@@ -130,7 +135,7 @@ pub async fn check(
         )));
     }
     let (most, most_credits) = (context.settings.ask_above(), context.settings.ask_above_credits());
-    let is_expensive = sum.zip(most_credits).is_some_and(|(sum, most)| sum > most);
+    let is_expensive = sum.zip(most_credits).is_some_and(|(sum, most)| exceeds(sum, most));
     if options.yes || context.shared.simulate || expected.len() <= most && !is_expensive {
         return Ok(());
     }
@@ -219,7 +224,7 @@ impl Budget {
         }
         let active = self.active.iter().map(|(_, cost)| *cost).sum::<Option<f64>>();
         match (active, self.cost(expected)) {
-            (Some(active), Some(cost)) => self.spent + active + cost <= self.limit,
+            (Some(active), Some(cost)) => !exceeds(self.spent + active + cost, self.limit),
             _ => self.active.is_empty() && self.spent < self.limit,
         }
     }
@@ -260,6 +265,14 @@ mod tests {
         known.submitted(4, three);
         known.ended(2, Some(4.0), true);
         assert!(!known.allows(three), "5 are spent, and 6 are in progress");
+
+        let mut tenths = budget(0.3);
+        let tenth = Some(Expected { credits: 0.1, as_number: None });
+        for index in 0..3 {
+            assert!(tenths.allows(tenth), "{index}");
+            tenths.submitted(index, tenth);
+        }
+        assert!(!tenths.allows(tenth));
 
         let mut unknown = budget(10.0);
         assert!(unknown.allows(None));

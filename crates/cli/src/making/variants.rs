@@ -10,7 +10,7 @@ use crate::{
     args::{
         inputs::Inputs,
         model::{Setting, VARY},
-        options::{SIDES, may_have},
+        options::{MOST, SIDES, may_have},
         request::text_of,
     },
     failure::Failure,
@@ -143,6 +143,10 @@ pub fn combinations(
             let with = move |varied: &Varied| [&combination[..], from_ref(varied)].concat();
             varied.iter().map(with).collect::<Vec<_>>()
         };
+        let count = combinations.len().saturating_mul(varied.len());
+        if count > MOST {
+            return Err(refused(name, &format!("{count} pictures are more than {MOST}")));
+        }
         combinations = combinations.into_iter().flat_map(with_each).collect();
         fields.push(field);
     }

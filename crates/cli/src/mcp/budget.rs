@@ -2,26 +2,32 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{File, TryLockError},
+    io,
     path::PathBuf,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex as Queue, MutexGuard},
-    task::spawn_blocking,
+    time::{Instant, sleep},
 };
 
 use super::keys;
 use crate::{
     failure::Failure,
     history::{self, Entry, prices::Prices},
-    making::costs::Expected,
+    making::costs::{Expected, exceeds},
     process::Process,
     text::times::{Clock, now},
 };
 use imagekiln::{TaskRef, text::Credits};
+
+/// How long a submission of another server may take, and how often to look whether it has ended.
+const LONGEST_TURN: Duration = Duration::from_secs(120);
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// The limits in credits that the person has set.
 #[derive(Debug, Clone, Copy)]
@@ -65,15 +71,23 @@ impl Budget {
     /// Waits until no other submission of a server is in progress.
     pub async fn turn(&self) -> Result<Turn<'_>, Failure> {
         let here = self.queue.lock().await;
-        let path = self.lock.clone();
-        let locked = spawn_blocking(move || {
-            let file = File::options().create(true).append(true).open(path)?;
-            file.lock()?;
-            Ok(file)
-        });
-        let file = locked.await.map_err(std::io::Error::other).flatten();
         let what = || format!("could not lock {}", self.lock.display());
-        let everywhere = file.map_err(|error| Failure::file(what(), error))?;
+        let failed = |error| Failure::file(what(), error);
+        let everywhere =
+            File::options().create(true).append(true).open(&self.lock).map_err(failed)?;
+        let started = Instant::now();
+        // The holder may be stopped, and would hold up this server for ever.
+        while let Err(error) = everywhere.try_lock() {
+            match error {
+                TryLockError::Error(error) => return Err(failed(error)),
+                TryLockError::WouldBlock if started.elapsed() > LONGEST_TURN => {
+                    return Err(failed(io::ErrorKind::TimedOut.into()).advise(
+                        "nothing was sent: another `kiln mcp` is submitting, or it hangs",
+                    ));
+                }
+                TryLockError::WouldBlock => sleep(BETWEEN_TRIES).await,
+            }
+        }
         Ok(Turn { budget: self, reserved: 0.0, _here: here, _everywhere: everywhere })
     }
 
@@ -125,13 +139,13 @@ impl Turn<'_> {
             Err(Failure::over_budget(format!("{price}, and {left:.2} are left of {of}")))
         };
         if let (Some(cost), Some(most)) = (known, picture)
-            && cost > most
+            && exceeds(cost, most)
         {
             return refused(most, "what one picture may cost");
         }
         let cost = known.or(picture).unwrap_or_default();
         for (name, left) in self.budget.left(process) {
-            if left <= 0.0 && cost == 0.0 && known.is_none() || cost > left {
+            if left <= 0.0 && cost == 0.0 && known.is_none() || exceeds(cost, left) {
                 return refused(left, &format!("the budget of {}", name.replace('_', " ")));
             }
         }

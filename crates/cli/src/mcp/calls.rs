@@ -195,7 +195,9 @@ async fn look(
         .map_err(|_| Failure::request("number: give the number of a picture, such as @3"))?;
     let entry = numbered(process, number)?.filter(|entry| server.folders.have(entry));
     let Some(entry) = entry else {
-        return Err(Failure::request(format!("number: there is no picture @{number} here")));
+        return Err(Failure::request(format!(
+            "number: @{number} is not a picture in an allowed folder"
+        )));
     };
     if entry.is_finished() || entry.record.task().is_none() || !server.is_own(&entry) {
         return Ok(results::of_entry(server, &entry, None, None).await);

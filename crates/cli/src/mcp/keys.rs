@@ -84,10 +84,7 @@ impl Call {
         };
         let known = self.known(client, before, when).await?;
         let what = match &known.record {
-            Some(record) if !record.state().is_closed() => {
-                "is not finished, and may bring its \
-                                                            picture: `look` says more"
-            }
+            Some(record) if !record.state().is_closed() => "is not finished: `look` says more",
             None if !known.was_made => "was never made: call without `attempt`",
             _ => return Ok(()),
         };

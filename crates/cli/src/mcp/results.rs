@@ -71,6 +71,8 @@ pub fn facts(entry: &Entry) -> Value {
 fn state(entry: &Entry) -> &'static str {
     match entry.state() {
         "submitting" | "waiting" | "unfinished" | "damaged" => "in_progress",
+        // The picture is paid, and may still be somewhere.
+        "deleted" => "saved",
         state => state,
     }
 }

@@ -41,7 +41,12 @@ pub async fn show(output: &Output, cells: Vec<Cell>) {
 }
 
 fn drawing(protocol: Protocol, cells: &[Cell], window: &Window) -> Result<Vec<u8>, String> {
-    let read = |cell: &Cell| Some((decoded(&cell.path)?, printable(&cell.label)));
+    // Whole pictures would need much memory together.
+    let read = |cell: &Cell| {
+        let cells = (window.columns, window.rows());
+        let image = protocol.shrunk(decoded(&cell.path)?, cells, window);
+        Some((image, printable(&cell.label)))
+    };
     let pictures: Vec<(DynamicImage, String)> = cells.iter().take(MOST).filter_map(read).collect();
     let widest = |(image, _): &(DynamicImage, String)| {
         f64::from(image.width()) / f64::from(image.height().max(1))

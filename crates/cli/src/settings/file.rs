@@ -260,10 +260,10 @@ pub fn edit_preset(path: &Path, name: &str, preset: Option<&Preset>) -> Result<(
         after.replace_range(lines(&before, table.clone()), "");
     }
     if let Some(preset) = preset {
-        let newlines = match (after.is_empty(), after.ends_with('\n')) {
-            (true, _) => "",
-            (false, true) => "\n",
-            (false, false) => "\n\n",
+        let newlines = match &after {
+            text if text.is_empty() || text.ends_with("\n\n") => "",
+            text if text.ends_with('\n') => "\n",
+            _ => "\n\n",
         };
         after += &format!("{newlines}{}", preset.text(name));
     }

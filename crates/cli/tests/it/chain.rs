@@ -43,6 +43,13 @@ fn a_picture_knows_what_it_was_made_from() {
         (vec!["", "", "", "└ ", "  └ ", "    └ "], vec!["5", "1", "2", "3", "4"],),
         "{tree}"
     );
+    // A long chain ends further to the right only for a while.
+    for number in 5..30 {
+        bench.run(&["again", &format!("@{number}"), "--seed", &number.to_string(), "-o", "."]).ok();
+    }
+    let chain = bench.run(&["history", "--limit", "1", "--tree"]).ok().text();
+    let columns = chain.lines().skip(1).map(|line| line.find('@').unwrap());
+    assert_eq!((chain.lines().count(), columns.max()), (27, Some(2 * 20 + 4)), "{chain}");
     // The sources of those that are listed, too.
     let last = bench.run(&["history", "both", "--limit", "1", "--tree"]).ok().text();
     assert!(last.contains("└ @4") && last.contains("@1") && !last.contains("@5"), "{last}");
@@ -116,6 +123,10 @@ fn images_sizes_and_seeds_are_varied_too() {
         let refused = bench.run(&fox(&[&words[..], &["-o", "."]].concat())).fails(2).stderr;
         assert!(refused.contains(problem) && refused.contains("nothing was sent"), "{refused}");
     }
+    // The pairs are counted before they are made.
+    let many = ["--vary", "seed=1..100000", "--vary", "width=1..100000", "-o", "."];
+    let refused = bench.run(&fox(&many)).fails(2).stderr;
+    assert!(refused.contains("--vary seed: 100000 pictures are more than 1000"), "{refused}");
     let twice = ["--vary", "seed=1,2", "-n", "2", "-o", "."];
     let refused = bench.run(&fox(&twice)).fails(2).stderr;
     assert!(refused.contains("--vary seed: --seed or -n also asks for several"), "{refused}");

@@ -79,6 +79,22 @@ fn every_tool_works() {
     assert_paid(&bench, 4);
 }
 
+/// A model that is told that no picture comes would pay for another one.
+#[test]
+fn a_picture_whose_file_is_gone_is_paid() {
+    let bench = Bench::new();
+    let mut agent = start(&bench, &[]);
+    let made = agent.call("make", fox());
+    fs::remove_file(made["path"].as_str().unwrap()).unwrap();
+    for (tool, arguments) in [("make", fox()), ("look", json!({ "number": "@1" }))] {
+        let gone = agent.call(tool, arguments);
+        assert_eq!(gone["state"], "saved", "{gone}");
+        let next = gone["next"].as_str().unwrap();
+        assert!(next.contains("the picture is paid") && !next.contains("attempt"), "{next}");
+    }
+    assert_paid(&bench, 1);
+}
+
 #[test]
 fn definitions_are_small() {
     let mut agent = Agent::start(&mut Place::new().kiln(&["mcp", "--simulate"]));
