@@ -35,6 +35,8 @@ pub mod spending;
 pub mod task;
 pub mod tools;
 pub mod webhook;
+#[cfg(not(all(feature = "batch", feature = "gallery", feature = "mcp")))]
+mod without;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand};
 

@@ -1,29 +1,15 @@
 //! `kiln batch` in a program that was compiled without the feature `batch`.
 
-use std::ffi::OsString;
+use clap::{ArgMatches, Command};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
-
+use super::without;
 use crate::{context::Context, failure::Failure};
 use imagekiln::Operation;
 
 pub const NAME: &str = "batch";
 
-const ADVICE: &str = "run `cargo run --package imagekiln-cli -- batch ...` in the repository, or \
-                      install all of kiln with `cargo install --path crates/cli`";
-
-/// Takes any arguments, because only the program that has the command can read them.
 pub fn command(_chosen: &'static Operation) -> Command {
-    let arguments = Arg::new("arguments")
-        .num_args(0..)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .hide(true)
-        .value_parser(value_parser!(OsString));
-    Command::new(NAME)
-        .about("Run many jobs from a file or a matrix (not in this build)")
-        .after_help(format!("This kiln was compiled without the command: {ADVICE}."))
-        .arg(arguments)
+    without::command(NAME, "Run many jobs from a file or a matrix")
 }
 
 pub mod ledgers {
@@ -46,5 +32,5 @@ pub fn with_jobs(command: Command, _ledger: Option<&str>) -> Command {
 }
 
 pub async fn execute(_context: &Context, _matches: &ArgMatches) -> Result<(), Failure> {
-    Err(Failure::usage("this kiln was compiled without `kiln batch`").advise(ADVICE))
+    Err(without::failure(NAME))
 }

@@ -6,14 +6,11 @@ mod listening;
 
 use imagekiln_testbed::{
     Runtime, Trial,
-    browser::{BROWSER, Browser, ENTER},
+    browser::{AXE, BROWSER, Browser, ENTER, assert_accessible},
 };
 
 use self::listening::Listening;
-use super::{
-    axe::{AXE, assert_accessible},
-    gallery::{fill, with_bench},
-};
+use super::gallery::{fill, with_bench};
 
 pub fn tests() -> Vec<Trial> {
     let name = "serving::a_person_marks_favourites_and_deletes_files";

@@ -1,30 +1,20 @@
 //! axe finds no accessibility problems in any section, in both colour schemes, on a wide and on a
 //! narrow screen.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use imagekiln_simulator::Config;
-use imagekiln_testbed::{Requirement, Trial, browser::BROWSER};
+use imagekiln_testbed::{
+    Trial,
+    browser::{AXE, BROWSER, assert_accessible},
+};
 
 use super::{
     bench::png,
     stage::{self, Stage},
 };
-
-const AXE: Requirement = Requirement {
-    name: "axe-core",
-    is_present: || script().is_file(),
-    advice: "npm install --no-save --prefix target/npm axe-core@4.14.1",
-    variable: "IMAGEKILN_BROWSER_TESTS",
-};
-
-/// Where the advice above puts it.
-fn script() -> PathBuf {
-    let npm = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/npm/node_modules");
-    PathBuf::from(npm).join("axe-core/axe.min.js")
-}
 
 pub fn tests() -> Vec<Trial> {
     let config = Config { ready_after: Duration::from_secs(3600), ..Config::default() };
@@ -34,35 +24,9 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The problems that axe finds: the rule, and the elements.
-async fn problems(stage: &Stage<'_>) -> Value {
-    let browser = &stage.browser;
-    let script = fs::read_to_string(script()).unwrap();
-    browser.run(&format!("if (!window.axe) {{ {script} }}")).await;
-    // The driver awaits the promise.
-    browser
-        .run(
-            "return axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [
-                id,
-                nodes.map(({ html, failureSummary }) => `${html}: ${failureSummary}`),
-            ]))",
-        )
-        .await
-}
-
-async fn assert_accessible(stage: &Stage<'_>, place: &str) {
-    for (width, height) in [(1280, 800), (390, 844)] {
-        stage.browser.resize(width, height).await;
-        for colours in ["light", "dark"] {
-            stage.browser.prefer(colours).await;
-            assert_eq!(problems(stage).await, json!([]), "{place}, {width}, {colours}");
-        }
-    }
-}
-
 async fn axe_finds_nothing_on_the_first_screen(stage: &Stage<'_>) {
     stage.browser.wait("document.querySelector('.welcome .connection')").await;
-    assert_accessible(stage, "the first screen").await;
+    assert_accessible(stage.browser, "the first screen").await;
 }
 
 /// A task in progress, a failed one, and one with a picture, an image, an ignored field and a
@@ -108,6 +72,6 @@ async fn axe_finds_nothing_in_any_section(stage: &Stage<'_>) {
             browser.wait("document.querySelector('.live-responses-table .response')").await;
         }
         stage.unfold().await;
-        assert_accessible(stage, place).await;
+        assert_accessible(stage.browser, place).await;
     }
 }

@@ -1,5 +1,6 @@
 //! A browser from a user's point of view: URLs, keys, and what is visible.
 
+mod axe;
 mod driver;
 mod program;
 
@@ -9,7 +10,10 @@ use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 
 use self::driver::Driver;
-pub use self::program::BROWSER;
+pub use self::{
+    axe::{AXE, assert_accessible},
+    program::BROWSER,
+};
 
 /// The Tab key.
 pub const TAB: &str = "\u{e004}";
