@@ -5,16 +5,9 @@ use std::{fmt, ops::RangeInclusive, panic::Location, sync::Arc, thread};
 use serde_json::Value;
 
 use crate::{
-    journal::{RequestPattern, RequestRecord},
+    journal::{self, RequestPattern},
     state::AppState,
-    values::names,
 };
-
-/// The maximum number of requests to list.
-const MAX_LISTED: usize = 5;
-
-/// The maximum number of characters to show of a body.
-const MAX_BODY: usize = 300;
 
 /// A number of requests that a test expects, from [`Simulator::expect`](crate::Simulator::expect).
 /// It is at least one, unless [`times`](Self::times) or [`at_least`](Self::at_least) changes it.
@@ -83,48 +76,10 @@ impl Expectation {
         };
         let mut records = self.state.journal.oldest_first();
         records.retain(|record| record.number > self.since);
-        let (matching, others): (Vec<_>, Vec<_>) =
-            records.into_iter().partition(|record| pattern.matches(record));
-        let count = matching.len();
-        if self.wanted.contains(&count) {
-            return None;
-        }
-        let at_least = if *self.wanted.end() == usize::MAX { "at least " } else { "" };
-        let wanted = *self.wanted.start();
-        let plural = if wanted == 1 { "" } else { "s" };
-        let first = format!(
-            "{caller}: expected {at_least}{wanted} request{plural} `{text}`, but there were {count}"
-        );
-        let listed = if count > wanted {
-            matching.iter().take(MAX_LISTED).map(shown).collect()
-        } else {
-            nearest(pattern, &others)
-        };
-        Some([vec![first], listed].concat().join("\n  "))
+        let records: Vec<_> = records.iter().collect();
+        let problem = journal::problem(pattern, Some(text), &self.wanted, &records)?;
+        Some(format!("{caller}: {problem}"))
     }
-}
-
-/// The requests that differ least from a pattern, with what differs.
-fn nearest(pattern: &RequestPattern, records: &[RequestRecord]) -> Vec<String> {
-    let differences = |record| pattern.differences(record).collect::<Vec<_>>();
-    let mut ranked: Vec<_> = records.iter().map(|record| (differences(record), record)).collect();
-    ranked.sort_by_key(|(differences, _)| differences.len());
-    let line = |(differences, record): (Vec<&str>, &RequestRecord)| {
-        let mut line = format!("{}: another {}", shown(record), differences.join(", "));
-        if differences.contains(&"request") {
-            let body = record.request().map_or("none".to_owned(), |body| body.to_string());
-            line.push_str(&format!(" ({})", names::bounded(&body, MAX_BODY)));
-        }
-        line
-    };
-    ranked.into_iter().take(MAX_LISTED).map(line).collect()
-}
-
-/// A request in one line.
-fn shown(record: &RequestRecord) -> String {
-    let status = record.status.map_or("no response".to_owned(), |status| status.to_string());
-    let reason = record.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    format!("{}: {} {}, {status}{reason}", record.number, record.method, record.path)
 }
 
 impl fmt::Debug for Expectation {

@@ -11,3 +11,8 @@ export function reset(): Promise<void>;
 export function addFault(rule: string): Promise<void>;
 /** Returns the number of received requests that match the pattern. */
 export function count(pattern: object): Promise<number>;
+/**
+ * Fails unless this number of requests match the pattern. The error shows the requests that do, or
+ * those that differ least, with what differs.
+ */
+export function verify(times: number, pattern: object): Promise<void>;

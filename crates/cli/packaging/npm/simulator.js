@@ -5,9 +5,14 @@ const { createInterface } = require("node:readline");
 const binary = require("./binary");
 
 async function start(options = ["--ready-after", "0"]) {
-  const kiln = spawn(binary(), ["simulate", "--json", "--port", "0", ...options], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  // Its input ends with this process, even if that is killed.
+  const kiln = spawn(
+    binary(),
+    ["simulate", "--json", "--port", "0", "--stop-with-stdin", ...options],
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+    },
+  );
   const ended = once(kiln, "exit");
   const failed = ended.then(([code]) => {
     throw new Error(`kiln simulate failed: exit code ${code}`);
@@ -29,12 +34,16 @@ async function control(path, body) {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(await response.text());
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return response.json();
 }
 
 const reset = async () => void (await control("/api/reset", {}));
 const addFault = async (rule) => void (await control("/api/faults", { rule }));
 const count = async (pattern) => (await control("/api/requests/verify", pattern)).count;
+async function verify(times, pattern) {
+  const { problem } = await control("/api/requests/verify", { times, ...pattern });
+  if (problem !== null) throw new Error(problem);
+}
 
-module.exports = { start, control, reset, addFault, count };
+module.exports = { start, control, reset, addFault, count, verify };

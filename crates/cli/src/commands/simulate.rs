@@ -3,16 +3,21 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs, io,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::ExitStatus,
+    sync::Arc,
+    thread,
     time::Duration,
 };
 
 use clap::{Args, ValueHint};
 use serde_json::json;
-use tokio::process::{Child, Command};
+use tokio::{
+    process::{Child, Command},
+    sync::oneshot,
+};
 
 use crate::{
     args::completers,
@@ -108,13 +113,17 @@ pub struct Options {
     #[arg(long, value_name = "WHICH", hide_short_help = true)]
     #[arg(add = completers::offered(&["never", "loopback", "any"]))]
     fetch_images: Option<FetchImages>,
-    /// Require the fields that an operation needs, and reject those that it does not have
+    /// Require the fields that an operation needs, reject those that it does not have, and serve
+    /// regional models at the regional address only
     #[arg(long)]
     strict: bool,
     /// Seed for task ids, varying durations, and pictures whose request sets no seed [default: a
     /// new one for each run]
     #[arg(long, value_name = "INTEGER")]
     seed: Option<u64>,
+    /// Stop when standard input ends, as it does when the program that started kiln ends
+    #[arg(long, hide_short_help = true, conflicts_with = "command")]
+    stop_with_stdin: bool,
     /// A command to run, with the settings in its environment; the simulator ends with it
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
@@ -123,6 +132,7 @@ pub struct Options {
 pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure> {
     let command = std::mem::take(&mut options.command);
     let any_port = if command.is_empty() { PORT } else { 0 };
+    let stops_with_stdin = options.stop_with_stdin;
     let config = config(options, any_port)?;
     let prefix = config.model_prefix.clone();
     let token = config.control_token.clone();
@@ -130,7 +140,8 @@ pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure>
     let simulator = service::simulator(config).await?;
     if command.is_empty() {
         let page = page_url(&simulator, token.as_ref());
-        until_interrupted(context, simulator, (&prefix, &page), &interrupts).await?;
+        let stdin = stops_with_stdin.then(|| end_of_stdin(context));
+        until_stopped(context, simulator, (&prefix, &page), stdin, &interrupts).await?;
         return Ok(Exit::Success.code());
     }
     let mut environment = variables(&simulator, &prefix);
@@ -141,10 +152,11 @@ pub async fn run(context: &Context, mut options: Options) -> Result<u8, Failure>
     outcome
 }
 
-async fn until_interrupted(
+async fn until_stopped(
     context: &Context,
     simulator: Simulator,
     (prefix, page): (&str, &str),
+    stdin: Option<oneshot::Receiver<()>>,
     interrupts: &Interrupts,
 ) -> Result<(), Failure> {
     context.output.result(
@@ -159,7 +171,13 @@ async fn until_interrupted(
             })
         },
     )?;
-    interrupts.first().await;
+    match stdin {
+        Some(end) => tokio::select! {
+            _ = end => {}
+            () = interrupts.first() => {}
+        },
+        None => interrupts.first().await,
+    }
     let counts = simulator.counts();
     simulator.shutdown().await;
     if !context.output.json && !context.globals.quiet {
@@ -169,6 +187,20 @@ async fn until_interrupted(
         ));
     }
     Ok(())
+}
+
+/// Tells when standard input has ended. A thread of its own reads it, because a runtime waits for the
+/// threads that it started, and a process should not wait for its input to end.
+fn end_of_stdin(context: &Context) -> oneshot::Receiver<()> {
+    let (ended, end) = oneshot::channel();
+    let process = Arc::clone(context.process());
+    thread::spawn(move || {
+        // An input that can't be read has ended, too.
+        let _ = io::copy(&mut &process.stdin, &mut io::sink());
+        // Fails only if the simulator has stopped.
+        let _ = ended.send(());
+    });
+    end
 }
 
 /// The settings of the file, overridden by the options.

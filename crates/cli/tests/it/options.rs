@@ -109,7 +109,8 @@ fn every_command_is_tested() {
 fn an_option_that_a_command_does_not_list_is_refused() {
     let place = prepared();
     for (name, arguments, _) in COMMANDS {
-        for option in OPTIONS.into_iter().filter(|option| !lists(&place, name, option[0])) {
+        let listed = listed(&place, name);
+        for option in OPTIONS.into_iter().filter(|option| !listed.contains(&option[0])) {
             let words: Vec<&str> = name.split(' ').collect();
             for words in
                 [[&words, *arguments, option].concat(), [option, &words, *arguments].concat()]
@@ -131,28 +132,32 @@ fn an_option_that_a_command_lists_is_used() {
         for (name, arguments, before) in COMMANDS {
             scope.spawn(move || {
                 let words: Vec<&str> = name.split(' ').chain(arguments.iter().copied()).collect();
-                let is_listed = |option: &&&[&str]| lists(&Place::new(), name, option[0]);
-                OPTIONS.iter().filter(is_listed).for_each(|option| check(&words, option, *before));
+                let listed = listed(&Place::new(), name);
+                for option in OPTIONS.into_iter().filter(|option| listed.contains(&option[0])) {
+                    check(&words, &listed, option, *before);
+                }
             });
         }
     });
 }
 
-/// Whether the help of a command lists an option.
-fn lists(place: &Place, name: &str, option: &str) -> bool {
+/// The shared options that the help of a command lists.
+fn listed(place: &Place, name: &str) -> Vec<&'static str> {
     let mut words: Vec<&str> = name.split(' ').collect();
     if name == "run" || name == "task submit" {
         words.push("gen-2-flex");
     }
     let help = place.run(&[&words[..], &["--help"]].concat()).ok().text();
-    help.lines().any(|line| line.split_whitespace().next() == Some(option))
+    let is_listed =
+        |option: &&str| help.lines().any(|line| line.split_whitespace().next() == Some(option));
+    OPTIONS.map(|option| option[0]).into_iter().filter(is_listed).collect()
 }
 
-fn check(words: &[&str], option: &[&str], before: Before) {
+fn check(words: &[&str], listed: &[&str], option: &[&str], before: Before) {
     let with = [words, option].concat();
     let hosts = [["--allow-polling-host", "127.0.0.1"], ["--allow-delivery-host", "127.0.0.1"]];
     let hosts: Vec<[&str; 2]> =
-        hosts.into_iter().filter(|host| lists(&Place::new(), &name_of(words), host[0])).collect();
+        hosts.into_iter().filter(|host| listed.contains(&host[0])).collect();
     match option[0] {
         "--simulate" => {
             prepared().run(&with).ok();
@@ -184,14 +189,6 @@ fn check(words: &[&str], option: &[&str], before: Before) {
             assert!(outcome.stderr.contains(host), "{words:?}: {}", outcome.stderr);
         }
     }
-}
-
-/// The name of the command of a command line.
-fn name_of(words: &[&str]) -> String {
-    let found = COMMANDS.iter().filter(|(name, arguments, _)| {
-        words == name.split(' ').chain(arguments.iter().copied()).collect::<Vec<_>>()
-    });
-    found.map(|(name, ..)| (*name).to_owned()).next().unwrap()
 }
 
 /// A place with an image.

@@ -120,6 +120,19 @@ fn json_output_contains_the_settings() {
 }
 
 #[test]
+fn a_simulator_ends_with_its_standard_input() {
+    let place = Place::new();
+    let mut kiln = place.kiln(&["simulate", "--port", "0", "--json", "--stop-with-stdin"]);
+    kiln.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut simulating = Simulating(kiln.spawn().unwrap());
+    let input = simulating.0.stdin.take().unwrap();
+    assert!(simulating.lines().next().is_some());
+    assert!(simulating.0.try_wait().unwrap().is_none());
+    drop(input);
+    assert!(simulating.0.wait().unwrap().success());
+}
+
+#[test]
 fn options_override_the_settings_of_a_file() {
     let place = Place::new();
     let settings = "api_keys = ['file-key']\nmodel_prefix = 'abc'\nprices = { submission = 42 }\n";

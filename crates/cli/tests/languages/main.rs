@@ -5,7 +5,7 @@ use std::{
     env, fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 use tempfile::TempDir;
@@ -43,6 +43,37 @@ const GO: Requirement = Requirement {
     variable: "IMAGEKILN_GO_TESTS",
 };
 
+const RUBY: Requirement = Requirement {
+    name: "Ruby",
+    is_present: || answers("ruby", "--version"),
+    advice: "apt-get install ruby ruby-minitest",
+    variable: "IMAGEKILN_LANGUAGE_TESTS",
+};
+
+const PHP: Requirement = Requirement {
+    name: "PHPUnit",
+    is_present: || answers("phpunit", "--version"),
+    advice: "apt-get install phpunit",
+    variable: "IMAGEKILN_LANGUAGE_TESTS",
+};
+
+const JAVA: Requirement = Requirement {
+    name: "JUnit",
+    is_present: || {
+        answers("javac", "--version") && Path::new("/usr/share/java/junit4.jar").is_file()
+    },
+    advice: "apt-get install default-jdk-headless junit4",
+    variable: "IMAGEKILN_LANGUAGE_TESTS",
+};
+
+const MONO: Requirement = Requirement {
+    name: "Mono",
+    is_present: || answers("mcs", "--version"),
+    advice: "apt-get install mono-mcs libmono-system-net-http4.0-cil \
+             libmono-system-runtime-serialization4.0-cil libmono-system-xml-linq4.0-cil",
+    variable: "IMAGEKILN_LANGUAGE_TESTS",
+};
+
 fn main() {
     let runtime = Runtime::CurrentThread;
     run(vec![
@@ -66,7 +97,17 @@ fn main() {
             celery_drives_a_ledger_by_calls,
         ),
         test(name_of(&python_drives_the_tools), &[MCP], runtime, python_drives_the_tools),
+        test(
+            name_of(&python_explains_and_leaves_nothing_running),
+            &[PYTEST],
+            runtime,
+            python_explains_and_leaves_nothing_running,
+        ),
         test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
+        test(name_of(&ruby_starts_and_resets_it), &[RUBY], runtime, ruby_starts_and_resets_it),
+        test(name_of(&php_starts_and_resets_it), &[PHP], runtime, php_starts_and_resets_it),
+        test(name_of(&java_starts_and_resets_it), &[JAVA], runtime, java_starts_and_resets_it),
+        test(name_of(&csharp_starts_and_resets_it), &[MONO], runtime, csharp_starts_and_resets_it),
     ]);
 }
 
@@ -122,6 +163,62 @@ async fn go_starts_and_resets_it() {
     let mut go = Command::new("go");
     go.args(["test", "-v", "-count=1", "./..."]);
     passes(&copy_of("go"), go, "PASS: TestAFailedPollIsRepeated");
+}
+
+async fn ruby_starts_and_resets_it() {
+    let mut ruby = Command::new("ruby");
+    ruby.arg("client_test.rb");
+    passes(&copy_of("ruby"), ruby, "1 runs, 3 assertions, 0 failures, 0 errors");
+}
+
+async fn php_starts_and_resets_it() {
+    let mut php = Command::new("phpunit");
+    php.arg("ClientTest.php");
+    passes(&copy_of("php"), php, "OK (1 test, 3 assertions)");
+}
+
+async fn java_starts_and_resets_it() {
+    let mut java = Command::new("sh");
+    let script = "javac -cp $JUNIT *.java\njava -cp .:$JUNIT org.junit.runner.JUnitCore ClientTest";
+    java.args(["-ec", script])
+        .env("JUNIT", "/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar");
+    passes(&copy_of("java"), java, "OK (1 test)");
+}
+
+async fn csharp_starts_and_resets_it() {
+    let mut mono = Command::new("sh");
+    let libraries = ["Net.Http", "Runtime.Serialization", "Xml.Linq", "Xml"];
+    let libraries = libraries.map(|name| format!("-r:System.{name}.dll")).join(" ");
+    mono.args(["-ec", &format!("mcs {libraries} ClientTest.cs\nmono ClientTest.exe")]);
+    passes(&copy_of("csharp"), mono, "passed");
+}
+
+/// A proxy is not asked, errors say what the simulator said, and a killed process takes its simulator
+/// along, which would keep standard error open.
+const EXPLAINS: &str = r#"
+import os, signal
+from imagekiln_cli import Simulator
+
+simulator = Simulator()
+for call in [
+    lambda: simulator.add_fault("html-999"),
+    lambda: simulator.verify(1, operation="gen-2-pro"),
+]:
+    try:
+        call()
+    except (RuntimeError, AssertionError) as error:
+        print(error, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"#;
+
+async fn python_explains_and_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut python = Command::new("python3");
+    python.args(["-c", EXPLAINS]).env("HTTP_PROXY", "http://127.0.0.1:1");
+    python.env("PYTHONPATH", root().join("crates/cli/packaging/python"));
+    let (output, text) = run_in(&folder, python);
+    let expected = ["/api/faults: 422", "expected 1 request, but there were 0"];
+    assert!(!output.status.success() && expected.iter().all(|part| text.contains(part)), "{text}");
 }
 
 /// What the program of the page uses of Celery. Each name is delivered twice.
@@ -213,16 +310,20 @@ fn install_npm(folder: &TempDir, program: &Path) -> PathBuf {
     launcher
 }
 
-/// Runs the tests in the folder, with this `kiln` in the path.
+fn passes(folder: &TempDir, runner: Command, expected: &str) {
+    let (output, text) = run_in(folder, runner);
+    assert!(output.status.success() && text.contains(expected), "{}: {text}", output.status);
+}
+
+/// Runs a program in the folder, with this `kiln` in the path, and returns what it printed, too.
 #[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
-fn passes(folder: &TempDir, mut runner: Command, expected: &str) {
+fn run_in(folder: &TempDir, mut runner: Command) -> (Output, String) {
     let kiln = Path::new(env!("CARGO_BIN_EXE_kiln")).parent().unwrap().to_owned();
     let path = env::var_os("PATH").unwrap();
     let path = env::join_paths([kiln].into_iter().chain(env::split_paths(&path))).unwrap();
     runner.current_dir(folder.path()).env("PATH", path).env("KILN_CONFIG_DIR", folder.path());
     let output = runner.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    let has_passed = output.status.success() && (stdout + &stderr).contains(expected);
-    assert!(has_passed, "{output:?}");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    (output, printed)
 }

@@ -84,6 +84,8 @@ pub(crate) struct Operation {
     pub(crate) id: String,
     method: Method,
     template: Template,
+    /// The base URL that serves it. Each of them serves the polls of its own tasks.
+    pub(crate) region: Region,
     pub(crate) action: Action,
 }
 
@@ -127,6 +129,10 @@ impl Contract {
                         .map_err(|problem| StartError::contract(&place, problem))?,
                     action: Action::read(document, operation, &method)
                         .map_err(|problem| StartError::contract(&place, problem))?,
+                    region: match operation.get("x-region") {
+                        Some(_) => Region::Regional,
+                        None => Region::Global,
+                    },
                     method,
                 });
             }

@@ -76,7 +76,8 @@ fn routes() -> Routes {
         ("/api/events", "GET: server-sent events `change`", get(events::stream)),
         (
             "/api/openapi.json",
-            "GET ?responses: the contract with this prefix; `inline` avoids references",
+            "GET ?responses,keywords: the contract with this prefix; `inline` avoids references, \
+             `standard` avoids `x-`",
             get(openapi::document),
         ),
         ("/api/connection", "GET: base URLs and key", get(state::connection)),

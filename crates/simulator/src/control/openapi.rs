@@ -13,12 +13,28 @@ use crate::{
     values::texts,
 };
 
+/// What tools need to know that are made from the document: they show the text of an operation to a
+/// model, and neither the `links` of its response nor the introduction of the document.
+const PAID: &str = "Creates a paid task, and returns at once. Then GET the `polling_url` of the \
+                    response with the same key, at least half a second apart, until `status` is \
+                    `Ready` or a failure; it may take minutes. `result.sample` is the URL of the \
+                    picture, for ten minutes. Never call this again for the same picture: each \
+                    call is paid.";
+
 /// The start of a reference to a response of the contract.
 const RESPONSES: &str = "#/components/responses/";
 
 #[derive(Deserialize)]
 pub(super) struct Variant {
     responses: Option<Responses>,
+    keywords: Option<Keywords>,
+}
+
+/// Which keywords the document has: those of OpenAPI, and not our `x-`.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Keywords {
+    Standard,
 }
 
 /// How operations name the responses that they share.
@@ -39,10 +55,12 @@ pub(super) async fn document(
     let (global, regional) = (state.base(Region::Global), state.base(Region::Regional));
     document["servers"] = json!([{ "url": global, "description": "This simulator." }]);
     if let Some(paths) = document["paths"].as_object_mut() {
-        let served = |(path, item): (String, Value)| {
-            (contract::prefixed_path(&path, prefix), located(item, global, regional))
+        let with_prefix = |(path, item): (String, Value)| {
+            // Without `strict`, both base URLs have all operations.
+            let also = (!state.config.strict).then_some(global);
+            (contract::prefixed_path(&path, prefix), served(item, regional, also))
         };
-        *paths = std::mem::take(paths).into_iter().map(served).collect::<Map<_, _>>();
+        *paths = std::mem::take(paths).into_iter().map(with_prefix).collect::<Map<_, _>>();
     }
     texts::replace(&mut document, &|text| Some(renamed(text, prefix).into()));
     if let Some(Responses::Inline) = variant.responses {
@@ -52,7 +70,21 @@ pub(super) async fn document(
         }
         inline(&mut document["paths"], &shared);
     }
+    if let Some(Keywords::Standard) = variant.keywords {
+        without_extensions(&mut document);
+    }
     response::json(&document)
+}
+
+fn without_extensions(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(without_extensions),
+        Value::Object(fields) => {
+            fields.retain(|name, _| !name.starts_with("x-"));
+            fields.values_mut().for_each(without_extensions);
+        }
+        _ => {}
+    }
 }
 
 /// Replaces the references to `shared` responses, which some generators of clients don't follow.
@@ -80,14 +112,19 @@ fn renamed(text: &str, prefix: &str) -> String {
     text
 }
 
-/// Lists the regional base URL first for a regional operation.
-fn located(mut item: Value, global: &str, regional: &str) -> Value {
-    for operation in item.as_object_mut().into_iter().flat_map(|methods| methods.values_mut()) {
-        if operation.get("x-region").is_some_and(|region| region == "regional") {
-            operation["servers"] = json!([
-                { "url": regional, "description": "The regional base URL of this simulator." },
-                { "url": global, "description": "This simulator." },
-            ]);
+/// Says in the operations of a path what their calls cost, and which base URL serves them: the
+/// regional one first.
+fn served(mut item: Value, regional: &str, also: Option<&str>) -> Value {
+    for (method, operation) in item.as_object_mut().into_iter().flatten() {
+        if method == "post" {
+            let text = operation["description"].as_str().unwrap_or_default();
+            operation["description"] = format!("{text} {PAID}").trim().into();
+        }
+        if operation.get("x-region").is_some() {
+            let server = |(url, name): (&str, &str)| json!({ "url": url, "description": name });
+            let regional = (regional, "The regional base URL of this simulator.");
+            let also = also.map(|url| (url, "This simulator."));
+            operation["servers"] = [regional].into_iter().chain(also).map(server).collect();
         }
     }
     item

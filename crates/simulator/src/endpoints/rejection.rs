@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     billing::accounts::Unpaid,
-    contract::{MAX_VIOLATIONS, Violation},
+    contract::{MAX_VIOLATIONS, Region, Violation},
     http::response,
 };
 
@@ -25,6 +25,8 @@ pub(crate) enum Rejection {
     Forbidden(Cow<'static, str>),
     /// 404.
     NotFound,
+    /// 404: the other base URL serves the operation.
+    OtherRegion(Region),
     /// 405, with the allowed methods.
     OtherMethods(String),
     /// 413, with the limit in bytes.
@@ -60,6 +62,10 @@ impl Rejection {
             }
             Self::Forbidden(problem) => (StatusCode::FORBIDDEN, json!(problem)),
             Self::NotFound => (StatusCode::NOT_FOUND, json!("Not Found")),
+            Self::OtherRegion(region) => (
+                StatusCode::NOT_FOUND,
+                json!(format!("The {region} base URL serves this endpoint, and not this one")),
+            ),
             Self::OtherMethods(allow) => {
                 let mut response =
                     response::detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");

@@ -99,6 +99,9 @@ async fn dispatch(
     record.set_project(&project);
     match &operation.action {
         Action::Poll => poll::poll(endpoint, &project, head, record).await,
+        Action::Submit(_) if state.config.strict && operation.region != endpoint.region => {
+            Err(Rejection::OtherRegion(operation.region))
+        }
         Action::Submit(submission) => {
             if !state.records().accounts.admits(&project, name) {
                 return Err(Rejection::Forbidden(

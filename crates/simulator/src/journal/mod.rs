@@ -1,5 +1,6 @@
 //! The journal: every request to the service, refused ones included.
 
+mod nearest;
 mod pattern;
 mod record;
 
@@ -9,8 +10,8 @@ use serde::Serialize;
 use tokio::time::Instant;
 use tracing::info;
 
-pub(crate) use self::pattern::RequestPattern;
 pub use self::record::{RequestRecord, RequestViolation};
+pub(crate) use self::{nearest::problem, pattern::RequestPattern};
 use crate::values::log::NumberedLog;
 
 pub(crate) struct Journal {
@@ -25,6 +26,8 @@ pub(crate) struct Found {
     count: usize,
     /// The number of requests that have been dropped, which could have matched, too.
     dropped: u64,
+    /// What is wrong, if the pattern says how many requests are expected, and there are more or less.
+    problem: Option<String>,
     /// The newest of those that match, newest first.
     pub(crate) requests: Vec<RequestRecord>,
 }
@@ -57,7 +60,10 @@ impl Journal {
     pub(crate) fn find(&self, pattern: &RequestPattern) -> Found {
         let log = self.log();
         let matching: Vec<_> = log.newest().filter(|record| pattern.matches(record)).collect();
+        let oldest_first = || log.newest().rev().collect::<Vec<_>>();
+        let wanted = pattern.times.map(|times| times..=times);
         Found {
+            problem: wanted.and_then(|wanted| problem(pattern, None, &wanted, &oldest_first())),
             count: matching.len(),
             dropped: log.dropped(),
             requests: matching.into_iter().take(pattern.limit()).cloned().collect(),

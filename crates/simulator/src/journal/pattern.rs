@@ -37,6 +37,8 @@ pub(crate) struct RequestPattern {
     ignored_field: Option<String>,
     /// A part of the request body.
     pub(crate) request: Option<Value>,
+    /// The expected number of requests.
+    pub(super) times: Option<usize>,
     /// Only requests with a lower number.
     before: Option<u64>,
     /// The maximum number of requests to return.
@@ -118,7 +120,8 @@ const CHECKS: [(&str, Check); 14] = [
         has(&pattern.ignored_field, record.ignored_fields.iter().map(String::as_str))
     }),
     ("request", |pattern, record| {
-        let has = |part| record.request().is_some_and(|request| contains(&request, part));
+        let has =
+            |part| record.request().is_some_and(|request| differing(&request, part).is_empty());
         pattern.request.as_ref().is_none_or(has)
     }),
 ];
@@ -131,21 +134,37 @@ fn has<'a>(wanted: &Option<String>, mut found: impl Iterator<Item = &'a str>) ->
     wanted.as_deref().is_none_or(|wanted| found.any(|found| found == wanted))
 }
 
-/// Whether `whole` has the members of `part`, at any depth. Lists are equal item by item.
-fn contains(whole: &Value, part: &Value) -> bool {
+/// The members of `part`, at any depth, that `whole` does not have, or has with another value. Lists
+/// are equal item by item.
+pub(super) fn differing<'a>(whole: &'a Value, part: &Value) -> Vec<(String, Option<&'a Value>)> {
+    let mut found = Vec::new();
+    differ("", Some(whole), part, &mut found);
+    found
+}
+
+fn differ<'a>(
+    path: &str,
+    whole: Option<&'a Value>,
+    part: &Value,
+    found: &mut Vec<(String, Option<&'a Value>)>,
+) {
     match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => part
-            .iter()
-            .all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part))),
-        (Value::Array(whole), Value::Array(part)) => {
-            whole.len() == part.len()
-                && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
+        (Some(Value::Object(whole)), Value::Object(part)) => {
+            for (name, part) in part {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                differ(&path, whole.get(name), part, found);
+            }
         }
-        // 1 and 1.0 are the same number.
-        (Value::Number(whole), Value::Number(part)) => {
-            whole == part || whole.as_f64() == part.as_f64()
+        (Some(Value::Array(whole)), Value::Array(part)) if whole.len() == part.len() => {
+            for (index, (whole, part)) in whole.iter().zip(part).enumerate() {
+                differ(&format!("{path}[{index}]"), Some(whole), part, found);
+            }
         }
-        _ => whole == part,
+        // 1 and 1.0 are the same number. Integers are not compared as floats: seeds have 64 bits.
+        (Some(Value::Number(whole)), Value::Number(part))
+            if (whole.is_f64() || part.is_f64()) && whole.as_f64() == part.as_f64() => {}
+        (whole, part) if whole == Some(part) => {}
+        (whole, _) => found.push((path.to_owned(), whole)),
     }
 }
 

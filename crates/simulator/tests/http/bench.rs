@@ -116,7 +116,11 @@ impl Bench {
 
     /// Submits these bytes as the body.
     pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Response {
-        let url = format!("{}{path}", self.sim.base_url());
+        self.post_at(self.sim.base_url(), path, body).await
+    }
+
+    pub async fn post_at(&self, base: &str, path: &str, body: impl Into<Bytes>) -> Response {
+        let url = format!("{base}{path}");
         let headers = [("x-key", self.sim.api_key()), ("content-type", "application/json")];
         self.send(Method::POST, &url, &headers, body).await
     }

@@ -92,17 +92,44 @@ async fn a_strict_mask_has_the_size_of_its_image() {
 #[tokio::test]
 async fn an_alpha_channel_replaces_the_mask() {
     let bench = strict().await;
+    let (global, regional) = (bench.sim.base_url(), bench.sim.regional_base_url());
     let transparent = picture::encoded(RgbaImage::new(64, 64), ImageFormat::Png);
     let transparent = STANDARD.encode(transparent);
-    for (path, mut body) in [
-        ("/v1/gen-pro-1.0-fill", json!({})),
-        ("/v1/gen-pro-1.0-fill-finetuned", json!({ "finetune_id": "fox-style" })),
+    for (base, path, mut body) in [
+        (global, "/v1/gen-pro-1.0-fill", json!({})),
+        (regional, "/v1/gen-pro-1.0-fill-finetuned", json!({ "finetune_id": "fox-style" })),
     ] {
         body["image"] = png(64, 64).into();
-        let found = bench.post(path, &body).await.violations();
+        let found = bench.post_at(base, path, body.to_string()).await.violations();
         assert_eq!(found, [("body.mask".to_owned(), "missing".to_owned())]);
         body["image"] = transparent.clone().into();
-        bench.submit(path, &body).await;
+        let accepted = bench.post_at(base, path, body.to_string()).await;
+        assert_eq!(accepted.status, 200, "{accepted:?}");
+    }
+}
+
+#[tokio::test]
+async fn strict_base_urls_have_their_own_operations() {
+    let (strict, lenient) = (strict().await, Bench::new().await);
+    let body = json!({ "prompt": "x", "finetune_id": "fox-style" }).to_string();
+    for (bench, elsewhere) in [(&strict, 404), (&lenient, 200)] {
+        let (global, regional) = (bench.sim.base_url(), bench.sim.regional_base_url());
+        for (base, path, status) in [
+            (global, "/v1/gen-2-pro", 200),
+            (regional, "/v1/gen-2-pro", elsewhere),
+            (global, "/v1/gen-pro-1.1-ultra-finetuned", elsewhere),
+            (regional, "/v1/gen-pro-1.1-ultra-finetuned", 200),
+        ] {
+            // An operation without `finetune_id` has no field of this name.
+            let body = if path.ends_with("finetuned") { &body } else { r#"{"prompt":"x"}"# };
+            let response = bench.post_at(base, path, body.to_owned()).await;
+            assert_eq!(response.status, status, "{base}{path} {response:?}");
+        }
+        let document = bench.show("/api/openapi.json").await;
+        let servers = &document["paths"]["/v1/gen-pro-1.1-ultra-finetuned"]["post"]["servers"];
+        let urls: Vec<_> = servers.as_array().unwrap().iter().map(|one| &one["url"]).collect();
+        let both = [regional, global];
+        assert_eq!(urls, if elsewhere == 404 { &both[..1] } else { &both[..] });
     }
 }
 

@@ -4,7 +4,11 @@ import json
 import shutil
 import subprocess
 import sysconfig
+import urllib.error
 import urllib.request
+
+# The simulator is on this machine: HTTP_PROXY is for other hosts.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Simulator:
@@ -13,8 +17,11 @@ class Simulator:
     def __init__(self, options=("--ready-after", "0")):
         # The program of this package, even if its environment is not activated.
         kiln = shutil.which("kiln", path=sysconfig.get_path("scripts")) or "kiln"
-        command = [kiln, "simulate", "--json", "--port", "0", *options]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = [kiln, "simulate", "--json", "--port", "0", "--stop-with-stdin", *options]
+        # Its input ends with this process, even if that is killed.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         # It prints its settings as soon as it accepts requests, or an error to standard error.
         line = self._process.stdout.readline()
         if not line:
@@ -31,8 +38,12 @@ class Simulator:
         """Posts to the control port, which takes no key, and returns the response."""
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(self.control_url + path, json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
+        try:
+            with _OPENER.open(request) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            problem = f"{path}: {error.code} {error.read().decode()}"
+        raise RuntimeError(problem)
 
     def reset(self):
         """Removes all tasks, webhooks, requests and faults."""
@@ -45,6 +56,12 @@ class Simulator:
     def count(self, **pattern):
         """Returns the number of received requests that match the pattern."""
         return self.control("/api/requests/verify", pattern)["count"]
+
+    def verify(self, times, **pattern):
+        """Asserts that this number of requests match the pattern. Otherwise the error shows the
+        requests that do, or those that differ least, with what differs."""
+        problem = self.control("/api/requests/verify", {"times": times, **pattern})["problem"]
+        assert problem is None, problem
 
     def stop(self):
         self._process.terminate()

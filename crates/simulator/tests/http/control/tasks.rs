@@ -200,6 +200,9 @@ async fn the_contract_is_served_with_its_prefix_and_valid_examples() {
     assert!(["`gen-", "\"gen-", "\"^gen-"].iter().all(|name| !text.contains(name)));
     for (path, item) in paths {
         let Some(operation) = item.get("post") else { continue };
+        // A model that has the operation as a tool reads only this.
+        let text = operation["description"].as_str().unwrap();
+        assert!(text.contains("polling_url") && text.contains("paid"), "{path}: {text}");
         let example = &operation["requestBody"]["content"]["application/json"]["example"];
         let server = operation["servers"][0]["url"].as_str().unwrap_or(bench.sim.base_url());
         assert_eq!(
@@ -241,8 +244,21 @@ async fn the_contract_is_served_without_references_to_responses() {
     // The schemas and everything else are as before.
     expected["components"].as_object_mut().unwrap().remove("responses");
     assert_eq!(inlined["components"], expected["components"]);
-    let other = "/api/openapi.json?responses=other";
-    assert_eq!(bench.control(Method::GET, other, None).await.status, 400);
+    for other in ["responses=other", "keywords=other"] {
+        let other = format!("/api/openapi.json?{other}");
+        assert_eq!(bench.control(Method::GET, &other, None).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn the_contract_is_served_without_keywords_of_its_own() {
+    let bench = Bench::new().await;
+    let whole = bench.show("/api/openapi.json").await.to_string();
+    let standard = bench.show("/api/openapi.json?keywords=standard").await.to_string();
+    assert!(whole.contains("\"x-kind\":") && !standard.contains("\"x-kind\":"));
+    assert!(standard.len() * 4 < whole.len() * 3, "{} of {} bytes", standard.len(), whole.len());
+    // The header of the key is a value.
+    assert!(standard.contains("\"name\":\"x-key\""));
 }
 
 #[tokio::test]
