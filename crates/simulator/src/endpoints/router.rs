@@ -1,9 +1,6 @@
 //! Routes requests to their handlers, according to the contract.
 
-use std::{
-    sync::Arc,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -20,9 +17,6 @@ use crate::{
     http::{body, response},
     journal::RequestRecord,
 };
-
-/// The end of the year 9999: HTTP has no later date.
-const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 
 /// The path for supervisors, which is not in the journal.
 const HEALTH: &str = "/healthz";
@@ -62,10 +56,10 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         }
     };
     entry.record.set_response(&response);
-    // Clients believe only the clock of the service, which is the simulated one.
-    let date = httpdate::fmt_http_date(UNIX_EPOCH + state.clock.unix_now().min(LAST_DATE));
-    if let Ok(date) = HeaderValue::from_str(&date) {
-        response.headers_mut().insert(header::DATE, date);
+    // Clients believe only the clock of the service, which is the simulated one. A fault may have set
+    // another date.
+    if !response.headers().contains_key(header::DATE) {
+        response::set_date(&mut response, state.clock.unix_now());
     }
     response
 }

@@ -11,7 +11,7 @@ use super::{
     table::FaultPlace,
 };
 use crate::{
-    http::{Cut, IdleClose},
+    http::{Cut, IdleClose, response},
     runtime::clock::Clock,
     webhooks::WebhookFaults,
 };
@@ -95,8 +95,8 @@ impl AppliedFaults {
         })
     }
 
-    /// Delays the response or its body, on the simulator's clock, and limits how long its
-    /// connection may be idle.
+    /// Delays the response or its body, on the simulator's clock, limits how long its connection may
+    /// be idle, and sets a wrong date.
     pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
         for effect in self.effects() {
             match effect {
@@ -106,6 +106,10 @@ impl AppliedFaults {
                 }
                 Effect::IdleClose(time) => {
                     response.extensions_mut().insert(IdleClose(*time));
+                }
+                Effect::ClockSkew(seconds) => {
+                    let now = clock.unix_now().as_secs().saturating_add_signed(*seconds);
+                    response::set_date(&mut response, Duration::from_secs(now));
                 }
                 _ => {}
             }

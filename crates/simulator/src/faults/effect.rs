@@ -23,6 +23,8 @@ pub(super) enum Effect {
     SlowBody(Duration),
     /// The connection is closed once it has been idle for this time.
     IdleClose(Duration),
+    /// The `Date` of the response is this many seconds later than it is.
+    ClockSkew(i64),
     /// The poll response has this status.
     Status(FalseStatus),
     /// The delivery is this file.
@@ -88,7 +90,11 @@ impl Effect {
     pub(super) fn is_exclusive(&self) -> bool {
         !matches!(
             self,
-            Self::SlowHeaders(_) | Self::SlowBody(_) | Self::IdleClose(_) | Self::Webhook(_)
+            Self::SlowHeaders(_)
+                | Self::SlowBody(_)
+                | Self::IdleClose(_)
+                | Self::ClockSkew(_)
+                | Self::Webhook(_)
         )
     }
 }

@@ -168,6 +168,13 @@ pub(super) const KNOWN: &[KnownFault] = &[
         read: |value| Ok(Effect::IdleClose(seconds(value, 0)?)),
     },
     KnownFault {
+        name: "clock-skew",
+        places: REQUESTS,
+        value: "seconds, negative for an earlier time; 3600",
+        effect: "the `Date` of the response is this much later than the simulator's clock",
+        read: |value| Ok(Effect::ClockSkew(skew(value)?)),
+    },
+    KnownFault {
         name: "unknown-status",
         places: &[Poll],
         value: "",
@@ -311,6 +318,11 @@ fn seconds(value: Option<&str>, default: u64) -> Result<Duration, &'static str> 
 fn time(value: Option<&str>, default: u64, longest: u64) -> Option<Duration> {
     let seconds = parsed(value, default as f64, |seconds| *seconds <= longest as f64);
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
+fn skew(value: Option<&str>) -> Result<i64, &'static str> {
+    let seconds = parsed(value, 3600, |seconds: &i64| seconds.unsigned_abs() <= YEAR);
+    seconds.ok_or("expected a whole number of seconds, at most a year, or a negative one")
 }
 
 /// Parses two times in seconds, as in `10..70`.

@@ -1,5 +1,7 @@
 //! JSON responses.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
@@ -19,6 +21,17 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
+}
+
+/// The last second that `Date` can say.
+const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
+
+/// Says when the response was made.
+pub(crate) fn set_date(response: &mut Response, unix: Duration) {
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + unix.min(LAST_DATE));
+    if let Ok(date) = HeaderValue::from_str(&date) {
+        response.headers_mut().insert(header::DATE, date);
+    }
 }
 
 /// The detail of an error response, as an extension of the response.

@@ -11,7 +11,7 @@ use imagekiln_simulator::{FaultPlace, Faults};
 pub const JSON: &str = "200 application/json";
 
 /// A fault, the response, and the number of tasks afterwards.
-const SUBMISSION: [(&str, &str, u64); 14] = [
+const SUBMISSION: [(&str, &str, u64); 15] = [
     ("outage=0..86400", "500 application/json", 0),
     ("error-before", "500 application/json", 0),
     ("error-before=503", "503 application/json", 0),
@@ -26,10 +26,11 @@ const SUBMISSION: [(&str, &str, u64); 14] = [
     ("slow-headers=20", JSON, 1),
     ("slow-body=20", JSON, 1),
     ("idle-close=20", JSON, 1),
+    ("clock-skew=-60", JSON, 1),
 ];
 
 /// A fault, the response, and its status.
-const POLL: [(&str, &str, Option<&str>); 13] = [
+const POLL: [(&str, &str, Option<&str>); 14] = [
     ("outage=0..86400", "500 application/json", None),
     ("error-before", "500 application/json", None),
     ("error-before=504", "504 application/json", None),
@@ -40,13 +41,14 @@ const POLL: [(&str, &str, Option<&str>); 13] = [
     ("slow-body=20", JSON, Some("Ready")),
     ("unknown-status", JSON, Some("Warming the kiln")),
     ("idle-close=20", JSON, Some("Ready")),
+    ("clock-skew=60", JSON, Some("Ready")),
     ("spurious-not-found", JSON, Some("Task not found")),
     ("spurious-forbidden", "403 application/json", None),
     ("stale-status", JSON, Some("Pending")),
 ];
 
 /// A fault, and the response.
-const DELIVERY: [(&str, &str); 17] = [
+const DELIVERY: [(&str, &str); 18] = [
     ("outage=0..86400", "500 application/json"),
     ("error-before", "500 application/json"),
     ("error-before=503", "503 application/json"),
@@ -56,6 +58,7 @@ const DELIVERY: [(&str, &str); 17] = [
     ("slow-headers=20", "200 image/jpeg"),
     ("slow-body=20", "200 image/jpeg"),
     ("idle-close=20", "200 image/jpeg"),
+    ("clock-skew", "200 image/jpeg"),
     ("truncated", "200 image/jpeg, closed"),
     ("damaged", "200 image/jpeg"),
     ("empty", "200 image/jpeg"),
@@ -224,7 +227,7 @@ async fn a_fault_of_a_delivery_applies_once() {
             assert_eq!(faulty.summary(), summary, "{fault} {way:?}");
             let slow = fault.starts_with("slow");
             assert_eq!(before.elapsed().as_secs(), if slow { 20 } else { 0 });
-            let is_delivered = slow || fault == "idle-close=20";
+            let is_delivered = slow || ["idle-close=20", "clock-skew"].contains(&fault);
             assert_eq!(bench.sim.counts().delivered, delivered + u64::from(is_delivered));
             let fine = request.get(sample, false).await;
             assert_eq!(fine.summary(), "200 image/jpeg");
@@ -234,7 +237,7 @@ async fn a_fault_of_a_delivery_applies_once() {
                 "reset" | "truncated" | "damaged" => {
                     assert_eq!(faulty.body, fine.body[..fine.body.len() / 2])
                 }
-                "slow-headers=20" | "slow-body=20" | "idle-close=20" => {
+                "slow-headers=20" | "slow-body=20" | "idle-close=20" | "clock-skew" => {
                     assert_eq!(faulty.body, fine.body);
                 }
                 "empty" => assert!(faulty.body.is_empty()),

@@ -2,7 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
-use axum::http::Request;
+use axum::http::{Method, Request};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
@@ -96,6 +96,24 @@ async fn an_outage_follows_the_clock_of_the_simulator() {
     }
     assert_eq!(bench.sim.counts().accepted, 2);
     assert_eq!(bench.sim.faults().applied()["outage"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_has_a_wrong_date() {
+    let bench = Bench::new().await;
+    let url = format!("{}/v1/get_result?id=x", bench.sim.base_url());
+    let date_of = async |fault: &str| {
+        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", fault)];
+        let response = bench.send(Method::GET, &url, &headers, "").await;
+        httpdate::parse_http_date(response.headers["date"].to_str().unwrap()).unwrap()
+    };
+    let now = date_of("slow-headers=0").await;
+    assert_eq!(date_of("clock-skew").await, now + Duration::from_secs(3600));
+    assert_eq!(date_of("clock-skew=-31536000").await, now - Duration::from_secs(31_536_000));
+    for wrong in ["clock-skew=1.5", "clock-skew=31536001", "clock-skew=soon"] {
+        let headers = [("x-key", bench.sim.api_key()), ("x-simulator-fault", wrong)];
+        assert_eq!(bench.send(Method::GET, &url, &headers, "").await.status, 400, "{wrong}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

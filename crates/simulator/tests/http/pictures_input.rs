@@ -7,12 +7,13 @@ use image::{
     DynamicImage, GrayImage, ImageBuffer, ImageEncoder as _, ImageFormat, LumaA, Rgba, RgbaImage,
     codecs::jpeg::JpegEncoder,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     bench::{Bench, image},
     violations::crc32,
 };
+use imagekiln_simulator::Config;
 
 /// A jpeg of 8 x 8 red pixels in CMYK.
 const CMYK: &str = concat!(
@@ -224,6 +225,27 @@ async fn a_jpeg_with_too_many_scans_is_rejected() {
     bench.submit("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(1) })).await;
     let response = bench.post("/v1/gen-tools/deblur-v1", &json!({ "image": jpeg(10_000) })).await;
     assert_eq!(response.violations(), [("body.image".to_owned(), "value_error".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_request_that_is_wrong_anyway_decodes_no_image() {
+    let bench = Bench::with(Config { max_output_side: 256, ..Config::default() }).await;
+    let image = STANDARD.decode(image(ImageFormat::Png, 64, 64)).unwrap();
+    let truncated = STANDARD.encode(&image[..image.len() / 2]);
+    let violations = async |body: Value| {
+        let violations = bench.post("/v1/gen-2-pro", &body).await.violations();
+        violations.into_iter().map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    let body = json!({ "prompt": "x", "input_image": truncated });
+    assert_eq!(violations(body.clone()).await, ["body.input_image"]);
+    let with = |name: &str, value: Value| {
+        let mut body = body.clone();
+        body[name] = value;
+        body
+    };
+    assert_eq!(violations(with("seed", json!("seven"))).await, ["body.seed"]);
+    // It is found after the fields were checked.
+    assert_eq!(violations(with("width", json!(512))).await, ["body.width"]);
 }
 
 #[tokio::test]

@@ -62,6 +62,8 @@ pub(super) async fn examine(
         (Err(_), None) => return Err(Rejection::Internal),
     };
     record.set_request(&examined.logged);
+    // What is wrong anyway is refused without decoding an image, which can take seconds.
+    let valid = examined.request.map_err(Rejection::Invalid)?;
     let mut damaged = Vec::new();
     for (loc, image) in examined.images {
         let size = JobSize::of_pixels(image.pixels());
@@ -69,14 +71,11 @@ pub(super) async fn examine(
             damaged.push(Violation::value(loc, problem));
         }
     }
-    match examined.request {
-        Ok(valid) if damaged.is_empty() => {
-            record.ignored_fields.clone_from(&valid.ignored);
-            Ok(valid)
-        }
-        Ok(_) => Err(Rejection::Invalid(damaged)),
-        Err(violations) => Err(Rejection::Invalid([violations, damaged].concat())),
+    if !damaged.is_empty() {
+        return Err(Rejection::Invalid(damaged));
     }
+    record.ignored_fields.clone_from(&valid.ignored);
+    Ok(valid)
 }
 
 async fn run<T: Send + 'static>(
