@@ -137,8 +137,8 @@ class Simulator:
     """A simulator on free ports, which runs until the end of a `with` block."""
 
     def __init__(self, *options, kiln="cargo run -q -p imagekiln-cli --bin kiln --"):
-        command = f"{kiln} simulate --json --port 0".split() + list(options)
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL,
+        command = f"{kiln} simulate --json --port 0 --stop-with-stdin".split() + list(options)
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         if not line:

@@ -15,6 +15,7 @@ from environment import GO_VALIDATOR, Environment, Failed, Simulator
 CONTRACT = "../../../openapi.json"
 TYPESCRIPT = ("tsc driver.ts --strict --outDir built --rootDir . --target ES2022 --module CommonJS "
               "--moduleResolution Node10 --types node", "node built/driver.js")
+PROGRAM = ("python -m compileall -q driver.py", "python driver.py")
 PYTHON = ("python -m compileall -q generated driver.py", "python driver.py")
 
 
@@ -31,6 +32,9 @@ TOOLS = [
      f"redocly lint {CONTRACT} --extends recommended --format stylish", None),
     ("spectral", "@stoplight/spectral-cli", [],
      f"spectral lint {CONTRACT} --ruleset ruleset.json", None),
+    # They read the contract that the simulator serves, without `x-` keywords.
+    ("prism", "@stoplight/prism-cli", [], "prism --version", PROGRAM),
+    ("fastmcp", "fastmcp", [], "fastmcp version", PROGRAM),
     # By default, fields with a default value are required, also in requests.
     ("openapi-typescript", "openapi-typescript", [],
      f"openapi-typescript {CONTRACT} --output generated/schema.d.ts --default-non-nullable false",

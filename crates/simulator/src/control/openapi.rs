@@ -30,7 +30,8 @@ pub(super) struct Variant {
     keywords: Option<Keywords>,
 }
 
-/// Which keywords the document has: those of OpenAPI, and not our `x-`.
+/// Which keywords the document has: those of OpenAPI, not our `x-`, and written so that all tools agree
+/// what they mean.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Keywords {
@@ -71,17 +72,24 @@ pub(super) async fn document(
         inline(&mut document["paths"], &shared);
     }
     if let Some(Keywords::Standard) = variant.keywords {
-        without_extensions(&mut document);
+        simplify(&mut document);
     }
     response::json(&document)
 }
 
-fn without_extensions(value: &mut Value) {
+/// Removes `x-` keywords, and `null` from the values of an enum that is `nullable`: OpenAPI 3.0 wants it
+/// there, and Prism then checks no request that has such a field.
+fn simplify(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(without_extensions),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         Value::Object(fields) => {
             fields.retain(|name, _| !name.starts_with("x-"));
-            fields.values_mut().for_each(without_extensions);
+            if fields.get("nullable") == Some(&Value::Bool(true))
+                && let Some(Value::Array(values)) = fields.get_mut("enum")
+            {
+                values.retain(|value| !value.is_null());
+            }
+            fields.values_mut().for_each(simplify);
         }
         _ => {}
     }
