@@ -189,8 +189,8 @@ async fn until_stopped(
     Ok(())
 }
 
-/// Tells when standard input has ended. A thread of its own reads it, because a runtime waits for the
-/// threads that it started, and a process should not wait for its input to end.
+/// Tells when standard input has ended. A thread of its own reads it, because a runtime waits for
+/// the threads that it started, and a process should not wait for its input to end.
 fn end_of_stdin(context: &Context) -> oneshot::Receiver<()> {
     let (ended, end) = oneshot::channel();
     let process = Arc::clone(context.process());

@@ -179,8 +179,8 @@ const CHARGED: [(&str, i32); 5] = [
 const REFUSED: &str = "a hen [[rate-limited@submission=3600]]";
 
 /// Runs a command with each outcome, with each pair, which shows the order of all, and with all of
-/// them. `run` gets the prompts, and whether there is one that is not charged in addition, which has
-/// the code `uncharged` if it is the worst.
+/// them. `run` gets the prompts, and whether there is one that is not charged in addition, which
+/// has the code `uncharged` if it is the worst.
 fn assert_worst(uncharged: fn(usize) -> i32, run: fn(&Bench, Vec<&str>, bool) -> Outcome) {
     let check = |number: &usize| {
         let chosen = CHARGED.iter().enumerate().filter(|(at, _)| number >> at & 1 == 1);

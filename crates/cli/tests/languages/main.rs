@@ -193,8 +193,8 @@ async fn csharp_starts_and_resets_it() {
     passes(&copy_of("csharp"), mono, "passed");
 }
 
-/// A proxy is not asked, errors say what the simulator said, and a killed process takes its simulator
-/// along, which would keep standard error open.
+/// A proxy is not asked, errors say what the simulator said, and a killed process takes its
+/// simulator along, which would keep standard error open.
 const EXPLAINS: &str = r#"
 import os, signal
 from imagekiln_cli import Simulator

@@ -81,9 +81,10 @@ pub struct Config {
     /// letter or digit. Default: `gen`.
     pub model_prefix: String,
     /// Whether requests must have the fields that the interface describes as needed, even where it
-    /// does not show which are required, whether fields that an operation does not have are rejected,
-    /// and whether each base URL has only the operations that the contract names for it. Default:
-    /// `false`, which accepts what the contract allows at both base URLs and ignores other fields.
+    /// does not show which are required, whether fields that an operation does not have are
+    /// rejected, and whether each base URL has only the operations that the contract names for it.
+    /// Default: `false`, which accepts what the contract allows at both base URLs and ignores
+    /// other fields.
     pub strict: bool,
     /// The time from a task's acceptance to its final status, on the simulator's clock. Default: 1
     /// second.

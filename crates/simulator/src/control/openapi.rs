@@ -30,8 +30,8 @@ pub(super) struct Variant {
     keywords: Option<Keywords>,
 }
 
-/// Which keywords the document has: those of OpenAPI, not our `x-`, and written so that all tools agree
-/// what they mean.
+/// Which keywords the document has: those of OpenAPI, not our `x-`, and written so that all tools
+/// agree what they mean.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Keywords {
@@ -77,8 +77,8 @@ pub(super) async fn document(
     response::json(&document)
 }
 
-/// Removes `x-` keywords, and `null` from the values of an enum that is `nullable`: OpenAPI 3.0 wants it
-/// there, and Prism then checks no request that has such a field.
+/// Removes `x-` keywords, and `null` from the values of an enum that is `nullable`: OpenAPI 3.0
+/// wants it there, and Prism then checks no request that has such a field.
 fn simplify(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(simplify),

@@ -56,8 +56,8 @@ async fn handle(State(endpoint): State<Endpoint>, request: Request) -> Response 
         }
     };
     entry.record.set_response(&response);
-    // Clients believe only the clock of the service, which is the simulated one. A fault may have set
-    // another date.
+    // Clients believe only the clock of the service, which is the simulated one. A fault may have
+    // set another date.
     if !response.headers().contains_key(header::DATE) {
         response::set_date(&mut response, state.clock.unix_now());
     }

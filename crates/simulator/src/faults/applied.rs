@@ -95,8 +95,8 @@ impl AppliedFaults {
         })
     }
 
-    /// Delays the response or its body, on the simulator's clock, limits how long its connection may
-    /// be idle, and sets a wrong date.
+    /// Delays the response or its body, on the simulator's clock, limits how long its connection
+    /// may be idle, and sets a wrong date.
     pub(crate) async fn delay(&self, clock: &Clock, mut response: Response) -> Response {
         for effect in self.effects() {
             match effect {

@@ -61,8 +61,9 @@ use crate::{
 ///
 /// At most one fault replaces the response of a request: the first that is due among those of the
 /// header, then of the words, then of the rules. Slow headers and bodies, `idle-close` and
-/// `clock-skew` apply in addition. A request that is rejected uses up no fault, but credits and the number of active
-/// tasks are checked after the faults that respond before a submission is accepted, such as
+/// `clock-skew` apply in addition. A request that is rejected uses up no fault, but credits and the
+/// number of active tasks are checked after the faults that respond before a submission is
+/// accepted, such as
 /// `html-502`.
 #[derive(Clone)]
 pub struct Faults {

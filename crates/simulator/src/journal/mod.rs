@@ -26,7 +26,8 @@ pub(crate) struct Found {
     count: usize,
     /// The number of requests that have been dropped, which could have matched, too.
     dropped: u64,
-    /// What is wrong, if the pattern says how many requests are expected, and there are more or less.
+    /// What is wrong, if the pattern says how many requests are expected, and there are more or
+    /// less.
     problem: Option<String>,
     /// The newest of those that match, newest first.
     pub(crate) requests: Vec<RequestRecord>,

@@ -1,5 +1,5 @@
-//! What a test reads if the number of requests is not the expected one: those that differ least from
-//! a pattern, and what differs.
+//! What a test reads if the number of requests is not the expected one: those that differ least
+//! from a pattern, and what differs.
 
 use std::ops::RangeInclusive;
 

@@ -134,8 +134,8 @@ fn has<'a>(wanted: &Option<String>, mut found: impl Iterator<Item = &'a str>) ->
     wanted.as_deref().is_none_or(|wanted| found.any(|found| found == wanted))
 }
 
-/// The members of `part`, at any depth, that `whole` does not have, or has with another value. Lists
-/// are equal item by item.
+/// The members of `part`, at any depth, that `whole` does not have, or has with another value.
+/// Lists are equal item by item.
 pub(super) fn differing<'a>(whole: &'a Value, part: &Value) -> Vec<(String, Option<&'a Value>)> {
     let mut found = Vec::new();
     differ("", Some(whole), part, &mut found);

@@ -232,7 +232,8 @@ async fn expectations_that_fail_show_the_nearest_requests() {
         "expected 1 request `POST gen-2-pro?status=200`, but there were 0",
         "  2: POST /v1/gen-2-pro, 422 (body.prompt: Field required): another status",
         "  3: POST /v1/gen-2-pro, 200: another request (`seed` is 8)",
-        "  1: GET /v1/nothing, 404 (Not Found): another method, operation, status, request (no body)",
+        "  1: GET /v1/nothing, 404 (Not Found): another method, operation, status, request \
+         (no body)",
     ];
     assert!(lines[0].contains("requests.rs:") && lines[0].ends_with(expected[0]), "{lines:?}");
     assert_eq!(lines[1..], expected[1..]);
