@@ -18,7 +18,7 @@ use super::{
     Server, keys,
     requests::{self, Arguments},
     results,
-    work::{Phase, entry_of},
+    work::{Phase, entry_of, has_work},
 };
 use crate::{
     args::output::{FORMAT, with_ending},
@@ -83,10 +83,8 @@ async fn make(
     };
     let paid_now = earlier.is_none();
     let phases = match &earlier {
-        Some(entry) if entry.is_finished() || entry.is_unknown() => {
-            return Ok(results::of_entry(server, entry, None, Some(false)).await);
-        }
-        Some(entry) => server.resume(entry),
+        Some(entry) if has_work(entry) => server.resume(entry),
+        Some(entry) => return Ok(results::of_entry(server, entry, None, Some(false)).await),
         None => {
             let key = Key::new(&known.key);
             // The ending of the file does not make it another picture.
@@ -199,7 +197,7 @@ async fn look(
             "number: @{number} is not a picture in an allowed folder"
         )));
     };
-    if entry.is_finished() || entry.record.task().is_none() || !server.is_own(&entry) {
+    if entry.record.task().is_none() || !server.is_own(&entry) || !has_work(&entry) {
         return Ok(results::of_entry(server, &entry, None, None).await);
     }
     let phases = server.resume(&entry);

@@ -24,6 +24,17 @@ const LARGEST: usize = 200_000;
 /// The characters of a prompt in a list.
 const LONGEST_PROMPT: usize = 200;
 
+const MISSING: &str = "\
+It is paid, but its file was deleted or moved since, and it could not be fetched again. Do not make \
+it again: ask the person for the file.";
+
+const CHANGED: &str = "\
+The file has changed since it was saved, and the picture could not be fetched again.";
+
+const OTHER_KEY: &str = "\
+This was paid with another API key. If that key belongs to another account, this is a picture of \
+that account: tell the person.";
+
 const UNKNOWN: &str = "\
 It is unknown whether this was paid. Do not make it again, and not with other words or another \
 seed either: tell the person, who looks at the usage of the service and runs `kiln task resolve \
@@ -71,8 +82,7 @@ pub fn facts(entry: &Entry) -> Value {
 fn state(entry: &Entry) -> &'static str {
     match entry.state() {
         "submitting" | "waiting" | "unfinished" | "damaged" => "in_progress",
-        // The picture is paid, and may still be somewhere.
-        "deleted" => "saved",
+        "deleted" => "missing",
         state => state,
     }
 }
@@ -86,12 +96,11 @@ pub async fn of_entry(
     paid_now: Option<bool>,
 ) -> CallToolResult {
     let number = entry.number;
-    let is_missing = entry.saved_path().is_some_and(|path| !path.exists());
+    let is_intact = entry.is_intact();
     let next = match state(entry) {
-        "saved" if is_missing => "the file was moved or deleted since; the picture is paid: ask \
-                                  the person for it"
-            .to_owned(),
-        "saved" => String::new(),
+        "saved" if is_intact => String::new(),
+        "saved" => CHANGED.to_owned(),
+        "missing" => MISSING.to_owned(),
         "in_progress" => format!(
             "It goes on by itself. Call `look` with number @{number} in about {} s. Do not make it \
              again.",
@@ -105,7 +114,7 @@ pub async fn of_entry(
               number pays for another one: ask the person first."
             .to_owned(),
     };
-    let has_failed = !matches!(state(entry), "saved" | "in_progress");
+    let has_failed = !matches!(state(entry), "saved" | "missing" | "in_progress");
     let mut facts = with(facts(entry), [("budget", server.left())]);
     if let Some(paid_now) = paid_now {
         facts = with(facts, [("paid_now", paid_now.into())]);
@@ -116,8 +125,11 @@ pub async fn of_entry(
     if let Some(details) = entry.record.details() {
         facts = with(facts, [("details", details.clone())]);
     }
-    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress") {
+    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress" || !is_intact) {
         facts = with(facts, [("problem", message(problem).into())]);
+    }
+    if server.session.client.has_key_of(&entry.record) == Some(false) {
+        facts = with(facts, [("warning", OTHER_KEY.into())]);
     }
     if has_failed {
         return error(facts);

@@ -26,6 +26,13 @@ use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 /// How often to look at a submission that another process works on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
+/// Whether a picture is still to be waited for, or to be fetched again because its file is gone or
+/// has changed. Reads the file.
+pub fn has_work(entry: &Entry) -> bool {
+    let is_fetched_again = || entry.delivered_until().is_some() && !entry.is_intact();
+    !entry.is_unknown() && (!entry.is_finished() || is_fetched_again())
+}
+
 /// How far the work for a picture is.
 #[derive(Debug, Clone)]
 pub enum Phase {
@@ -93,7 +100,7 @@ impl Server {
         })
     }
 
-    /// Waits for the picture of an earlier submission.
+    /// Waits for the picture of an earlier submission, or fetches it again. It pays nothing.
     pub fn resume(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Phase> {
         let number = entry.number;
         Jobs::start(self, entry.submission_key(), move |server, phases| async move {
@@ -158,7 +165,8 @@ impl Server {
         }
     }
 
-    /// Waits until a submission has ended, and saves its picture, unless another process does.
+    /// Waits until a submission has ended, and saves its picture, unless another process does. A
+    /// picture that was saved is saved again if its file is gone.
     async fn follow(&self, number: u64, phases: &watch::Sender<Phase>) {
         phases.send_replace(Phase::Waiting(number));
         let failure = self.finish(number).await.err();
@@ -168,11 +176,10 @@ impl Server {
     async fn finish(&self, number: u64) -> Result<(), Failure> {
         let context = self.fresh_context();
         let entry = loop {
-            let Some(entry) = numbered(context.process(), number)? else { return Ok(()) };
-            if entry.is_finished() || entry.is_unknown() {
-                return Ok(());
-            }
-            if entry.record.task().is_some() && self.history.claim(&entry).await? {
+            let entry = numbered(context.process(), number)?.filter(has_work);
+            let Some(entry) = entry else { return Ok(()) };
+            let has_task = entry.record.task().is_some();
+            if entry.is_finished() || has_task && self.history.claim(&entry).await? {
                 break entry;
             }
             sleep(BETWEEN_LOOKS).await;
