@@ -1,10 +1,11 @@
-//! `kiln mcp`: a server of the Model Context Protocol on standard input and output, whose tools
-//! make pictures. Models repeat calls, forget results and lose connections, so each call has a key
-//! that it would have again, and each picture is waited for until it is saved.
+//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
+//! calls, forget results and lose connections, so each call has a key that it would have again, and
+//! each picture is waited for until it is saved.
 
 mod budget;
 mod calls;
 mod folders;
+mod http;
 mod keys;
 mod requests;
 mod results;
@@ -12,7 +13,7 @@ mod simulated;
 mod tools;
 mod work;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -48,6 +49,8 @@ pub struct Rules {
     pub answer_within: Duration,
     /// How long the same call is the same picture.
     pub same_for: Duration,
+    /// The address of clients over HTTP. Without it, there is one on standard input and output.
+    pub listen: Option<SocketAddr>,
 }
 
 struct Server {
@@ -69,7 +72,7 @@ impl Server {
 }
 
 /// Serves the client on standard input and output until it leaves, and then until the pictures are
-/// saved that it has asked for.
+/// saved that it has asked for, or the clients over HTTP until a signal.
 pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     let (context, _simulated) = simulated::context(context).await?;
     let Some(history) = context.history(Vec::new())? else {
@@ -88,18 +91,23 @@ pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
         rules,
     });
     server.resume_all()?;
-    tokio::select! {
-        () = server.interrupts.first() => {}
-        () = connection(&server) => tokio::select! {
-            () = server.interrupts.first() => {}
-            () = server.jobs.ended() => {}
+    let clients = async {
+        match server.rules.listen {
+            Some(address) => http::serve(&server, address).await?,
+            None => connection(&server).await,
         }
-    }
+        server.jobs.ended().await;
+        Ok(())
+    };
+    let served = tokio::select! {
+        () = server.interrupts.first() => Ok(()),
+        served = clients => served,
+    };
     let client = &server.session.client;
     client.stop_retrying_submissions();
     // What is still in flight then is unknown in the history.
     let _ = client.drain(LAST_RESPONSES).await;
-    Ok(())
+    served
 }
 
 /// Speaks with the client until it leaves.

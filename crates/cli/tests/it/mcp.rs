@@ -1,6 +1,7 @@
 //! `kiln mcp`: an assistant that repeats, cancels and forgets its calls pays once.
 
 mod agent;
+mod listening;
 mod random;
 
 use std::{fs, os::unix::fs::symlink, thread, time::Duration};
