@@ -117,17 +117,16 @@ impl Budget {
             "budget": self.to_json(process),
         })
     }
-}
 
-impl Turn<'_> {
-    /// Refuses a picture that costs more than is left. Without a known price, it may cost as much
-    /// as the person allows for one.
-    pub fn reserve(
-        &mut self,
-        process: &Process,
-        expected: Option<Expected>,
-    ) -> Result<(), Failure> {
-        let Limits { picture, .. } = self.budget.limits;
+    /// What a picture counts as. Without a known price, it may cost as much as the person allows
+    /// for one.
+    pub fn cost(&self, expected: Option<Expected>) -> f64 {
+        expected.map(|expected| expected.credits).or(self.limits.picture).unwrap_or_default()
+    }
+
+    /// Refuses a picture that costs more than is left.
+    pub fn check(&self, process: &Process, expected: Option<Expected>) -> Result<(), Failure> {
+        let Limits { picture, .. } = self.limits;
         let known = expected.map(|expected| expected.credits);
         let price = match (known, picture) {
             (Some(cost), _) => format!("the picture costs about {:.2} credits", Credits(cost)),
@@ -143,11 +142,28 @@ impl Turn<'_> {
         {
             return refused(most, "what one picture may cost");
         }
-        let cost = known.or(picture).unwrap_or_default();
-        for (name, left) in self.budget.left(process) {
+        let cost = self.cost(expected);
+        for (name, left) in self.left(process) {
             if left <= 0.0 && cost == 0.0 && known.is_none() || exceeds(cost, left) {
                 return refused(left, &format!("the budget of {}", name.replace('_', " ")));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Turn<'_> {
+    /// Refuses a picture that costs more than is left, and more than the person has `allowed` when
+    /// asked about it.
+    pub fn reserve(
+        &mut self,
+        process: &Process,
+        expected: Option<Expected>,
+        allowed: Option<f64>,
+    ) -> Result<(), Failure> {
+        let cost = self.budget.cost(expected);
+        if allowed.is_none_or(|most| exceeds(cost, most)) {
+            self.budget.check(process, expected)?;
         }
         self.reserved = cost;
         Ok(())

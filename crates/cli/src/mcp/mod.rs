@@ -1,15 +1,17 @@
-//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
-//! calls, forget results and lose connections, so each call has a key that it would have again, and
-//! each picture is waited for until it is saved.
+//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat calls, forget results and lose connections, so each call has a key
+//! that it would have again, and each picture is waited for until it is saved.
 
+mod asking;
 mod budget;
 mod calls;
 mod folders;
 mod http;
 mod keys;
 mod requests;
+mod resources;
 mod results;
 mod simulated;
+mod tasks;
 mod tools;
 mod work;
 
@@ -18,8 +20,10 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult,
+        Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
     transport::io::stdio_pipes,
@@ -123,7 +127,8 @@ struct Handler(Arc<Server>);
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("kiln", env!("CARGO_PKG_VERSION")))
             .with_instructions(tools::INSTRUCTIONS)
@@ -142,7 +147,57 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        Ok(calls::call(&self.0, &request.name, arguments, &context).await.into())
+        Ok(calls::call(&self.0, request, &context).await)
     }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let task = tasks::get(&self.0, &request.task_id).await;
+        task.map(GetTaskResult::new).map_err(|failure| invalid(&failure))
+    }
+
+    /// The picture is paid, so the server still saves it.
+    async fn cancel_task(
+        &self,
+        _request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = resources::list(&self.0).map_err(|failure| invalid(&failure))?;
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&self.0, &request.uri).await;
+        let missing =
+            |failure: Failure| ErrorData::resource_not_found(failure.message.clone(), None);
+        let read = read.map_err(missing)?;
+        Ok(ReadResourceResult::new(vec![read]).into())
+    }
+}
+
+fn invalid(failure: &Failure) -> ErrorData {
+    ErrorData::invalid_params(failure.message.clone(), None)
 }

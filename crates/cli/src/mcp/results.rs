@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::Server;
+use super::{Server, resources};
 use crate::{
     failure::Failure,
     history::Entry,
@@ -20,6 +20,7 @@ use imagekiln::{ErrorKind, TaskRef, journal::Key};
 /// The longer side of a preview in pixels, and its largest size in bytes.
 const PREVIEW: u32 = 512;
 const LARGEST: usize = 200_000;
+pub const PREVIEW_TYPE: &str = "image/jpeg";
 
 /// The characters of a prompt in a list.
 const LONGEST_PROMPT: usize = 200;
@@ -136,10 +137,9 @@ pub async fn of_entry(
     }
     let mut result = plain(facts);
     if let Some(path) = entry.saved_path().filter(|path| server.folders.contain(path)) {
-        let path = path.to_owned();
-        let preview = spawn_blocking(move || preview(&path)).await.ok().flatten();
-        let block = |bytes| ContentBlock::image(BASE64_STANDARD.encode(bytes), "image/jpeg");
-        result.content.extend(preview.map(block));
+        let image = preview(path).await.map(|data| ContentBlock::image(data, PREVIEW_TYPE));
+        result.content.extend(image);
+        result.content.push(ContentBlock::resource_link(resources::of_picture(number)));
     }
     result
 }
@@ -206,8 +206,14 @@ fn next(failure: &Failure) -> String {
     next.to_owned()
 }
 
-/// A small JPEG of a picture, if it is one that can be decoded.
-fn preview(path: &Path) -> Option<Vec<u8>> {
+/// A small JPEG of a picture in base64, if it is one that can be decoded.
+pub async fn preview(path: &Path) -> Option<String> {
+    let path = path.to_owned();
+    let bytes = spawn_blocking(move || scaled(&path)).await.ok().flatten()?;
+    Some(BASE64_STANDARD.encode(bytes))
+}
+
+fn scaled(path: &Path) -> Option<Vec<u8>> {
     let picture = image::ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()?;
     let is_small = picture.width().max(picture.height()) <= PREVIEW;
     let picture = if is_small { picture } else { picture.thumbnail(PREVIEW, PREVIEW) };

@@ -87,10 +87,16 @@ impl Jobs {
 }
 
 impl Server {
-    /// Makes a picture that no earlier call has asked for.
-    pub fn make(self: &Arc<Self>, key: &str, planned: Planned) -> watch::Receiver<Phase> {
-        Jobs::start(self, key, |server, phases| async move {
-            match server.submit(&planned).await {
+    /// Makes a picture that no earlier call has asked for. The person may have `allowed` this
+    /// number of credits for it, whatever is left of the budget.
+    pub fn make(
+        self: &Arc<Self>,
+        key: &str,
+        planned: Planned,
+        allowed: Option<f64>,
+    ) -> watch::Receiver<Phase> {
+        Jobs::start(self, key, move |server, phases| async move {
+            match server.submit(&planned, allowed).await {
                 Ok(number) => server.follow(number, &phases).await,
                 Err(failure) => {
                     let ended = Phase::Ended(failure.number, Some(Arc::new(failure)));
@@ -124,7 +130,12 @@ impl Server {
         keys::is_of_call(&entry.record) && self.folders.have(entry)
     }
 
-    async fn submit(&self, planned: &Planned) -> Result<u64, Failure> {
+    /// Whether there is work for a submission of a call. Reads its file.
+    pub fn can_resume(&self, entry: &Entry) -> bool {
+        entry.record.task().is_some() && self.is_own(entry) && has_work(entry)
+    }
+
+    async fn submit(&self, planned: &Planned, allowed: Option<f64>) -> Result<u64, Failure> {
         let context = self.fresh_context();
         let key = planned.key.clone().ok_or_else(|| Failure::usage("the call has no key"))?;
         let mut turn = self.budget.turn().await?;
@@ -136,7 +147,7 @@ impl Server {
         }
         let planned_one = std::slice::from_ref(planned);
         let expected = costs::expected(&context, planned_one).pop().flatten();
-        turn.reserve(context.process(), expected)?;
+        turn.reserve(context.process(), expected, allowed)?;
         let history = self.history.of_pictures(kept(&context, planned_one));
         let options = SubmitOptions::default().deadline(context.left()).origin(history.origin(0));
         let submitted =

@@ -1,8 +1,10 @@
 //! `kiln mcp`: an assistant that repeats, cancels and forgets its calls pays once.
 
 mod agent;
+mod asking;
 mod listening;
 mod random;
+mod shown;
 
 use std::{fs, os::unix::fs::symlink, thread, time::Duration};
 
