@@ -185,8 +185,8 @@ async fn result_of(
     Ok(result.into())
 }
 
-/// Waits for the end of work, or of the submission of a task. Tells the client every few seconds that it goes on, until the client
-/// cancels the call, or it has to return.
+/// Waits for the end of work, or of the submission of a task. Tells the client every few seconds
+/// that it goes on, until the client cancels the call, or it has to return.
 async fn wait(
     server: &Server,
     phases: &mut watch::Receiver<Phase>,
@@ -242,35 +242,12 @@ async fn look(
         return Ok(results::plain(json!({ "unfinished": unfinished, "budget": budget })).into());
     };
     let text = number.as_str().map_or_else(|| number.to_string(), str::to_owned);
-    let entry = picture(server, &text)?;
+    let entry = server.folders.picture(process, &text)?;
     if !server.can_resume(&entry) {
         return Ok(results::of_entry(server, &entry, None, None).await.into());
     }
     let phases = server.resume(&entry);
     result_of(server, phases, context, None).await
-}
-
-/// The picture with a number, such as `@3`, in an allowed folder.
-pub fn picture(server: &Server, number: &str) -> Result<Entry, Failure> {
-    let number = number
-        .trim()
-        .trim_start_matches('@')
-        .parse()
-        .map_err(|_| Failure::request("number: give the number of a picture, such as @3"))?;
-    let entry = numbered(server.context.process(), number)?;
-    entry.filter(|entry| server.folders.have(entry)).ok_or_else(|| {
-        Failure::request(format!("number: @{number} is not a picture in an allowed folder"))
-    })
-}
-
-/// The newest submissions for which a condition holds, with pictures in allowed folders.
-pub fn found(
-    server: &Server,
-    limit: usize,
-    is_wanted: impl Fn(&Entry) -> bool,
-) -> Result<Vec<Entry>, Failure> {
-    let entries = history::read(server.context.process())?.flatten();
-    Ok(entries.filter(|entry| is_wanted(entry) && server.folders.have(entry)).take(limit).collect())
 }
 
 #[derive(Deserialize)]
@@ -287,7 +264,8 @@ fn pictures(server: &Server, wanted: SearchArguments) -> Result<CallToolResult, 
         let text = text.to_lowercase();
         search.split_whitespace().all(|word| text.contains(word))
     };
-    let found = found(server, wanted.limit.unwrap_or(FOUND).clamp(1, 50), has_words)?;
+    let limit = wanted.limit.unwrap_or(FOUND).clamp(1, 50);
+    let found = server.folders.pictures(server.context.process(), limit, has_words)?;
     let found: Vec<Value> = found.iter().map(results::facts).collect();
     Ok(results::plain(json!({ "pictures": found })))
 }

@@ -1,5 +1,6 @@
-//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat calls, forget results and lose connections, so each call has a key
-//! that it would have again, and each picture is waited for until it is saved.
+//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
+//! calls, forget results and lose connections, so each call has a key that it would have again, and
+//! each picture is waited for until it is saved.
 
 mod asking;
 mod budget;

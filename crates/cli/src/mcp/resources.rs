@@ -9,13 +9,11 @@ use serde_json::{Value, json};
 
 use super::{
     Server,
-    calls::{found, picture},
-    results::{PREVIEW_TYPE, facts, preview},
+    results::{PICTURES, PREVIEW_TYPE, facts, link, preview},
 };
 use crate::{failure::Failure, history::Entry, text::sanitize::one_line};
 use imagekiln::FileKind;
 
-const PICTURES: &str = "kiln://pictures/";
 const WHOLE: &str = "/whole";
 const HISTORY: &str = "kiln://history";
 const JSON: &str = "application/json";
@@ -26,21 +24,19 @@ const LISTED: usize = 50;
 /// The maximum size of a whole picture in bytes.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// The preview of a saved picture.
-pub fn of_picture(number: u64) -> Resource {
-    Resource::new(format!("{PICTURES}{number}"), format!("@{number}")).with_mime_type(PREVIEW_TYPE)
-}
-
 /// The history and the newest pictures.
 pub fn list(server: &Server) -> Result<Vec<Resource>, Failure> {
     let is_saved = |entry: &Entry| entry.state() == "saved";
-    let pictures = found(server, LISTED, is_saved)?.into_iter().map(|entry| {
-        let resource = of_picture(entry.number);
-        match entry.prompt() {
-            Some(prompt) => resource.with_description(one_line(prompt)),
-            None => resource,
-        }
-    });
+    let pictures =
+        server.folders.pictures(server.context.process(), LISTED, is_saved)?.into_iter().map(
+            |entry| {
+                let resource = link(entry.number);
+                match entry.prompt() {
+                    Some(prompt) => resource.with_description(one_line(prompt)),
+                    None => resource,
+                }
+            },
+        );
     let history = Resource::new(HISTORY, "history").with_mime_type(JSON);
     let history = history.with_description("The newest pictures with their prompts and costs");
     Ok([history].into_iter().chain(pictures).collect())
@@ -57,7 +53,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
 
 pub async fn read(server: &Server, uri: &str) -> Result<ResourceContents, Failure> {
     if uri == HISTORY {
-        let entries = found(server, LISTED, |_| true)?;
+        let entries = server.folders.pictures(server.context.process(), LISTED, |_| true)?;
         let pictures: Vec<Value> = entries.iter().map(facts).collect();
         let text = json!({ "pictures": pictures }).to_string();
         return Ok(ResourceContents::text(text, uri).with_mime_type(JSON));
@@ -68,7 +64,7 @@ pub async fn read(server: &Server, uri: &str) -> Result<ResourceContents, Failur
         Some(number) => (number, true),
         None => (name, false),
     };
-    let entry = picture(server, number)?;
+    let entry = server.folders.picture(server.context.process(), number)?;
     let path = entry.saved_path().filter(|path| server.folders.contain(path));
     let path = path.ok_or_else(|| Failure::request(format!("@{number} is not saved")))?;
     let failed = |error| Failure::file(format!("could not read {}", path.display()), error);

@@ -5,11 +5,11 @@ use std::{fmt::Write as _, path::Path};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use image::{DynamicImage, codecs::jpeg::JpegEncoder};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::{Server, resources};
+use super::Server;
 use crate::{
     failure::Failure,
     history::Entry,
@@ -22,12 +22,15 @@ const PREVIEW: u32 = 512;
 const LARGEST: usize = 200_000;
 pub const PREVIEW_TYPE: &str = "image/jpeg";
 
+/// The beginning of the URIs of previews, which end with the number of the picture.
+pub const PICTURES: &str = "kiln://pictures/";
+
 /// The characters of a prompt in a list.
 const LONGEST_PROMPT: usize = 200;
 
 const MISSING: &str = "\
-It is paid, but its file was deleted or moved since, and it could not be fetched again. Do not make \
-it again: ask the person for the file.";
+It is paid, but its file was deleted or moved since, and it could not be fetched again. Do not \
+make it again: ask the person for the file.";
 
 const CHANGED: &str = "\
 The file has changed since it was saved, and the picture could not be fetched again.";
@@ -139,7 +142,7 @@ pub async fn of_entry(
     if let Some(path) = entry.saved_path().filter(|path| server.folders.contain(path)) {
         let image = preview(path).await.map(|data| ContentBlock::image(data, PREVIEW_TYPE));
         result.content.extend(image);
-        result.content.push(ContentBlock::resource_link(resources::of_picture(number)));
+        result.content.push(ContentBlock::resource_link(link(number)));
     }
     result
 }
@@ -204,6 +207,11 @@ fn next(failure: &Failure) -> String {
         "Tell the person. Repeating the same call pays nothing more."
     };
     next.to_owned()
+}
+
+/// The resource that is the preview of a saved picture.
+pub fn link(number: u64) -> Resource {
+    Resource::new(format!("{PICTURES}{number}"), format!("@{number}")).with_mime_type(PREVIEW_TYPE)
 }
 
 /// A small JPEG of a picture in base64, if it is one that can be decoded.

@@ -10,7 +10,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::{Server, calls::picture, results};
+use super::{Server, results};
 use crate::{
     failure::Failure,
     history::Entry,
@@ -37,7 +37,7 @@ fn of(entry: &Entry) -> Task {
 
 /// What became of a task. The server that has created it may have ended.
 pub async fn get(server: &Arc<Server>, id: &str) -> Result<DetailedTask, Failure> {
-    let entry = picture(server, id)?;
+    let entry = server.folders.picture(server.context.process(), id)?;
     if server.can_resume(&entry) {
         server.resume(&entry);
         return Ok(DetailedTask::new(of(&entry), TaskPayload::Working));
