@@ -1,7 +1,7 @@
 //! `--listen`: the same server over Streamable HTTP, for clients on this machine that have its
 //! token. All sessions share the keys and the budget.
 
-use std::{io::Write as _, net::SocketAddr, sync::Arc};
+use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -31,6 +31,9 @@ const TOKEN_VARIABLE: &str = "KILN_MCP_TOKEN";
 const SHORTEST_TOKEN: usize = 16;
 
 const PATH: &str = "/mcp";
+
+/// How long a client may send nothing before its session ends. An assistant waits for a person.
+const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 struct Http {
     service: StreamableHttpService<Handler, LocalSessionManager>,
@@ -63,8 +66,10 @@ pub async fn serve(server: &Arc<Server>, address: SocketAddr) -> Result<(), Fail
     let _ = process.stderr.clone().write_all(text.as_bytes());
     let handler = Handler(Arc::clone(server));
     let config = StreamableHttpServerConfig::default().with_allowed_hosts([loopback.host.clone()]);
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(LONGEST_SILENCE);
     let http = Http {
-        service: StreamableHttpService::new(move || Ok(handler.clone()), Arc::default(), config),
+        service: StreamableHttpService::new(move || Ok(handler.clone()), sessions.into(), config),
         host: loopback.host.clone(),
         authorization: sha256(bearer.as_bytes()),
     };
