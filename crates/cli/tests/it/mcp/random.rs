@@ -48,7 +48,10 @@ fn check(session: u64) {
     let budget = BUDGETS[session as usize % BUDGETS.len()];
     let bench = Bench::ready_after(Duration::from_millis(random.u64(0..3) * 200));
     let day = budget.to_string();
-    let server = ["mcp", "--budget-per-day", &day, "--answer-within", "0.3"];
+    // Otherwise, a submission whose response is lost before a price is known counts nothing.
+    let most = COST.to_string();
+    let limits = ["mcp", "--budget-per-day", &day, "--most-per-picture", &most];
+    let server = [&limits[..], &["--answer-within", "0.3"]].concat();
     let start = || Agent::start(&mut bench.kiln(&server));
     play(&bench, &start, &mut random);
     let mut agent = start();
