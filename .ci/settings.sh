@@ -7,8 +7,8 @@ export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-Dwarnings__CLIPPY_HAC
 
 # No test is skipped because a program is missing.
 export IMAGEKILN_BROWSER_TESTS=required IMAGEKILN_POSTGRES_TESTS=required
-export IMAGEKILN_PYTEST_TESTS=required IMAGEKILN_JEST_TESTS=required IMAGEKILN_SHELL_TESTS=required
-export PATH="$PWD/target/npm/node_modules/.bin:$PATH"
+export IMAGEKILN_MCP_TESTS=required IMAGEKILN_PYTEST_TESTS=required IMAGEKILN_JEST_TESTS=required IMAGEKILN_SHELL_TESTS=required
+export PATH="$PWD/target/npm/node_modules/.bin:$PATH" PYTHONPATH="$PWD/target/python"
 # Many tests wait for a server or a browser more than they compute.
 export RUST_TEST_THREADS=$((2 * $(nproc)))
 host=$(rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)

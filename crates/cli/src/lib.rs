@@ -19,6 +19,7 @@ mod files;
 mod history;
 #[cfg(feature = "batch")]
 mod jobfile;
+mod loopback;
 mod making;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -1,6 +1,6 @@
 //! `kiln mcp`: the options of the server for assistants.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
 
@@ -35,6 +35,9 @@ struct Options {
     /// Let images be http(s) URLs, which the service fetches
     #[arg(long)]
     allow_urls: bool,
+    /// Serve clients of this machine over HTTP, with the token that is printed, until Ctrl-C
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
+    listen: Option<SocketAddr>,
     /// How long a call waits for its picture before it returns without it [default: 25s]
     #[arg(long, value_name = "DURATION", value_parser = deadline, hide_short_help = true)]
     #[arg(default_value = "25s", hide_default_value = true)]
@@ -60,12 +63,17 @@ pub fn command() -> Command {
 
 pub async fn execute(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let options = Options::from_arg_matches(matches)?;
-    let Options { folders, allow_urls, answer_within, same_for, .. } = options;
+    let Options { folders, allow_urls, answer_within, same_for, listen, .. } = options;
+    if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
+        return Err(Failure::usage(format!("{address} is reachable from other machines"))
+            .advise("listen on 127.0.0.1; port 0 picks a free one"));
+    }
     let [start, day] = [options.budget, options.budget_per_day];
     if start.is_none() && day.is_none() && !context.shared.simulate {
         return Err(Failure::usage("an assistant needs a budget")
             .advise("pass --budget or --budget-per-day, or --simulate to try it"));
     }
     let limits = Limits { start, day, picture: options.most_per_picture };
-    mcp::serve(context, Rules { limits, folders, allow_urls, answer_within, same_for }).await
+    mcp::serve(context, Rules { limits, folders, allow_urls, answer_within, same_for, listen })
+        .await
 }

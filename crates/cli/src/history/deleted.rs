@@ -1,8 +1,8 @@
-//! Pictures whose files a person has deleted, or moved.
+//! Pictures whose files a person has deleted, moved, or changed.
 
-use std::path::Path;
+use std::{path::Path, time::SystemTime};
 
-use super::{Entry, relative};
+use super::{Entry, relative, request::digest_of};
 use crate::text::{
     sanitize::quoted,
     times::{now, rfc3339},
@@ -15,14 +15,27 @@ impl Entry {
         self.saved_path().is_some_and(|path| matches!(path.try_exists(), Ok(false)))
     }
 
+    /// Whether the file of a saved picture is there, with the content that was saved. Reads it.
+    pub fn is_intact(&self) -> bool {
+        self.saved_path().is_none_or(|path| match digest_of(path) {
+            Ok(digest) => self.sha256().is_none_or(|saved| saved == digest),
+            Err(_) => false,
+        })
+    }
+
+    /// Until when the service delivers the picture, if that is in the future.
+    pub fn delivered_until(&self) -> Option<SystemTime> {
+        let until = self.record.ready_at()?.checked_add(DELIVERY_VALIDITY);
+        until.filter(|until| *until > now())
+    }
+
     /// How to get a deleted picture again, for a person in the directory `here`.
     pub fn how_to_restore(&self, here: &Path) -> Option<String> {
         let path = self.saved_path().filter(|_| self.is_deleted())?;
         let number = self.number;
         let again =
             format!("`kiln again @{number}` makes the picture again, and pays for it again");
-        let until = self.record.ready_at().and_then(|ready| ready.checked_add(DELIVERY_VALIDITY));
-        Some(match until.filter(|until| *until > now()) {
+        Some(match self.delivered_until() {
             Some(until) => {
                 let path = quoted(&relative(path, here).to_string_lossy());
                 let until = rfc3339(until);

@@ -23,7 +23,7 @@ use crate::{
     process::Process,
     text::times::{Clock, now},
 };
-use imagekiln::{TaskRef, text::Credits};
+use imagekiln::{TaskRef, journal::State, text::Credits};
 
 /// How long a submission of another server may take, and how often to look whether it has ended.
 const LONGEST_TURN: Duration = Duration::from_secs(120);
@@ -94,7 +94,8 @@ impl Budget {
     /// What is left of each budget, by name.
     fn left(&self, process: &Process) -> Vec<(&'static str, f64)> {
         let start = self.limits.start.map(|limit| ("this_start", limit - self.spent()));
-        let day = self.limits.day.map(|limit| ("today", limit - spent_today(process, self.limits)));
+        let day =
+            self.limits.day.map(|limit| ("today", limit - Today::read(process).spent(self.limits)));
         start.into_iter().chain(day).collect()
     }
 
@@ -110,24 +111,23 @@ impl Budget {
 
     /// What was spent, and the limits.
     pub fn spending(&self, process: &Process) -> Value {
-        let today = rounded(spent_today(process, self.limits));
+        let today = rounded(Today::read(process).spent(self.limits));
         json!({
             "this_start": { "spent": rounded(self.spent()), "limit": self.limits.start },
             "today": { "spent": today, "limit": self.limits.day },
             "budget": self.to_json(process),
         })
     }
-}
 
-impl Turn<'_> {
-    /// Refuses a picture that costs more than is left. Without a known price, it may cost as much
-    /// as the person allows for one.
-    pub fn reserve(
-        &mut self,
-        process: &Process,
-        expected: Option<Expected>,
-    ) -> Result<(), Failure> {
-        let Limits { picture, .. } = self.budget.limits;
+    /// What a picture counts as. Without a known price, it may cost as much as the person allows
+    /// for one.
+    pub fn cost(&self, expected: Option<Expected>) -> f64 {
+        expected.map(|expected| expected.credits).or(self.limits.picture).unwrap_or_default()
+    }
+
+    /// Refuses a picture that costs more than is left.
+    pub fn check(&self, process: &Process, expected: Option<Expected>) -> Result<(), Failure> {
+        let Limits { picture, .. } = self.limits;
         let known = expected.map(|expected| expected.credits);
         let price = match (known, picture) {
             (Some(cost), _) => format!("the picture costs about {:.2} credits", Credits(cost)),
@@ -143,11 +143,34 @@ impl Turn<'_> {
         {
             return refused(most, "what one picture may cost");
         }
-        let cost = known.or(picture).unwrap_or_default();
-        for (name, left) in self.budget.left(process) {
+        if known.is_none() && picture.is_none() && Today::read(process).has_unpriced() {
+            return Err(Failure::over_budget(format!(
+                "{price}, and neither is that of an earlier one that may have been billed"
+            ))
+            .advise("start the server with --most-per-picture, or find out what it cost"));
+        }
+        let cost = self.cost(expected);
+        for (name, left) in self.left(process) {
             if left <= 0.0 && cost == 0.0 && known.is_none() || exceeds(cost, left) {
                 return refused(left, &format!("the budget of {}", name.replace('_', " ")));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Turn<'_> {
+    /// Refuses a picture that costs more than is left, and more than the person has `allowed` when
+    /// asked about it.
+    pub fn reserve(
+        &mut self,
+        process: &Process,
+        expected: Option<Expected>,
+        allowed: Option<f64>,
+    ) -> Result<(), Failure> {
+        let cost = self.budget.cost(expected);
+        if allowed.is_none_or(|most| exceeds(cost, most)) {
+            self.budget.check(process, expected)?;
         }
         self.reserved = cost;
         Ok(())
@@ -164,21 +187,51 @@ fn rounded(credits: f64) -> f64 {
     (credits * 1e4).round() / 1e4
 }
 
-/// What the calls of this day have cost, whatever server made them.
-fn spent_today(process: &Process, limits: Limits) -> f64 {
-    let clock = Clock::utc();
-    let today = clock.day(now());
-    let day = |entry: &Entry| clock.day(entry.record.intent().at());
-    let entries = history::read(process).into_iter().flatten().flatten();
-    let entries: Vec<Entry> = entries
-        .take_while(|entry| day(entry) >= today)
-        .filter(|entry| keys::is_of_call(&entry.record))
-        .collect();
-    let prices = Prices::for_unknown(process, &entries);
-    let costs = entries.iter().map(|entry| {
-        let cost = entry.record.task().and_then(TaskRef::cost);
-        let expected = || prices.expected(entry).or(limits.picture);
-        cost.or_else(|| if entry.is_unknown() { expected() } else { None }).unwrap_or_default()
-    });
-    costs.sum()
+/// Whether the response was lost. A submission in progress is not asked about: it has the turn.
+fn is_unknown(entry: &Entry) -> bool {
+    *entry.record.state() == State::Unknown
+}
+
+/// The submissions of the calls of this day, whatever server made them.
+struct Today {
+    entries: Vec<Entry>,
+    prices: Prices,
+}
+
+impl Today {
+    fn read(process: &Process) -> Self {
+        let clock = Clock::utc();
+        let today = clock.day(now());
+        let day = |entry: &Entry| clock.day(entry.record.intent().at());
+        let entries = history::read(process).into_iter().flatten().flatten();
+        let entries: Vec<Entry> = entries
+            .take_while(|entry| day(entry) >= today)
+            .filter(|entry| keys::is_of_call(&entry.record))
+            .collect();
+        let prices = if entries.iter().any(is_unknown) {
+            Prices::of(history::read(process).into_iter().flatten().flatten())
+        } else {
+            Prices::default()
+        };
+        Self { entries, prices }
+    }
+
+    /// What they have cost, or may have.
+    fn spent(&self, limits: Limits) -> f64 {
+        let costs = self.entries.iter().map(|entry| {
+            let expected = || self.prices.expected(entry).or(limits.picture);
+            let cost = entry.record.task().and_then(TaskRef::cost);
+            cost.or_else(|| if is_unknown(entry) { expected() } else { None }).unwrap_or_default()
+        });
+        costs.sum()
+    }
+
+    /// Whether one of them was or may have been billed, and nobody knows for how much. It counts as
+    /// nothing, so there must not be a second one.
+    fn has_unpriced(&self) -> bool {
+        self.entries.iter().any(|entry| match entry.record.task() {
+            Some(task) => task.cost().is_none(),
+            None => is_unknown(entry) && self.prices.expected(entry).is_none(),
+        })
+    }
 }

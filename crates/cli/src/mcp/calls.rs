@@ -1,10 +1,13 @@
 //! What the calls of the tools do.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, slice, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
-    model::{CallToolResult, ProgressNotificationParam},
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, InputResponses,
+        ProgressNotificationParam,
+    },
     service::RequestContext,
 };
 use serde::Deserialize;
@@ -15,17 +18,22 @@ use tokio::{
 };
 
 use super::{
-    Server, keys,
+    Server,
+    asking::{self, Answer},
+    keys,
     requests::{self, Arguments},
-    results,
-    work::{Phase, entry_of},
+    results, tasks,
+    work::{Phase, entry_of, has_work},
 };
 use crate::{
     args::output::{FORMAT, with_ending},
     failure::Failure,
     history::{self, Entry, numbered, request::digest_of},
-    making::plan,
-    models,
+    making::{
+        costs,
+        plan::{self, Planned},
+    },
+    models::{self, PROMPT},
     text::{sanitize::one_line, times::now},
 };
 use imagekiln::{FieldKind, Operation, journal::Key};
@@ -38,20 +46,24 @@ const FOUND: usize = 10;
 
 pub async fn call(
     server: &Arc<Server>,
-    tool: &str,
-    arguments: Map<String, Value>,
+    params: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> CallToolResult {
-    let done = match tool {
-        "make" | "edit" | "run" => make(server, tool, arguments, context).await,
-        "models" => requests::read(arguments).and_then(describe_models),
+) -> CallToolResponse {
+    let CallToolRequestParams { name: tool, arguments, input_responses: answers, .. } = params;
+    let arguments = arguments.unwrap_or_default();
+    let done = match &*tool {
+        "make" | "edit" | "run" => make(server, (&tool, arguments), answers, context).await,
+        "models" => requests::read(arguments).and_then(describe_models).map(Into::into),
         "look" => look(server, arguments, context).await,
-        "pictures" => requests::read(arguments).and_then(|wanted| pictures(server, wanted)),
-        "spending" => requests::read::<NoArguments>(arguments)
-            .map(|NoArguments {}| results::plain(server.budget.spending(server.context.process()))),
-        _ => Err(Failure::request(format!("there is no tool `{}`", one_line(tool)))),
+        "pictures" => {
+            requests::read(arguments).and_then(|wanted| pictures(server, wanted)).map(Into::into)
+        }
+        "spending" => requests::read::<NoArguments>(arguments).map(|NoArguments {}| {
+            results::plain(server.budget.spending(server.context.process())).into()
+        }),
+        _ => Err(Failure::request(format!("there is no tool `{}`", one_line(&tool)))),
     };
-    done.unwrap_or_else(|failure| results::of_failure(server, &failure))
+    done.unwrap_or_else(|failure| results::of_failure(server, &failure).into())
 }
 
 #[derive(Deserialize)]
@@ -60,10 +72,10 @@ struct NoArguments {}
 
 async fn make(
     server: &Arc<Server>,
-    tool: &str,
-    arguments: Map<String, Value>,
+    (tool, arguments): (&str, Map<String, Value>),
+    answers: Option<InputResponses>,
     context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, Failure> {
+) -> Result<CallToolResponse, Failure> {
     let arguments: Arguments = requests::read(arguments)?;
     let attempt = arguments.attempt();
     let target = server.folders.target(arguments.file.as_deref())?;
@@ -83,10 +95,10 @@ async fn make(
     };
     let paid_now = earlier.is_none();
     let phases = match &earlier {
-        Some(entry) if entry.is_finished() || entry.is_unknown() => {
-            return Ok(results::of_entry(server, entry, None, Some(false)).await);
+        Some(entry) if has_work(entry) => server.resume(entry),
+        Some(entry) => {
+            return Ok(results::of_entry(server, entry, None, Some(false)).await.into());
         }
-        Some(entry) => server.resume(entry),
         None => {
             let key = Key::new(&known.key);
             // The ending of the file does not make it another picture.
@@ -94,27 +106,66 @@ async fn make(
             let request = if has_format { request } else { with_ending(request, &target) };
             let planned = plan::keyed(&server.context, request, target, key)?;
             planned.target.check(false, &server.context.process().stdout)?;
-            server.make(&known.key, planned)
+            let allowed = match within_budget(server, &planned, answers, context).await? {
+                Ok(allowed) => allowed,
+                Err(asking) => return Ok(asking),
+            };
+            server.make(&known.key, planned, allowed)
         }
     };
     result_of(server, phases, context, Some(paid_now)).await
 }
 
-/// Waits for work as long as a call may, and says where it is.
+/// Checks the budget. Above it, asks the person, and returns the number of credits that they allow
+/// for this picture, or the result by which the client asks them.
+async fn within_budget(
+    server: &Server,
+    planned: &Planned,
+    answers: Option<InputResponses>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Result<Option<f64>, CallToolResponse>, Failure> {
+    let (budget, process) = (&server.budget, server.context.process());
+    let expected = costs::expected(&server.context, slice::from_ref(planned)).pop().flatten();
+    let Err(mut refused) = budget.check(process, expected) else { return Ok(Ok(None)) };
+    let request = &planned.request;
+    let question = format!(
+        "{}. Make it all the same, with {}? {}",
+        refused.message,
+        request.model_name(),
+        request.outline().get(PROMPT).and_then(Value::as_str).map(one_line).unwrap_or_default(),
+    );
+    // The call still has to return in time.
+    let longest = server.rules.answer_within.mul_f64(0.8);
+    match asking::ask(question, longest, answers, context).await {
+        Answer::Agreed => Ok(Ok(Some(budget.cost(expected)))),
+        Answer::Asking(result) => Ok(Err(result.into())),
+        Answer::Refused(why) => {
+            refused.message += why;
+            Err(refused)
+        }
+    }
+}
+
+/// Waits for work as long as a call may, and says where it is. Clients that poll tasks get one as
+/// soon as the service has accepted a picture.
 async fn result_of(
     server: &Arc<Server>,
     mut phases: watch::Receiver<Phase>,
     context: &RequestContext<RoleServer>,
     paid_now: Option<bool>,
-) -> Result<CallToolResult, Failure> {
-    let (number, problem) = match wait(server, &mut phases, context).await {
+) -> Result<CallToolResponse, Failure> {
+    let is_task = paid_now.is_some() && tasks::has(context);
+    let phase = wait(server, &mut phases, is_task, context).await;
+    let is_waiting = matches!(phase, Phase::Waiting(_));
+    let (number, problem) = match phase {
         Phase::Submitting => {
             return Ok(results::plain(json!({
                 "state": "in_progress",
                 "next": "The service has not accepted it yet. Repeat exactly the same call in a \
                          while: it is never paid twice.",
                 "budget": server.left(),
-            })));
+            }))
+            .into());
         }
         Phase::Waiting(number) => (Some(number), None),
         Phase::Ended(number, problem) => (number, problem),
@@ -123,20 +174,23 @@ async fn result_of(
         Some(number) => numbered(server.context.process(), number)?,
         None => None,
     };
-    Ok(match (entry, problem) {
+    let result = match (entry, problem) {
+        (Some(entry), _) if is_task && is_waiting => return Ok(tasks::created(&entry).into()),
         (Some(entry), problem) => {
             results::of_entry(server, &entry, problem.as_deref(), paid_now).await
         }
         (None, Some(problem)) => results::of_failure(server, &problem),
         (None, None) => return Err(Failure::usage("the submission is not in the history")),
-    })
+    };
+    Ok(result.into())
 }
 
-/// Waits for the end of work. Tells the client every few seconds that it goes on, until the client
-/// cancels the call, or it has to return.
+/// Waits for the end of work, or of the submission of a task. Tells the client every few seconds
+/// that it goes on, until the client cancels the call, or it has to return.
 async fn wait(
     server: &Server,
     phases: &mut watch::Receiver<Phase>,
+    is_task: bool,
     context: &RequestContext<RoleServer>,
 ) -> Phase {
     let started = Instant::now();
@@ -144,7 +198,7 @@ async fn wait(
     let mut notes = interval(BETWEEN_NOTES);
     loop {
         let phase = phases.borrow_and_update().clone();
-        if matches!(phase, Phase::Ended(..)) {
+        if matches!(phase, Phase::Ended(..)) || is_task && matches!(phase, Phase::Waiting(_)) {
             return phase;
         }
         tokio::select! {
@@ -178,29 +232,19 @@ async fn look(
     server: &Arc<Server>,
     arguments: Map<String, Value>,
     context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, Failure> {
+) -> Result<CallToolResponse, Failure> {
     let LookArguments { number } = requests::read(arguments)?;
     let process = server.context.process();
     let Some(number) = number else {
         let entries = history::unfinished(process)?.flatten().filter(|entry| server.is_own(entry));
         let unfinished: Vec<Value> = entries.map(|entry| results::facts(&entry)).collect();
         let budget = server.left();
-        return Ok(results::plain(json!({ "unfinished": unfinished, "budget": budget })));
+        return Ok(results::plain(json!({ "unfinished": unfinished, "budget": budget })).into());
     };
     let text = number.as_str().map_or_else(|| number.to_string(), str::to_owned);
-    let number = text
-        .trim()
-        .trim_start_matches('@')
-        .parse()
-        .map_err(|_| Failure::request("number: give the number of a picture, such as @3"))?;
-    let entry = numbered(process, number)?.filter(|entry| server.folders.have(entry));
-    let Some(entry) = entry else {
-        return Err(Failure::request(format!(
-            "number: @{number} is not a picture in an allowed folder"
-        )));
-    };
-    if entry.is_finished() || entry.record.task().is_none() || !server.is_own(&entry) {
-        return Ok(results::of_entry(server, &entry, None, None).await);
+    let entry = server.folders.picture(process, &text)?;
+    if !server.can_resume(&entry) {
+        return Ok(results::of_entry(server, &entry, None, None).await.into());
     }
     let phases = server.resume(&entry);
     result_of(server, phases, context, None).await
@@ -220,10 +264,9 @@ fn pictures(server: &Server, wanted: SearchArguments) -> Result<CallToolResult, 
         let text = text.to_lowercase();
         search.split_whitespace().all(|word| text.contains(word))
     };
-    let entries = history::read(server.context.process())?.flatten();
-    let found = entries.filter(|entry| has_words(entry) && server.folders.have(entry));
     let limit = wanted.limit.unwrap_or(FOUND).clamp(1, 50);
-    let found: Vec<Value> = found.take(limit).map(|entry| results::facts(&entry)).collect();
+    let found = server.folders.pictures(server.context.process(), limit, has_words)?;
+    let found: Vec<Value> = found.iter().map(results::facts).collect();
     Ok(results::plain(json!({ "pictures": found })))
 }
 

@@ -9,7 +9,7 @@ use crate::{
     args::inputs::is_image_file,
     failure::Failure,
     files::target::{Place, Target},
-    history::{Entry, find},
+    history::{self, Entry, find, numbered},
     process::Process,
     text::sanitize::one_line,
 };
@@ -65,6 +65,28 @@ impl Folders {
         let output = entry.kept.destination.output();
         let path = entry.saved_path().map(Path::to_owned).or(output);
         path.is_some_and(|path| self.contain(&path))
+    }
+
+    /// The submission with a number, such as `@3`, whose picture is below a folder.
+    pub fn picture(&self, process: &Process, number: &str) -> Result<Entry, Failure> {
+        let number =
+            number.trim().trim_start_matches('@').parse().map_err(|_| {
+                Failure::request("number: give the number of a picture, such as @3")
+            })?;
+        numbered(process, number)?.filter(|entry| self.have(entry)).ok_or_else(|| {
+            Failure::request(format!("number: @{number} is not a picture in an allowed folder"))
+        })
+    }
+
+    /// The newest submissions for which a condition holds, with pictures below a folder.
+    pub fn pictures(
+        &self,
+        process: &Process,
+        limit: usize,
+        is_wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, Failure> {
+        let entries = history::read(process)?.flatten();
+        Ok(entries.filter(|entry| is_wanted(entry) && self.have(entry)).take(limit).collect())
     }
 
     fn checked(&self, given: &str, field: &str) -> Result<PathBuf, Failure> {

@@ -33,8 +33,9 @@ pub struct Known {
 }
 
 impl Call {
-    /// The call for a request of an account in a folder. `files` returns the digests of images, and
-    /// `urls` are those of the request, whose stored form has no queries.
+    /// The call for a request with a profile in a folder. The API key makes no difference, because
+    /// an account replaces its keys: a result says if another one has paid. `files` returns the
+    /// digests of images, and `urls` are those of the request, whose stored form has no queries.
     pub fn new(
         (service, profile, folder): (&str, &str, &str),
         request: &Request,

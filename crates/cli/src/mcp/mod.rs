@@ -1,24 +1,30 @@
-//! `kiln mcp`: a server of the Model Context Protocol on standard input and output, whose tools
-//! make pictures. Models repeat calls, forget results and lose connections, so each call has a key
-//! that it would have again, and each picture is waited for until it is saved.
+//! `kiln mcp`: a server of the Model Context Protocol, whose tools make pictures. Models repeat
+//! calls, forget results and lose connections, so each call has a key that it would have again, and
+//! each picture is waited for until it is saved.
 
+mod asking;
 mod budget;
 mod calls;
 mod folders;
+mod http;
 mod keys;
 mod requests;
+mod resources;
 mod results;
 mod simulated;
+mod tasks;
 mod tools;
 mod work;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult,
+        Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
     transport::io::stdio_pipes,
@@ -48,6 +54,8 @@ pub struct Rules {
     pub answer_within: Duration,
     /// How long the same call is the same picture.
     pub same_for: Duration,
+    /// The address of clients over HTTP. Without it, there is one on standard input and output.
+    pub listen: Option<SocketAddr>,
 }
 
 struct Server {
@@ -69,7 +77,7 @@ impl Server {
 }
 
 /// Serves the client on standard input and output until it leaves, and then until the pictures are
-/// saved that it has asked for.
+/// saved that it has asked for, or the clients over HTTP until a signal.
 pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
     let (context, _simulated) = simulated::context(context).await?;
     let Some(history) = context.history(Vec::new())? else {
@@ -88,18 +96,23 @@ pub async fn serve(context: &Context, rules: Rules) -> Result<(), Failure> {
         rules,
     });
     server.resume_all()?;
-    tokio::select! {
-        () = server.interrupts.first() => {}
-        () = connection(&server) => tokio::select! {
-            () = server.interrupts.first() => {}
-            () = server.jobs.ended() => {}
+    let clients = async {
+        match server.rules.listen {
+            Some(address) => http::serve(&server, address).await?,
+            None => connection(&server).await,
         }
-    }
+        server.jobs.ended().await;
+        Ok(())
+    };
+    let served = tokio::select! {
+        () = server.interrupts.first() => Ok(()),
+        served = clients => served,
+    };
     let client = &server.session.client;
     client.stop_retrying_submissions();
     // What is still in flight then is unknown in the history.
     let _ = client.drain(LAST_RESPONSES).await;
-    Ok(())
+    served
 }
 
 /// Speaks with the client until it leaves.
@@ -115,7 +128,8 @@ struct Handler(Arc<Server>);
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("kiln", env!("CARGO_PKG_VERSION")))
             .with_instructions(tools::INSTRUCTIONS)
@@ -134,7 +148,57 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        Ok(calls::call(&self.0, &request.name, arguments, &context).await.into())
+        Ok(calls::call(&self.0, request, &context).await)
     }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let task = tasks::get(&self.0, &request.task_id).await;
+        task.map(GetTaskResult::new).map_err(|failure| invalid(&failure))
+    }
+
+    /// The picture is paid, so the server still saves it.
+    async fn cancel_task(
+        &self,
+        _request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = resources::list(&self.0).map_err(|failure| invalid(&failure))?;
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&self.0, &request.uri).await;
+        let missing =
+            |failure: Failure| ErrorData::resource_not_found(failure.message.clone(), None);
+        let read = read.map_err(missing)?;
+        Ok(ReadResourceResult::new(vec![read]).into())
+    }
+}
+
+fn invalid(failure: &Failure) -> ErrorData {
+    ErrorData::invalid_params(failure.message.clone(), None)
 }

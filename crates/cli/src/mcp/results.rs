@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use image::{DynamicImage, codecs::jpeg::JpegEncoder};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
@@ -20,9 +20,24 @@ use imagekiln::{ErrorKind, TaskRef, journal::Key};
 /// The longer side of a preview in pixels, and its largest size in bytes.
 const PREVIEW: u32 = 512;
 const LARGEST: usize = 200_000;
+pub const PREVIEW_TYPE: &str = "image/jpeg";
+
+/// The beginning of the URIs of previews, which end with the number of the picture.
+pub const PICTURES: &str = "kiln://pictures/";
 
 /// The characters of a prompt in a list.
 const LONGEST_PROMPT: usize = 200;
+
+const MISSING: &str = "\
+It is paid, but its file was deleted or moved since, and it could not be fetched again. Do not \
+make it again: ask the person for the file.";
+
+const CHANGED: &str = "\
+The file has changed since it was saved, and the picture could not be fetched again.";
+
+const OTHER_KEY: &str = "\
+This was paid with another API key. If that key belongs to another account, this is a picture of \
+that account: tell the person.";
 
 const UNKNOWN: &str = "\
 It is unknown whether this was paid. Do not make it again, and not with other words or another \
@@ -71,8 +86,7 @@ pub fn facts(entry: &Entry) -> Value {
 fn state(entry: &Entry) -> &'static str {
     match entry.state() {
         "submitting" | "waiting" | "unfinished" | "damaged" => "in_progress",
-        // The picture is paid, and may still be somewhere.
-        "deleted" => "saved",
+        "deleted" => "missing",
         state => state,
     }
 }
@@ -86,12 +100,11 @@ pub async fn of_entry(
     paid_now: Option<bool>,
 ) -> CallToolResult {
     let number = entry.number;
-    let is_missing = entry.saved_path().is_some_and(|path| !path.exists());
+    let is_intact = entry.is_intact();
     let next = match state(entry) {
-        "saved" if is_missing => "the file was moved or deleted since; the picture is paid: ask \
-                                  the person for it"
-            .to_owned(),
-        "saved" => String::new(),
+        "saved" if is_intact => String::new(),
+        "saved" => CHANGED.to_owned(),
+        "missing" => MISSING.to_owned(),
         "in_progress" => format!(
             "It goes on by itself. Call `look` with number @{number} in about {} s. Do not make it \
              again.",
@@ -105,7 +118,7 @@ pub async fn of_entry(
               number pays for another one: ask the person first."
             .to_owned(),
     };
-    let has_failed = !matches!(state(entry), "saved" | "in_progress");
+    let has_failed = !matches!(state(entry), "saved" | "missing" | "in_progress");
     let mut facts = with(facts(entry), [("budget", server.left())]);
     if let Some(paid_now) = paid_now {
         facts = with(facts, [("paid_now", paid_now.into())]);
@@ -116,18 +129,20 @@ pub async fn of_entry(
     if let Some(details) = entry.record.details() {
         facts = with(facts, [("details", details.clone())]);
     }
-    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress") {
+    if let Some(problem) = problem.filter(|_| state(entry) == "in_progress" || !is_intact) {
         facts = with(facts, [("problem", message(problem).into())]);
+    }
+    if server.session.client.has_key_of(&entry.record) == Some(false) {
+        facts = with(facts, [("warning", OTHER_KEY.into())]);
     }
     if has_failed {
         return error(facts);
     }
     let mut result = plain(facts);
     if let Some(path) = entry.saved_path().filter(|path| server.folders.contain(path)) {
-        let path = path.to_owned();
-        let preview = spawn_blocking(move || preview(&path)).await.ok().flatten();
-        let block = |bytes| ContentBlock::image(BASE64_STANDARD.encode(bytes), "image/jpeg");
-        result.content.extend(preview.map(block));
+        let image = preview(path).await.map(|data| ContentBlock::image(data, PREVIEW_TYPE));
+        result.content.extend(image);
+        result.content.push(ContentBlock::resource_link(link(number)));
     }
     result
 }
@@ -194,8 +209,19 @@ fn next(failure: &Failure) -> String {
     next.to_owned()
 }
 
-/// A small JPEG of a picture, if it is one that can be decoded.
-fn preview(path: &Path) -> Option<Vec<u8>> {
+/// The resource that is the preview of a saved picture.
+pub fn link(number: u64) -> Resource {
+    Resource::new(format!("{PICTURES}{number}"), format!("@{number}")).with_mime_type(PREVIEW_TYPE)
+}
+
+/// A small JPEG of a picture in base64, if it is one that can be decoded.
+pub async fn preview(path: &Path) -> Option<String> {
+    let path = path.to_owned();
+    let bytes = spawn_blocking(move || scaled(&path)).await.ok().flatten()?;
+    Some(BASE64_STANDARD.encode(bytes))
+}
+
+fn scaled(path: &Path) -> Option<Vec<u8>> {
     let picture = image::ImageReader::open(path).ok()?.with_guessed_format().ok()?.decode().ok()?;
     let is_small = picture.width().max(picture.height()) <= PREVIEW;
     let picture = if is_small { picture } else { picture.thumbnail(PREVIEW, PREVIEW) };

@@ -26,6 +26,13 @@ use imagekiln::{ErrorKind, Once, SubmitOptions, TaskRef};
 /// How often to look at a submission that another process works on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
+/// Whether a picture is still to be waited for, or to be fetched again because its file is gone or
+/// has changed. Reads the file.
+pub fn has_work(entry: &Entry) -> bool {
+    let is_fetched_again = || entry.delivered_until().is_some() && !entry.is_intact();
+    !entry.is_unknown() && (!entry.is_finished() || is_fetched_again())
+}
+
 /// How far the work for a picture is.
 #[derive(Debug, Clone)]
 pub enum Phase {
@@ -80,10 +87,16 @@ impl Jobs {
 }
 
 impl Server {
-    /// Makes a picture that no earlier call has asked for.
-    pub fn make(self: &Arc<Self>, key: &str, planned: Planned) -> watch::Receiver<Phase> {
-        Jobs::start(self, key, |server, phases| async move {
-            match server.submit(&planned).await {
+    /// Makes a picture that no earlier call has asked for. The person may have `allowed` this
+    /// number of credits for it, whatever is left of the budget.
+    pub fn make(
+        self: &Arc<Self>,
+        key: &str,
+        planned: Planned,
+        allowed: Option<f64>,
+    ) -> watch::Receiver<Phase> {
+        Jobs::start(self, key, move |server, phases| async move {
+            match server.submit(&planned, allowed).await {
                 Ok(number) => server.follow(number, &phases).await,
                 Err(failure) => {
                     let ended = Phase::Ended(failure.number, Some(Arc::new(failure)));
@@ -93,7 +106,7 @@ impl Server {
         })
     }
 
-    /// Waits for the picture of an earlier submission.
+    /// Waits for the picture of an earlier submission, or fetches it again. It pays nothing.
     pub fn resume(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Phase> {
         let number = entry.number;
         Jobs::start(self, entry.submission_key(), move |server, phases| async move {
@@ -117,7 +130,12 @@ impl Server {
         keys::is_of_call(&entry.record) && self.folders.have(entry)
     }
 
-    async fn submit(&self, planned: &Planned) -> Result<u64, Failure> {
+    /// Whether there is work for a submission of a call. Reads its file.
+    pub fn can_resume(&self, entry: &Entry) -> bool {
+        entry.record.task().is_some() && self.is_own(entry) && has_work(entry)
+    }
+
+    async fn submit(&self, planned: &Planned, allowed: Option<f64>) -> Result<u64, Failure> {
         let context = self.fresh_context();
         let key = planned.key.clone().ok_or_else(|| Failure::usage("the call has no key"))?;
         let mut turn = self.budget.turn().await?;
@@ -129,7 +147,7 @@ impl Server {
         }
         let planned_one = std::slice::from_ref(planned);
         let expected = costs::expected(&context, planned_one).pop().flatten();
-        turn.reserve(context.process(), expected)?;
+        turn.reserve(context.process(), expected, allowed)?;
         let history = self.history.of_pictures(kept(&context, planned_one));
         let options = SubmitOptions::default().deadline(context.left()).origin(history.origin(0));
         let submitted =
@@ -158,7 +176,8 @@ impl Server {
         }
     }
 
-    /// Waits until a submission has ended, and saves its picture, unless another process does.
+    /// Waits until a submission has ended, and saves its picture, unless another process does. A
+    /// picture that was saved is saved again if its file is gone.
     async fn follow(&self, number: u64, phases: &watch::Sender<Phase>) {
         phases.send_replace(Phase::Waiting(number));
         let failure = self.finish(number).await.err();
@@ -168,11 +187,10 @@ impl Server {
     async fn finish(&self, number: u64) -> Result<(), Failure> {
         let context = self.fresh_context();
         let entry = loop {
-            let Some(entry) = numbered(context.process(), number)? else { return Ok(()) };
-            if entry.is_finished() || entry.is_unknown() {
-                return Ok(());
-            }
-            if entry.record.task().is_some() && self.history.claim(&entry).await? {
+            let entry = numbered(context.process(), number)?.filter(has_work);
+            let Some(entry) = entry else { return Ok(()) };
+            let has_task = entry.record.task().is_some();
+            if entry.is_finished() || has_task && self.history.claim(&entry).await? {
                 break entry;
             }
             sleep(BETWEEN_LOOKS).await;

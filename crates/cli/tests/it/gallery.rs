@@ -194,9 +194,9 @@ fn the_server_changes_only_what_its_own_page_asks_for() {
     let page = send(&server, "GET", &path, std::slice::from_ref(&host), "");
     assert!(page.0 == 200 && page.1.contains(" data-served"), "{}", page.0);
     assert_eq!(get(&format!("{path}data/0.js"), &host), 200);
-    assert_eq!(get(&path, "Host: evil.example"), 421);
+    assert_eq!(get(&path, "Host: evil.example"), 403);
     let port = address.rsplit(':').next().unwrap();
-    assert_eq!(get(&path, &format!("Host: evil.example:{port}")), 421);
+    assert_eq!(get(&path, &format!("Host: evil.example:{port}")), 403);
     for hidden in ["/", "/data/0.js", &path.replace(&path[1..3], "zz"), &format!("{path}../x")] {
         assert_eq!(get(hidden, &host), 404, "{hidden}");
     }

@@ -1,7 +1,10 @@
 //! `kiln mcp`: an assistant that repeats, cancels and forgets its calls pays once.
 
 mod agent;
+mod asking;
+mod listening;
 mod random;
+mod shown;
 
 use std::{fs, os::unix::fs::symlink, thread, time::Duration};
 
@@ -81,17 +84,51 @@ fn every_tool_works() {
 
 /// A model that is told that no picture comes would pay for another one.
 #[test]
-fn a_picture_whose_file_is_gone_is_paid() {
+fn a_picture_whose_file_is_gone_is_fetched_again() {
     let bench = Bench::new();
     let mut agent = start(&bench, &[]);
-    let made = agent.call("make", fox());
-    fs::remove_file(made["path"].as_str().unwrap()).unwrap();
-    for (tool, arguments) in [("make", fox()), ("look", json!({ "number": "@1" }))] {
-        let gone = agent.call(tool, arguments);
-        assert_eq!(gone["state"], "saved", "{gone}");
-        let next = gone["next"].as_str().unwrap();
-        assert!(next.contains("the picture is paid") && !next.contains("attempt"), "{next}");
+    let path = |result: &Value| result["path"].as_str().unwrap().to_owned();
+    let first = path(&agent.call("make", fox()));
+    let saved = fs::read(&first).unwrap();
+    let calls = [("make", fox()), ("look", json!({ "number": "@1" }))];
+    for (tool, arguments) in calls.clone() {
+        fs::remove_file(&first).unwrap();
+        let again = agent.call(tool, arguments);
+        assert_eq!((&again["state"], path(&again)), (&json!("saved"), first.clone()), "{again}");
+        assert_eq!(fs::read(&first).unwrap(), saved);
     }
+    // A person may have painted over it.
+    fs::write(&first, png(8, 8)).unwrap();
+    let again = agent.call("make", fox());
+    assert_eq!((&again["next"], fs::read(path(&again)).unwrap()), (&json!(null), saved));
+    assert_eq!(fs::read(&first).unwrap(), png(8, 8));
+    // The service delivers a picture for ten minutes.
+    bench.simulator.clock().advance(AGES);
+    fs::write(path(&again), png(8, 8)).unwrap();
+    let changed = agent.call("make", fox());
+    assert!(changed["next"].as_str().unwrap().contains("has changed"), "{changed}");
+    fs::remove_file(path(&again)).unwrap();
+    for (tool, arguments) in calls {
+        let gone = agent.call(tool, arguments);
+        assert_eq!((&gone["state"], &gone["isError"]), (&json!("missing"), &json!(false)));
+        let next = gone["next"].as_str().unwrap();
+        assert!(next.contains("is paid") && !next.contains("attempt"), "{next}");
+        assert!(gone["problem"].is_string(), "{gone}");
+    }
+    assert_paid(&bench, 1);
+}
+
+/// An account replaces its keys, so the picture is still the same.
+#[test]
+fn another_api_key_is_reported() {
+    let bench = Bench::new();
+    let mine = start(&bench, &[]).call("make", fox());
+    assert!(mine["warning"].is_null(), "{mine}");
+    let mut other = bench.kiln(&BUDGET);
+    let mut agent = Agent::start(other.env("IMAGEKILN_API_KEY", "sk-of-another-account"));
+    let theirs = agent.call("make", fox());
+    assert_eq!(theirs["number"], mine["number"]);
+    assert!(theirs["warning"].as_str().unwrap().contains("another API key"), "{theirs}");
     assert_paid(&bench, 1);
 }
 

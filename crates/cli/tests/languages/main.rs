@@ -1,5 +1,7 @@
 //! The set-ups of `docs/testing.md`, each run by the test runner of its language, with the helpers
-//! of `packaging` and this `kiln`, and the program of `docs/batch.md`.
+//! of `packaging` and this `kiln`, the program of `docs/batch.md`, and clients of `kiln mcp`.
+
+mod mcp;
 
 use std::{
     env, fs,
@@ -24,16 +26,6 @@ const JEST: Requirement = Requirement {
     is_present: || answers("jest", "--version"),
     advice: "npm install --global jest",
     variable: "IMAGEKILN_JEST_TESTS",
-};
-
-const MCP: Requirement = Requirement {
-    name: "the Python SDK of MCP",
-    is_present: || {
-        let python = Command::new("python3").args(["-c", "import mcp"]).output();
-        python.is_ok_and(|output| output.status.success())
-    },
-    advice: "pip install mcp",
-    variable: "IMAGEKILN_MCP_TESTS",
 };
 
 const GO: Requirement = Requirement {
@@ -96,13 +88,25 @@ fn main() {
             runtime,
             celery_drives_a_ledger_by_calls,
         ),
-        test(name_of(&python_drives_the_tools), &[MCP], runtime, python_drives_the_tools),
         test(
             name_of(&python_explains_and_leaves_nothing_running),
             &[PYTEST],
             runtime,
             python_explains_and_leaves_nothing_running,
         ),
+        test(
+            name_of(&mcp::python_drives_the_tools),
+            &[mcp::PYTHON],
+            runtime,
+            mcp::python_drives_the_tools,
+        ),
+        test(
+            name_of(&mcp::typescript_drives_the_tools),
+            &[mcp::NODE],
+            runtime,
+            mcp::typescript_drives_the_tools,
+        ),
+        test(name_of(&mcp::the_protocol_is_kept), &[mcp::NODE], runtime, mcp::the_protocol_is_kept),
         test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
         test(name_of(&ruby_starts_and_resets_it), &[RUBY], runtime, ruby_starts_and_resets_it),
         test(name_of(&php_starts_and_resets_it), &[PHP], runtime, php_starts_and_resets_it),
@@ -268,14 +272,11 @@ async fn celery_drives_a_ledger_by_calls() {
     passes(&folder, python, "retry in 10\nsaved\nsaved\n");
 }
 
-/// Calls every tool with the official SDK.
-async fn python_drives_the_tools() {
-    let (script, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let program = script.path().join("mcp_client.py");
-    fs::write(&program, include_str!("mcp_client.py")).unwrap();
-    let mut python = Command::new("python3");
-    python.arg(&program);
-    passes(&folder, python, "7 tools, 3 files, 9.0 credits");
+/// The file of a program in the path.
+#[expect(clippy::disallowed_methods, reason = "the test has no `Process`")]
+fn program_in_path(name: &str) -> PathBuf {
+    let path = env::var_os("PATH").unwrap();
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.exists()).unwrap()
 }
 
 fn root() -> PathBuf {

@@ -1,12 +1,9 @@
 //! `kiln gallery --serve`: the page on this machine, where a person marks favourites and deletes
-//! files.
-//!
-//! The URL has a random token, without which nothing is served. Other pages in the browser cannot
-//! know it, and requests that come from them, or through another name of this machine, are refused.
+//! files. The URL has the token.
 
 use std::{
     fs, io,
-    net::{Ipv4Addr, SocketAddr},
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,14 +13,14 @@ use axum::{
     body::{Body, to_bytes},
     extract::{Request, State},
     http::{
-        HeaderMap, Method, StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN},
+        Method, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
     },
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{net::TcpListener, sync::Mutex};
+use tokio::sync::Mutex;
 
 use super::{
     favourites,
@@ -31,7 +28,12 @@ use super::{
     found, thumbnails,
 };
 use crate::{
-    context::Context, failure::Failure, history, pages::Kind, process::interrupt::Interrupts,
+    context::Context,
+    failure::Failure,
+    history,
+    loopback::{self, Loopback, Refusal},
+    pages::Kind,
+    process::interrupt::Interrupts,
     seeing,
 };
 use imagekiln::FileKind;
@@ -42,7 +44,6 @@ const MAX_BODY: usize = 4096;
 struct Server {
     context: Context,
     folder: PathBuf,
-    /// What `Host` must be.
     host: String,
     token: String,
     /// One request at a time changes something or writes the page.
@@ -51,10 +52,8 @@ struct Server {
 
 pub async fn run(context: &Context, folder: PathBuf, opens: bool) -> Result<(), Failure> {
     let interrupts = Interrupts::listen(context.process())?;
-    let failed = |error| Failure::file("could not listen on this machine", error);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
-    let address: SocketAddr = listener.local_addr().map_err(failed)?;
-    let (host, token) = (address.to_string(), token()?);
+    let loopback = Loopback::listen((Ipv4Addr::LOCALHOST, 0).into()).await?;
+    let (host, token) = (loopback.host.clone(), loopback::token()?);
     let url = format!("http://{host}/{token}/");
     let turn = Mutex::default();
     let server = Arc::new(Server { context: context.clone(), folder, host, token, turn });
@@ -71,20 +70,8 @@ pub async fn run(context: &Context, folder: PathBuf, opens: bool) -> Result<(), 
     tokio::select! {
         biased;
         () = interrupts.first() => Ok(()),
-        Err(error) = async { axum::serve(listener, router).await } => {
-            Err(Failure::other("the server stopped", &error))
-        }
-        else => Ok(()),
+        served = loopback.serve(router) => served,
     }
-}
-
-/// 128 random bits.
-fn token() -> Result<String, Failure> {
-    let mut bytes = [0; 16];
-    let random = rustls::crypto::ring::default_provider().secure_random;
-    let failed = |_| Failure::file("could not draw a token", io::ErrorKind::Other.into());
-    random.fill(&mut bytes).map_err(failed)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What the page asks for.
@@ -96,8 +83,6 @@ struct Change {
     #[serde(default)]
     favourite: bool,
 }
-
-type Refusal = (StatusCode, String);
 
 async fn respond(State(server): State<Arc<Server>>, request: Request) -> Response {
     let response = server.route(request).await;
@@ -116,7 +101,10 @@ async fn respond(State(server): State<Arc<Server>>, request: Request) -> Respons
 
 impl Server {
     async fn route(&self, request: Request) -> Result<Response, Refusal> {
-        self.check(&request)?;
+        let is_of_page = loopback::check(request.headers(), &self.host)?;
+        if !is_of_page && request.method() != Method::GET {
+            return Err((StatusCode::FORBIDDEN, "another origin".to_owned()));
+        }
         let path = request.uri().path().to_owned();
         let below = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.token));
         let Some(name) = below.and_then(|path| path.strip_prefix('/')) else {
@@ -157,23 +145,9 @@ impl Server {
         }
     }
 
-    /// Refuses requests that another page, or another name of this machine, has sent.
-    fn check(&self, request: &Request) -> Result<(), Refusal> {
-        let header = |name| text(request.headers(), name);
-        if header(HOST) != Some(&self.host) {
-            return Err((StatusCode::MISDIRECTED_REQUEST, "another host".to_owned()));
-        }
-        let origin = format!("http://{}", self.host);
-        let is_own = match header(ORIGIN) {
-            Some(given) => given == origin,
-            None => request.method() == Method::GET,
-        };
-        if is_own { Ok(()) } else { Err((StatusCode::FORBIDDEN, "another origin".to_owned())) }
-    }
-
     async fn change(&self, request: Request) -> Result<Change, Refusal> {
         let refused = || (StatusCode::BAD_REQUEST, "not a change in JSON".to_owned());
-        if text(request.headers(), CONTENT_TYPE) != Some("application/json") {
+        if loopback::header(request.headers(), CONTENT_TYPE) != Some("application/json") {
             return Err(refused());
         }
         let body = to_bytes(request.into_body(), MAX_BODY).await.map_err(|_| refused())?;
@@ -211,10 +185,6 @@ impl Server {
         let _turn = self.turn.lock().await;
         folder::write(&self.context, &self.folder, Kind::Served).await
     }
-}
-
-fn text(headers: &HeaderMap, name: axum::http::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
 }
 
 /// Whether a name is that of a file of the page, and not a path.

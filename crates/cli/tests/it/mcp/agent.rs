@@ -14,18 +14,25 @@ pub struct Agent {
     stdout: BufReader<ChildStdout>,
     last: u64,
     messages: Vec<Value>,
+    /// What the person does when they are asked. `None` if they are not there.
+    pub action: Option<&'static str>,
 }
 
 impl Agent {
     /// Starts the program, and greets it.
     pub fn start(command: &mut Command) -> Self {
+        Self::start_with(command, json!({}))
+    }
+
+    /// The same, with capabilities of the client.
+    pub fn start_with(command: &mut Command, capabilities: Value) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut agent = Self { child, stdin, stdout, last: 0, messages: Vec::new() };
+        let mut agent = Self { child, stdin, stdout, last: 0, messages: Vec::new(), action: None };
         let hello = json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "test", "version": "1" },
         });
         let hello = agent.request("initialize", hello);
@@ -56,7 +63,12 @@ impl Agent {
             assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "{method}: the server ended");
             let message: Value = serde_json::from_str(&line).unwrap();
             self.messages.push(message.clone());
-            if message["id"] == id {
+            if let Some(action) = self.action.filter(|_| message["method"] == "elicitation/create")
+            {
+                let result = json!({ "action": action });
+                self.write(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+            }
+            if message["id"] == id && message["method"].is_null() {
                 return message;
             }
         }
@@ -97,6 +109,12 @@ impl Agent {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         self.child.wait().unwrap().code().unwrap()
+    }
+
+    /// Leaves, while the server still works.
+    pub fn leave(mut self) -> Self {
+        drop(self.stdin.take());
+        self
     }
 
     /// Leaves, and returns the exit code of the server.

@@ -23,7 +23,7 @@ async def main():
         again = await session.call_tool("make", FOX)
         facts = [result.structured_content for result in (made, again)]
         assert facts[0]["number"] == facts[1]["number"] == "@1", facts
-        assert [block.type for block in made.content] == ["text", "image"], made
+        assert [block.type for block in made.content] == ["text", "image", "resource_link"]
         calls = {
             "edit": {"prompt": "in the snow", "images": ["@1"]},
             "run": {"model": "gen-2-flex", "fields": FOX["fields"] | {"prompt": "an owl"}},

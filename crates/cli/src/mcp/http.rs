@@ -1,0 +1,98 @@
+//! `--listen`: the same server over Streamable HTTP, for clients on this machine that have its
+//! token. All sessions share the keys and the budget.
+
+use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    },
+    response::{IntoResponse as _, Response},
+};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+
+use super::{Handler, Server};
+use crate::{
+    failure::Failure,
+    loopback::{self, Loopback, Refusal, header},
+};
+use imagekiln_label::sha256;
+
+/// The token, if the person chooses it.
+const TOKEN_VARIABLE: &str = "KILN_MCP_TOKEN";
+
+/// The fewest characters of such a token.
+const SHORTEST_TOKEN: usize = 16;
+
+const PATH: &str = "/mcp";
+
+/// How long a client may send nothing before its session ends. An assistant waits for a person.
+const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+struct Http {
+    service: StreamableHttpService<Handler, LocalSessionManager>,
+    /// What `Host` must be.
+    host: String,
+    /// The digest of what `Authorization` must be.
+    authorization: String,
+}
+
+/// Serves the clients that connect, and tells the person how they do.
+pub async fn serve(server: &Arc<Server>, address: SocketAddr) -> Result<(), Failure> {
+    let process = server.context.process();
+    let given = (process.variable)(TOKEN_VARIABLE).filter(|token| !token.is_empty());
+    let given = given.map(|token| token.to_string_lossy().into_owned());
+    if given.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
+        return Err(Failure::settings(format!("{TOKEN_VARIABLE} is too short for a secret"))
+            .advise(format!("give it at least {SHORTEST_TOKEN} characters, or unset it")));
+    }
+    let shown = given.is_some().then(|| format!("${TOKEN_VARIABLE}"));
+    let token = given.map_or_else(loopback::token, Ok)?;
+    let loopback = Loopback::listen(address).await?;
+    let url = format!("http://{}{PATH}", loopback.host);
+    let bearer = format!("Bearer {token}");
+    let shown = shown.unwrap_or(token);
+    let text = format!(
+        "listening on {url} with the token {shown}, for example:\n\n  claude mcp add --transport \
+         http pictures {url} --header \"Authorization: Bearer {shown}\"\n\n"
+    );
+    // Nobody may see it.
+    let _ = process.stderr.clone().write_all(text.as_bytes());
+    let handler = Handler(Arc::clone(server));
+    let config = StreamableHttpServerConfig::default().with_allowed_hosts([loopback.host.clone()]);
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(LONGEST_SILENCE);
+    let http = Http {
+        service: StreamableHttpService::new(move || Ok(handler.clone()), sessions.into(), config),
+        host: loopback.host.clone(),
+        authorization: sha256(bearer.as_bytes()),
+    };
+    loopback
+        .serve(Router::new().route(PATH, axum::routing::any(respond)).with_state(Arc::new(http)))
+        .await
+}
+
+async fn respond(State(http): State<Arc<Http>>, request: Request) -> Response {
+    match http.check(request.headers()) {
+        Ok(()) => http.service.handle(request).await.map(Body::new),
+        Err(refusal) => ([(WWW_AUTHENTICATE, "Bearer")], refusal).into_response(),
+    }
+}
+
+impl Http {
+    fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        loopback::check(headers, &self.host)?;
+        let given = header(headers, AUTHORIZATION).unwrap_or_default();
+        // The time of comparing digests says nothing about the token.
+        if sha256(given.as_bytes()) == self.authorization {
+            return Ok(());
+        }
+        Err((StatusCode::UNAUTHORIZED, "pass the token: Authorization: Bearer TOKEN".to_owned()))
+    }
+}
