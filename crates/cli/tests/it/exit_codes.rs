@@ -195,7 +195,7 @@ fn assert_worst(uncharged: fn(usize) -> i32, run: fn(&Bench, Vec<&str>, bool) ->
         assert_eq!(outcome.code, expected, "{codes:?}, {has_uncharged}: {}", outcome.stderr);
         assert!(expected != 7 || charged(&bench) == 0, "{codes:?}");
     };
-    let all = (2 << CHARGED.len()) - 1;
+    let all: usize = (2 << CHARGED.len()) - 1;
     let numbers = (1..=all).filter(|number| number.count_ones() <= 2 || *number == all);
     let numbers: Vec<usize> = numbers.collect();
     std::thread::scope(|scope| {
