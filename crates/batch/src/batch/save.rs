@@ -218,7 +218,7 @@ impl Worker {
         location: &PictureLocation,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
-        let request = match job.take_request()? {
+        let request = match job.request()? {
             Some(request) => request,
             None => self.ledger.open_job(job).await?.0,
         };

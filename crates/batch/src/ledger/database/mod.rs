@@ -20,7 +20,7 @@ use sqlx_postgres::PgArguments;
 use self::clocks::Clocks;
 #[cfg(feature = "postgres")]
 use self::server::Server;
-pub(in crate::ledger) use self::values::{FromRow, Row, Value};
+pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
 use crate::{Error, ErrorKind};
 
 /// Identifies a database as a ledger: "IKLB". The script for files writes it to them.

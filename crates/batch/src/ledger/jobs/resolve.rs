@@ -130,10 +130,8 @@ impl Jobs<'_> {
                     database.now().into(),
                     (&name).into(),
                 ];
-                let (update, returning) = (update.to_owned(), "id".to_owned());
-                let change = JobChange { update, values, returning };
-                submission.advance_with::<(i64,)>(database, &step, change)?;
-                Ok(())
+                let change = JobChange { update: update.to_owned(), values };
+                submission.advance_with(database, &step, change).map(drop)
             })
             .await
     }

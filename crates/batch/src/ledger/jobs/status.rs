@@ -12,7 +12,7 @@ use super::Jobs;
 use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus,
     ledger::{
-        database::{Database, FromRow, Row, Value, clocks::time_of},
+        database::{Column, Database, FromRow, Row, Value, clocks::time_of},
         limits::admission::explain,
     },
 };
@@ -120,7 +120,7 @@ impl Jobs<'_> {
                 let (listed, values) = page(database, &filter, after, limit);
                 // In one query: a job may change or leave the ledger between two.
                 let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
-                let mut found = database.rows::<FoundRequest>(&find, values)?;
+                let mut found = database.rows::<FoundRequest<String>>(&find, values)?;
                 explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
                 Ok(found)
             })
@@ -314,9 +314,12 @@ fn milliseconds(time: SystemTime) -> i64 {
 }
 
 /// A job with its request.
-struct FoundRequest(FoundJob, String);
+pub(in crate::ledger) struct FoundRequest<T>(
+    pub(in crate::ledger) FoundJob,
+    pub(in crate::ledger) T,
+);
 
-impl FromRow for FoundRequest {
+impl<T: Column> FromRow for FoundRequest<T> {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
         Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
     }

@@ -10,8 +10,8 @@ use crate::{
 
 /// The number of jobs between their submission and the saved picture. Jobs that a worker left do
 /// not count: their tasks may never become final.
-pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
-    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
+pub(super) const ACTIVE: &str = "SELECT COUNT(*) FROM jobs
+    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
 
 /// The active jobs, the submissions without a job that are not known to have ended, and the jobs
 /// that a worker is about to submit.
