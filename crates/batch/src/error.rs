@@ -219,15 +219,13 @@ impl From<sqlx_core::Error> for Error {
 }
 
 fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
-    let advice = if is_locked(error) { LOCKED } else { "" };
-    format!("could not read or write the ledger{advice}")
+    let what = "could not read or write the ledger";
+    if is_locked(error) { format!("{what}; {LOCKED}") } else { what.to_owned() }
 }
 
 /// What to do if the ledger stays locked.
-pub(crate) const LOCKED: &str = concat!(
-    "; another process has kept it locked for too long: look for one that is suspended, or that ",
-    "has an open transaction"
-);
+pub(crate) const LOCKED: &str = "another process has kept it locked for too long: look for one \
+    that is suspended, or that has an open transaction";
 
 /// Whether an error of a database, or one of its sources, says that a lock did not become free in
 /// time.

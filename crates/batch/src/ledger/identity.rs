@@ -5,10 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::Mutex;
 
-use super::{
-    Ledger,
-    database::{Database, no_row},
-};
+use super::{Ledger, database::no_row};
 use crate::{
     Error, ErrorKind,
     output::{MarkedNumber, Marker, Output},
@@ -47,12 +44,6 @@ impl Marking {
 type Identity = (String, Option<String>, i64);
 
 impl Ledger {
-    /// Records the file of the ledger, unless one is recorded already.
-    #[cfg(feature = "sqlite")]
-    pub(super) async fn note_file(&self) -> Result<(), Error> {
-        self.set_file("file IS NULL").await
-    }
-
     /// Fails with kind [`Foreign`](ErrorKind::Foreign) if this ledger may not know everything that
     /// was paid for: its file was copied, or the output knows another ledger or more submissions.
     pub(crate) async fn check_output(&self, output: &Output) -> Result<(), Error> {
@@ -136,20 +127,16 @@ impl Ledger {
     }
 
     async fn identity(&self) -> Result<Identity, Error> {
-        self.transaction(|database| {
-            let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
-                FROM identity";
-            database.row(find, [])?.ok_or_else(no_row)
-        })
-        .await
+        let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
+            FROM identity";
+        self.rows(find, []).await?.pop().ok_or_else(no_row)
     }
 
     /// Returns how long the last tasks of earlier runs took. If another version of the SDK cannot
     /// read them, only the first polls are worse.
     pub(crate) async fn durations(&self) -> Result<Durations, Error> {
-        let find = "SELECT durations FROM identity";
-        let kept: Option<(Option<String>,)> =
-            self.transaction(|database| database.row(find, [])).await?;
+        let kept =
+            self.rows::<(Option<String>,)>("SELECT durations FROM identity", []).await?.pop();
         let text = kept.and_then(|(text,)| text);
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
@@ -159,13 +146,8 @@ impl Ledger {
     /// found, and pictures of a simulator would pass for paid ones.
     pub(crate) async fn belong_to(&self, client: &Client, is_simulated: bool) -> Result<(), Error> {
         let own = if is_simulated { SIMULATOR } else { client.base_url() };
-        let text = own.to_owned();
-        let known: String = self
-            .transaction(move |database: &mut Database| {
-                let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
-                database.value(set, [(&text).into()])
-            })
-            .await?;
+        let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
+        let (known,): (String,) = self.rows(set, [own.into()]).await?.pop().ok_or_else(no_row)?;
         let is_own =
             |known: &str| !is_simulated && known != SIMULATOR && client.may_use_key_at(known);
         if known == own || is_own(&known) {
@@ -191,21 +173,14 @@ impl Ledger {
             return Ok(());
         }
         let Ok(text) = serde_json::to_string(durations) else { return Ok(()) };
-        self.transaction(move |database: &mut Database| {
-            database.execute("UPDATE identity SET durations = $1", [(&text).into()])?;
-            Ok(())
-        })
-        .await
+        self.execute("UPDATE identity SET durations = $1", [(&text).into()]).await.map(drop)
     }
 
-    async fn set_file(&self, condition: &'static str) -> Result<(), Error> {
+    /// Records the file of the ledger, if the condition holds for the known one.
+    pub(super) async fn set_file(&self, condition: &str) -> Result<(), Error> {
         let Some(file) = self.file() else { return Ok(()) };
-        self.transaction(move |database: &mut Database| {
-            let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
-            database.execute(&set, [(&file).into()])?;
-            Ok(())
-        })
-        .await
+        let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
+        self.execute(set, [(&file).into()]).await.map(drop)
     }
 
     /// Describes the file of the ledger. A copy has another description, and a file that was

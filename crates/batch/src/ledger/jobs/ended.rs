@@ -2,7 +2,7 @@
 
 use imagekiln::journal::Step;
 
-use super::{Jobs, state_in, status::page, unchanged};
+use super::{Jobs, either, state_in, status::page, unchanged};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
@@ -31,7 +31,7 @@ impl Jobs<'_> {
     pub async fn retry(self, name: &str) -> Result<JobStatus, Error> {
         let retried = self.retry_all(&Filter::all().name(name), u64::MAX).await?;
         let job = self.existing(name).await?;
-        if retried > 0 { Ok(job) } else { Err(unchanged(&job, JobState::RETRIABLE)) }
+        if retried > 0 { Ok(job) } else { Err(unchanged(&job, &either(JobState::RETRIABLE))) }
     }
 
     /// [Retries](Self::retry) the jobs that match a filter, are in one of the states
@@ -78,7 +78,7 @@ impl Jobs<'_> {
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn forget(self, name: &str) -> Result<(), Error> {
         match self.forget_all(&Filter::all().name(name)).await? {
-            0 => Err(unchanged(&self.existing(name).await?, JobState::FORGETTABLE)),
+            0 => Err(unchanged(&self.existing(name).await?, &either(JobState::FORGETTABLE))),
             _ => Ok(()),
         }
     }

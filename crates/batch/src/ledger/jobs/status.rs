@@ -143,17 +143,12 @@ impl Jobs<'_> {
         const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
             UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
         type Row = (String, i64, String, String, Option<String>);
-        self.ledger
-            .transaction(|database| {
-                let jobs = database.rows::<Row>(JOBS, [])?;
-                let known =
-                    jobs.into_iter().map(|(name, number, state, request_sha256, location)| {
-                        let (number, state) = (number.unsigned_abs(), state_named(state)?);
-                        Ok((name, KnownJob { number, state, request_sha256, location }))
-                    });
-                known.collect()
-            })
-            .await
+        let jobs = self.ledger.rows::<Row>(JOBS, []).await?.into_iter();
+        let known = jobs.map(|(name, number, state, request_sha256, location)| {
+            let (number, state) = (number.unsigned_abs(), state_named(state)?);
+            Ok((name, KnownJob { number, state, request_sha256, location }))
+        });
+        known.collect()
     }
 
     /// Returns those of the ids that belong to tasks of this ledger: of current and earlier
@@ -256,6 +251,8 @@ pub(in crate::ledger) fn read_request(name: &str, request: &str) -> Result<Reque
 /// A job, and its current submission.
 pub(in crate::ledger) struct FoundJob {
     pub(in crate::ledger) id: i64,
+    /// Its current submission.
+    pub(in crate::ledger) submission: Option<i64>,
     /// When its state last changed, in milliseconds.
     pub(in crate::ledger) changed_at: i64,
     pub(in crate::ledger) status: JobStatus,
@@ -272,7 +269,7 @@ pub(in crate::ledger) fn find_jobs(
 
 /// What a [`FoundJob`] is read from.
 pub(in crate::ledger) const COLUMNS: &str =
-    "j.id, j.name, j.number, j.operation, j.pixels, j.target,
+    "j.id, j.submission, j.name, j.number, j.operation, j.pixels, j.target,
     j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
     j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
     (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
@@ -303,7 +300,7 @@ impl FromRow for FoundJob {
             ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
             changed_at: time_of(changed_at),
         };
-        Ok(Self { id: row.named("id")?, changed_at, status })
+        Ok(Self { id: row.named("id")?, submission: row.named("submission")?, changed_at, status })
     }
 }
 

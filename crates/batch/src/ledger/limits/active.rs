@@ -72,14 +72,16 @@ impl Gate {
             HashMap::new()
         };
         let now = database.now();
-        let turns_of =
-            |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
-        let turns = limits.0.iter().filter_map(turns_of).collect();
-        let held = outage::held_scopes(database)?;
-        let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
-        let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
-        let (closed, probed) = (scopes(held).collect(), scopes(probed).collect());
-        let blocked = blocked.to_vec();
+        let turns = limits.0.iter().filter_map(|(scope, of)| Some((scope.clone(), of.turns(now)?)));
+        let (turns, blocked) = (turns.collect(), blocked.to_vec());
+        let (mut closed, mut probed) = (HashSet::new(), HashSet::new());
+        for (scope, is_due) in outage::held_scopes(database)? {
+            if is_due {
+                probed.insert(scope)
+            } else {
+                closed.insert(scope)
+            };
+        }
         let mut gate = Self { limits, active, turns, closed, probed, blocked };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));

@@ -29,10 +29,6 @@ pub(super) struct SubmissionRow {
     pub(super) stored: String,
 }
 
-const INSERT: &str = "INSERT INTO submissions
-    (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at,
-        pixels)";
-
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
     pub(super) fn find(
@@ -69,35 +65,26 @@ impl SubmissionRow {
         job: Option<i64>,
         ticket: Option<&Ticket>,
     ) -> Result<Self, Error> {
-        let new = Self::new(intent, job)?;
-        let values = new.values(ticket, database.now());
-        let insert = format!(
-            "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id"
-        );
-        Ok(Self { id: database.value(&insert, values)?, ..new })
-    }
-
-    /// Returns a row without its number.
-    fn new(intent: &Intent, job: Option<i64>) -> Result<Self, Error> {
+        let insert =
+            "INSERT INTO submissions (intent_id, operation, group_name, job, token, worker,
+                record, key_name, state, sent_at, pixels)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id";
         let record = Record::new(intent.clone());
-        Ok(Self { id: 0, job, hold_until: None, stored: text(&record, job)?, record })
-    }
-
-    /// Returns the values of [`INSERT`].
-    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 10] {
-        let intent = self.record.intent();
-        [
+        let stored = text(&record, job)?;
+        let values = [
             intent.id().into(),
             intent.operation().into(),
             intent.group().map(str::to_owned).into(),
-            self.job.into(),
+            job.into(),
             ticket.and_then(|ticket| ticket.token.clone()).into(),
             ticket.map(|ticket| ticket.worker).into(),
-            (&self.stored).into(),
-            key_name(intent, self.job.is_some()).map(str::to_owned).into(),
-            now.into(),
+            (&stored).into(),
+            key_name(intent, job.is_some()).map(str::to_owned).into(),
+            database.now().into(),
             pixels_of_intent(intent).cast_signed().into(),
-        ]
+        ];
+        let id = database.value(insert, values)?;
+        Ok(Self { id, job, hold_until: None, record, stored })
     }
 }
 

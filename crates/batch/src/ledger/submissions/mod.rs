@@ -140,9 +140,7 @@ impl Journal for Ledger {
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
-            let find = |database: &mut Database| SubmissionRow::find(database, open, []);
-            let open = self.transaction(find).await?;
-            Ok(open.into_iter().map(|submission| Ok(submission.record)).collect())
+            Ok(self.records(open, None).await?.into_iter().map(Ok).collect())
         })
     }
 }

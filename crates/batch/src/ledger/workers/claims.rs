@@ -148,18 +148,13 @@ impl Ledger {
     }
 
     async fn give_back(&self, job: &Claim, is_left: bool) -> Result<(), Error> {
-        let (id, worker) = (job.id, job.worker);
-        self.transaction(move |database| {
-            let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
-            // Does nothing if it is repeated, or if the job was taken over.
-            let give_back = format!(
-                "UPDATE jobs SET worker = NULL, left_after = {left_after}
-                 WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
-            );
-            database.execute(&give_back, [id.into(), worker.into()])?;
-            Ok(())
-        })
-        .await
+        let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
+        // Does nothing if it is repeated, or if the job was taken over.
+        let give_back = format!(
+            "UPDATE jobs SET worker = NULL, left_after = {left_after}
+             WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
+        );
+        self.execute(give_back, [job.id.into(), job.worker.into()]).await.map(drop)
     }
 }
 

@@ -41,9 +41,8 @@ impl Ledger {
     /// it.
     pub(crate) async fn refresh(&self, job: &mut Claim) -> Result<(), Error> {
         let id = job.id;
-        let find =
-            move |database: &mut Database| Ok(find_jobs(database, "j.id = $1", [id.into()])?.pop());
-        if let Some(found) = self.transaction(find).await? {
+        let find = move |database: &mut Database| find_jobs(database, "j.id = $1", [id.into()]);
+        if let Some(found) = self.transaction(find).await?.pop() {
             job.status = found.status;
         }
         Ok(())

@@ -222,31 +222,27 @@ impl Ledger {
     /// Lets one submission find out now whether an outage has ended. The next pauses are short.
     pub(super) async fn end_pause(&self, scope: &Scope) -> Result<(), Error> {
         match scope {
-            Scope::Ledger => self.end_pause_if("TRUE", []).await,
-            Scope::Operation(name) => self.end_pause_if("operation = $2", [name.into()]).await,
+            Scope::Ledger | Scope::Operation(_) => {
+                self.end_pause_if("$2 IN ('', operation)", scope.columns().1).await
+            }
             _ => Ok(()),
         }
     }
 
     /// Does the same after refusals, because a new run may have another key.
     pub(crate) async fn end_pause_of_refusals(&self) -> Result<(), Error> {
-        self.end_pause_if("kind <> $2", [LOST.as_str().into()]).await
+        self.end_pause_if("kind <> $2", LOST.as_str()).await
     }
 
-    async fn end_pause_if<const N: usize>(
-        &self,
-        condition: &'static str,
-        values: [Value; N],
-    ) -> Result<(), Error> {
+    async fn end_pause_if(&self, condition: &str, value: &str) -> Result<(), Error> {
+        let value = Value::from(value);
+        let end = format!(
+            "UPDATE outages SET until = $1, pauses = 0, probe = NULL
+             WHERE until IS NOT NULL AND {condition}"
+        );
         self.exclusive(move |database| {
-            let end = format!(
-                "UPDATE outages SET until = $1, pauses = 0, probe = NULL
-                 WHERE until IS NOT NULL AND {condition}"
-            );
-            let now = Value::from(database.now());
-            let values: Vec<_> = [now].into_iter().chain(values.clone()).collect();
-            database.execute(&end, values)?;
-            Ok(())
+            let now = database.now();
+            database.execute(&end, [now.into(), value.clone()]).map(drop)
         })
         .await
     }
