@@ -98,7 +98,7 @@ impl Worker {
             // The journal checks the limits.
             return Ok(Admission::Allowed);
         }
-        match self.ledger.admission(&job.status, Some(limits)).await? {
+        match self.ledger.admission(&job.status, limits).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
             admission => Ok(admission),
         }

@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, HashSet},
     iter,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use imagekiln::Request;
@@ -12,7 +11,10 @@ use super::Jobs;
 use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus,
     ledger::{
-        database::{Column, Database, FromRow, Row, Value, clocks::time_of},
+        database::{
+            Column, Database, FromRow, Row, Value,
+            clocks::{of_time, time_of},
+        },
         limits::admission::explain,
     },
 };
@@ -227,7 +229,7 @@ fn submission_matching(
     let mut conditions = Vec::new();
     for (comparison, time) in [(">=", filter.sent_after), ("<", filter.sent_before)] {
         if let Some(time) = time {
-            values.push(milliseconds(time).into());
+            values.push(of_time(time).into());
             conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
         }
     }
@@ -302,12 +304,6 @@ impl FromRow for FoundJob {
         };
         Ok(Self { id: row.named("id")?, submission: row.named("submission")?, changed_at, status })
     }
-}
-
-/// Returns the time in milliseconds since the Unix epoch.
-fn milliseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A job with its request.

@@ -150,13 +150,10 @@ impl Gate {
             }
         }
         for (scope, pixels) in &self.blocked {
-            let column = match scope {
-                Scope::Group(_) => "COALESCE(group_name, '')",
-                _ => "operation",
-            };
             values.extend([scope.columns().1.into(), pixels.cast_signed().into()]);
-            let (name, least) = (values.len() - 1, values.len());
-            condition.push_str(&format!(" AND ({column} <> ${name} OR pixels < ${least})"));
+            let (column, name, least) = (scope.job_column(), values.len() - 1, values.len());
+            let other = format!("COALESCE({column}, '') <> ${name}");
+            condition.push_str(&format!(" AND ({other} OR pixels < ${least})"));
         }
         condition
     }

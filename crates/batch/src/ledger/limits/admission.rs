@@ -32,12 +32,12 @@ impl Ledger {
     pub(crate) async fn admission(
         &self,
         job: &JobStatus,
-        limits: Option<RunLimits>,
+        limits: RunLimits,
     ) -> Result<Admission, Error> {
         let job = job.clone();
         self.transaction(move |database| {
             let stored = StoredLimits::of_submission(database, Subject::of(&job))?;
-            admission(database, Subject::of(&job), job.pixels, &stored, limits)
+            admission(database, Subject::of(&job), job.pixels, &stored, Some(limits))
         })
         .await
     }

@@ -19,7 +19,7 @@ impl Ledger {
         pixels: u64,
         reason: String,
     ) -> Result<(), Error> {
-        let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
+        let column = scope.job_column();
         let explain = format!(
             "UPDATE jobs SET reason = $1 WHERE state = 'queued'
                 AND (worker IS NULL OR worker = $4)

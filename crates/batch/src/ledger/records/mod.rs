@@ -7,6 +7,7 @@ use imagekiln::{
     journal::{Intent, Key, Record},
 };
 use imagekiln_label::pixels_of_intent;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -94,7 +95,7 @@ pub(super) fn key_name(intent: &Intent, has_job: bool) -> Option<&str> {
 }
 
 /// Reads the record of a submission.
-pub(super) fn read(record: &str) -> Result<Record, Error> {
+pub(super) fn read<T: DeserializeOwned>(record: &str) -> Result<T, Error> {
     serde_json::from_str(record).map_err(|error| {
         let message = "could not read the record of a submission";
         Error::new(ErrorKind::Ledger, message).with_source(error)
@@ -196,7 +197,7 @@ mod tests {
         for done in 0..steps.len() {
             let whole = record(&steps[..done]);
             let stored = text(&whole, Some(20)).unwrap();
-            let mut continued = read(&stored).unwrap();
+            let mut continued: Record = read(&stored).unwrap();
             assert_eq!(continued.state(), whole.state());
             assert_eq!(continued.ready_at(), whole.ready_at());
             let url = |record: &Record| record.task().map(|task| task.polling_url().clone());
@@ -206,14 +207,14 @@ mod tests {
         }
         let stored = text(&record(&steps), Some(20)).unwrap();
         assert!(stored.len() < 420, "{} bytes: {stored}", stored.len());
-        let stored_record = read(&stored).unwrap();
+        let stored_record: Record = read(&stored).unwrap();
         let State::Saved { bytes, sha256: Some(_), .. } = stored_record.state() else {
             panic!("{stored}");
         };
         assert_eq!(*bytes, 1623);
         // A submission without a job has nothing else that describes it.
         let whole = record(&steps);
-        let alone = read(&text(&whole, None).unwrap()).unwrap();
+        let alone: Record = read(&text(&whole, None).unwrap()).unwrap();
         assert_eq!(alone.intent(), whole.intent());
         assert_eq!(alone.state(), whole.state());
     }

@@ -19,7 +19,7 @@ use crate::{
         limits::{
             LimitReached, RunLimits, StoredLimits, Subject,
             admission::{Admission, admission},
-            outage::{self, Entry},
+            outage,
         },
         records::{SubmissionRow, has_task, not_queued},
         ticket::Ticket,
@@ -193,8 +193,8 @@ fn intend(
         return Ok(Err(limit));
     }
     let is_probe = match outage::enter(database, intent)? {
-        Entry::Refused(outage) => return Ok(Err(outage.into())),
-        entry => matches!(entry, Entry::Probe),
+        Ok(is_probe) => is_probe,
+        Err(limit) => return Ok(Err(limit)),
     };
     stored.count_for_rates(database)?;
     keys::check(database, intent, ticket.as_ref())?;
