@@ -51,7 +51,7 @@ pub(crate) use self::{
 use crate::JobState;
 use crate::{
     Error, ErrorKind,
-    error::{LOCKED, is_locked},
+    error::{DatabaseFailure, LOCKED},
 };
 
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
@@ -96,15 +96,15 @@ impl Ledger {
         let known = clocks.clone();
         let connect = move || (source.connect(&known), source);
         let connected = tokio::task::spawn_blocking(connect).await;
-        let (connected, source) = connected.map_err(|error| {
-            Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
-        })?;
+        let (connected, source) =
+            connected.map_err(Error::because(ErrorKind::Ledger, "could not open the ledger"))?;
         let database = connected.map_err(|error| {
             let (name, advice) = source.name();
             if connect::is_missing(&error) {
                 return Error::new(ErrorKind::Missing, format!("there is no ledger at {name}"));
             }
-            let advice = if is_locked(&*error) { LOCKED } else { advice };
+            let is_locked = DatabaseFailure::of(&*error) == Some(DatabaseFailure::Locked);
+            let advice = if is_locked { LOCKED } else { advice };
             let message = format!("could not open the ledger {name}; {advice}");
             Error::new(ErrorKind::Ledger, message).with_source(error)
         })?;
@@ -144,7 +144,7 @@ impl Ledger {
     }
 
     /// Runs a pragma of SQLite on the connection of the ledger.
-    #[cfg(any(test, feature = "__fuzzing"))]
+    #[cfg(feature = "__fuzzing")]
     pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
         let mut connection = Arc::clone(&self.0.shared.connection).lock_owned().await;
         let pragma = format!("PRAGMA {pragma}");
@@ -152,9 +152,9 @@ impl Ledger {
             Some(database) => database.finds(&pragma, []).map(drop),
             None => Ok(()),
         };
-        tokio::task::spawn_blocking(run).await.map_err(|error| {
-            Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)
-        })?
+        tokio::task::spawn_blocking(run)
+            .await
+            .map_err(Error::because(ErrorKind::Ledger, "could not run a pragma"))?
     }
 
     /// Wakes the workers of this process, because jobs were added or became claimable.

@@ -22,7 +22,7 @@ use super::{
     Ledger,
     database::{Database, FromRow, Value},
 };
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, error::DatabaseFailure};
 
 /// The time for which a transaction is repeated while the database does not respond, for example
 /// because it restarts.
@@ -311,23 +311,11 @@ fn shut_down() -> Error {
     Error::new(ErrorKind::Ledger, "the runtime shut down before the ledger was written")
 }
 
-/// Whether the connection broke, the server shuts down or starts, or it ended the transaction in
-/// favor of another one.
 #[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    match source.and_then(|source| source.downcast_ref::<sqlx_core::Error>()) {
-        Some(sqlx_core::Error::Io(_) | sqlx_core::Error::Tls(_)) => true,
-        Some(sqlx_core::Error::Database(error)) => error.code().is_some_and(|code| {
-            // Classes of PostgreSQL: connection exceptions, operator interventions, and rollbacks.
-            // 25P03: this process was suspended during the transaction.
-            ["08", "57P", "40", "25P03"].iter().any(|class| code.starts_with(class))
-        }),
-        _ => false,
-    }
+    DatabaseFailure::of(error) == Some(DatabaseFailure::Disconnected)
 }
 
-/// A file has no connection that breaks.
 #[cfg(not(feature = "postgres"))]
 fn is_disconnection(_: &Error) -> bool {
     false

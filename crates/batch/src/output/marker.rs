@@ -62,9 +62,8 @@ impl Marker {
         let mut ledgers = marker.map(|marker| marker.ledgers).unwrap_or_default();
         ledgers.retain(|known| known.id != ledger);
         ledgers.push(Known { id: ledger.to_owned(), submissions });
-        let json = serde_json::to_string(&Self { version: VERSION, ledgers }).map_err(|error| {
-            Error::new(ErrorKind::File, "could not write the marker").with_source(error)
-        })?;
+        let json = serde_json::to_string(&Self { version: VERSION, ledgers })
+            .map_err(Error::because(ErrorKind::File, "could not write the marker"))?;
         let before = json.strip_suffix(&format!("{submissions}{END}")).unwrap_or(&json);
         let json = format!("{before}{submissions:>WIDTH$}{END}");
         output.write(KEY, json.as_bytes()).await?;

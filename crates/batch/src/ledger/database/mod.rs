@@ -21,7 +21,7 @@ use self::clocks::Clocks;
 #[cfg(feature = "postgres")]
 use self::server::Server;
 pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, error::DatabaseFailure};
 
 /// Identifies a database as a ledger: "IKLB". The script for files writes it to them. In PostgreSQL,
 /// a lock with this number serializes the transactions that decide about limits and claims.
@@ -263,19 +263,7 @@ fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Err
 
 /// Whether another row has a value that must be unique.
 pub(super) fn is_taken(error: &Error) -> bool {
-    let Some(source) = std::error::Error::source(error) else { return false };
-    #[cfg(feature = "postgres")]
-    if let Some(sqlx_core::Error::Database(error)) = source.downcast_ref() {
-        return error.is_unique_violation();
-    }
-    #[cfg(feature = "sqlite")]
-    if let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() {
-        use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
-
-        let codes = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY];
-        return codes.contains(&error.extended_code);
-    }
-    false
+    DatabaseFailure::of(error) == Some(DatabaseFailure::Taken)
 }
 
 /// Returns the error for a row that the ledger always contains.

@@ -241,9 +241,9 @@ pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, 
         let message = format!("this version does not know the operation {name}");
         Error::new(ErrorKind::Client, message)
     })?;
-    client.task_by_id(operation, id).map_err(|error| {
-        Error::new(ErrorKind::Client, "could not poll the task").with_source(error)
-    })
+    client
+        .task_by_id(operation, id)
+        .map_err(Error::because(ErrorKind::Client, "could not poll the task"))
 }
 
 /// `left` is in milliseconds.

@@ -23,6 +23,7 @@ use crate::{
 const MOST_TEXTS: usize = 1_000;
 
 /// What [`Jobs::known`] returns of a job.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownJob {
@@ -141,6 +142,7 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn known(self) -> Result<HashMap<String, KnownJob>, Error> {
         const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
             UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
@@ -160,6 +162,7 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn known_tasks(self, ids: &[String]) -> Result<HashSet<String>, Error> {
         let mut known = HashSet::new();
         for ids in ids.chunks(MOST_TEXTS) {

@@ -96,19 +96,15 @@ pub(super) fn key_name(intent: &Intent, has_job: bool) -> Option<&str> {
 
 /// Reads the record of a submission.
 pub(super) fn read<T: DeserializeOwned>(record: &str) -> Result<T, Error> {
-    serde_json::from_str(record).map_err(|error| {
-        let message = "could not read the record of a submission";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })
+    serde_json::from_str(record)
+        .map_err(Error::because(ErrorKind::Ledger, "could not read the record of a submission"))
 }
 
 /// Returns a record as the ledger stores it: without what its job contains, and without what only
 /// an open one needs. Millions of closed ones stay.
 pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
-    let mut stored = serde_json::to_value(record).map_err(|error| {
-        let message = "could not write the record of a submission";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })?;
+    let mut stored = serde_json::to_value(record)
+        .map_err(Error::because(ErrorKind::Ledger, "could not write the record of a submission"))?;
     if let Some(Value::Object(task)) = stored.get_mut("task") {
         // The id of the intent.
         task.remove("submission");

@@ -114,7 +114,6 @@ fn adopt(
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
-    serde_json::from_value(value).map_err(|error| {
-        Error::new(ErrorKind::Ledger, "could not describe the task").with_source(error)
-    })
+    serde_json::from_value(value)
+        .map_err(Error::because(ErrorKind::Ledger, "could not describe the task"))
 }

@@ -126,7 +126,12 @@ impl Change {
         ];
         let change = JobChange { update: update.to_owned(), values };
         let is_written = match self {
-            Self::Saved(picture, _) => picture.close_record(database, job, change)?,
+            Self::Saved(picture, _) => {
+                let current = "j.id = $1 AND j.submission = s.id";
+                let submission = SubmissionRow::find_one(database, current, job)?;
+                let mut submission = submission.ok_or_else(lease_lost)?;
+                submission.advance_with(database, &picture.step(), change)?
+            }
             _ => change.write(database)?,
         };
         if !is_written {
@@ -141,18 +146,5 @@ impl SavedPicture {
     pub(in crate::ledger) fn step(&self) -> Step {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
         Step::Saved { path, bytes: self.bytes, sha256 }
-    }
-
-    fn close_record(
-        &self,
-        database: &mut Database,
-        job: i64,
-        change: JobChange,
-    ) -> Result<bool, Error> {
-        let current = "j.id = $1 AND j.submission = s.id";
-        match SubmissionRow::find_one(database, current, job)? {
-            Some(mut submission) => submission.advance_with(database, &self.step(), change),
-            None => change.write(database),
-        }
     }
 }
