@@ -22,7 +22,7 @@ use super::{
     Ledger,
     database::{Database, FromRow, Value},
 };
-use crate::{Error, ErrorKind, error::DatabaseFailure};
+use crate::{Error, ErrorKind};
 
 /// The time for which a transaction is repeated while the database does not respond, for example
 /// because it restarts.
@@ -313,6 +313,7 @@ fn shut_down() -> Error {
 
 #[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
+    use crate::error::DatabaseFailure;
     DatabaseFailure::of(error) == Some(DatabaseFailure::Disconnected)
 }
 
