@@ -23,8 +23,9 @@ use self::server::Server;
 pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
 use crate::{Error, ErrorKind, error::DatabaseFailure};
 
-/// Identifies a database as a ledger: "IKLB". The script for files writes it to them. In PostgreSQL,
-/// a lock with this number serializes the transactions that decide about limits and claims.
+/// Identifies a database as a ledger: "IKLB". The script for files writes it to them. In
+/// PostgreSQL, a lock with this number serializes the transactions that decide about limits and
+/// claims.
 const APPLICATION_ID: i64 = 1_229_671_490;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -4,7 +4,7 @@ use std::{convert::Infallible, future, time::Duration};
 
 use tokio::time;
 
-use super::{Jobs, state_in};
+use super::Jobs;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         Ledger,
         database::{Database, clocks::milliseconds},
     },
+    state::state_in,
 };
 
 /// The number of jobs that leave at once. Workers write in between.

@@ -2,7 +2,7 @@
 
 use imagekiln::journal::Step;
 
-use super::{Jobs, either, state_in, status::page, unchanged};
+use super::{Jobs, either, status::page, unchanged};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         database::{Database, Value},
         records::SubmissionRow,
     },
+    state::state_in,
 };
 
 /// The number of jobs that a transaction changes at once.

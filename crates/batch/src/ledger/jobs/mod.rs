@@ -126,12 +126,6 @@ fn either(states: &[JobState]) -> String {
     }
 }
 
-/// Returns the condition that a job is in one of the states.
-pub(super) fn state_in(states: &[JobState]) -> String {
-    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
-    format!("state IN ({})", names.join(", "))
-}
-
 pub(super) fn no_job(name: &str) -> Error {
     Error::new(ErrorKind::State, format!("the ledger has no job `{name}`"))
 }

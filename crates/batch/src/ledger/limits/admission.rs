@@ -85,8 +85,8 @@ pub(in crate::ledger) fn refusal(
     })
 }
 
-/// Returns what the limits allow for a picture with so many pixels: these limits of the ledger, and,
-/// for a job, those of its run.
+/// Returns what the limits allow for a picture with so many pixels: these limits of the ledger,
+/// and, for a job, those of its run.
 pub(in crate::ledger) fn admission(
     database: &mut Database,
     subject: Subject<'_>,

@@ -10,9 +10,9 @@ use crate::{
     Error, ErrorKind, JobState,
     ledger::{
         database::{self, Database},
-        jobs::state_in,
         limits::outage,
     },
+    state::state_in,
 };
 
 /// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite,

@@ -247,7 +247,8 @@ fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error
 /// Returns the query of the jobs of a claim.
 fn find_claimed() -> String {
     format!(
-        "SELECT {COLUMNS}, CASE WHEN OCTET_LENGTH(j.request) <= {SMALL} THEN j.request END AS request
+        "SELECT {COLUMNS},
+            CASE WHEN OCTET_LENGTH(j.request) <= {SMALL} THEN j.request END AS request
          FROM {TABLES} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN}
          ORDER BY j.priority DESC, j.id"
     )
