@@ -90,6 +90,14 @@ impl Error {
         self
     }
 
+    /// Returns a function that says what failed because of another error.
+    pub(crate) fn because<E: Into<Box<dyn error::Error + Send + Sync>>>(
+        kind: ErrorKind,
+        message: impl Into<String>,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::new(kind, message).with_source(source)
+    }
+
     /// Adds the scope whose limit does not allow a submission.
     pub(crate) fn with_limited(self, scope: Scope) -> Self {
         Self { limited: Some(scope), ..self }
@@ -219,34 +227,71 @@ impl From<sqlx_core::Error> for Error {
 }
 
 fn ledger_failed(error: &(dyn error::Error + 'static)) -> String {
-    let advice = if is_locked(error) { LOCKED } else { "" };
-    format!("could not read or write the ledger{advice}")
+    let what = "could not read or write the ledger";
+    match DatabaseFailure::of(error) {
+        Some(DatabaseFailure::Locked) => format!("{what}; {LOCKED}"),
+        _ => what.to_owned(),
+    }
 }
 
 /// What to do if the ledger stays locked.
-pub(crate) const LOCKED: &str = concat!(
-    "; another process has kept it locked for too long: look for one that is suspended, or that ",
-    "has an open transaction"
-);
+pub(crate) const LOCKED: &str = "another process has kept it locked for too long: look for one \
+    that is suspended, or that has an open transaction";
 
-/// Whether an error of a database, or one of its sources, says that a lock did not become free in
-/// time.
-pub(crate) fn is_locked(error: &(dyn error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(|error| {
-        #[cfg(feature = "postgres")]
-        if let Some(sqlx_core::Error::Database(error)) = error.downcast_ref() {
-            return error.code().is_some_and(|code| code == LOCK_NOT_AVAILABLE);
-        }
-        #[cfg(feature = "sqlite")]
-        if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
-            return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
-        }
-        false
-    })
+/// What an error of a database means to a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DatabaseFailure {
+    /// A lock did not become free in time.
+    Locked,
+    /// Another row has a value that must be unique.
+    Taken,
+    /// The connection broke, the server shuts down or starts, or it ended the transaction in favor
+    /// of another one. A file has no connection that breaks.
+    #[cfg(feature = "postgres")]
+    Disconnected,
 }
 
-#[cfg(feature = "postgres")]
-const LOCK_NOT_AVAILABLE: &str = "55P03";
+impl DatabaseFailure {
+    /// Returns what an error, or one of its sources, means.
+    pub(crate) fn of(error: &(dyn error::Error + 'static)) -> Option<Self> {
+        std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
+            #[cfg(feature = "postgres")]
+            if let Some(error) = error.downcast_ref() {
+                return Self::of_postgres(error);
+            }
+            #[cfg(feature = "sqlite")]
+            if let Some(rusqlite::Error::SqliteFailure(error, _)) = error.downcast_ref() {
+                use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+                return match (error.code, error.extended_code) {
+                    (rusqlite::ErrorCode::DatabaseBusy, _) => Some(Self::Locked),
+                    (_, SQLITE_CONSTRAINT_PRIMARYKEY | SQLITE_CONSTRAINT_UNIQUE) => {
+                        Some(Self::Taken)
+                    }
+                    _ => None,
+                };
+            }
+            None
+        })
+    }
+
+    #[cfg(feature = "postgres")]
+    fn of_postgres(error: &sqlx_core::Error) -> Option<Self> {
+        let error = match error {
+            sqlx_core::Error::Io(_) | sqlx_core::Error::Tls(_) => return Some(Self::Disconnected),
+            sqlx_core::Error::Database(error) => error,
+            _ => return None,
+        };
+        // Classes of PostgreSQL: connection exceptions, operator interventions, and rollbacks.
+        // 25P03: this process was suspended during the transaction.
+        let is_of = |code: &str, classes: &[&str]| classes.iter().any(|of| code.starts_with(of));
+        match &*error.code()? {
+            "55P03" => Some(Self::Locked),
+            "23505" => Some(Self::Taken),
+            code if is_of(code, &["08", "57P", "40", "25P03"]) => Some(Self::Disconnected),
+            _ => None,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

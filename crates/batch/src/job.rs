@@ -172,12 +172,10 @@ pub struct JobStatus {
     #[serde(serialize_with = "time::serialize")]
     pub added_at: SystemTime,
     /// When its current submission was sent: the ledger records this time just before the client
-    /// sends the request. `None` if the job was not submitted since it was added or retried. Until
-    /// the picture is ready, events have the clock of this process instead.
+    /// sends the request. `None` if the job was not submitted since it was added or retried.
     #[serde(serialize_with = "time::serialize_some")]
     pub sent_at: Option<SystemTime>,
-    /// When the ledger recorded its task. Until the picture is ready, events have the clock of this
-    /// process instead.
+    /// When the ledger recorded its task.
     #[serde(serialize_with = "time::serialize_some")]
     pub submitted_at: Option<SystemTime>,
     /// When its picture became ready.

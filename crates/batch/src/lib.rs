@@ -59,9 +59,7 @@ mod book {
 /// Returns random bytes, which nobody can guess.
 fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        let message = "the operating system has no random numbers";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })?;
+    getrandom::fill(&mut bytes)
+        .map_err(Error::because(ErrorKind::Ledger, "the operating system has no random numbers"))?;
     Ok(bytes)
 }

@@ -30,6 +30,11 @@ impl Scope {
         }
     }
 
+    /// Returns the column of the jobs that contains the name.
+    pub(crate) fn job_column(&self) -> &'static str {
+        if matches!(self, Self::Group(_)) { "group_name" } else { "operation" }
+    }
+
     pub(crate) fn of_columns(scope: &str, name: String) -> Self {
         match scope {
             "operation" => Self::Operation(name),

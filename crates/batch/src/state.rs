@@ -91,6 +91,12 @@ impl JobState {
     }
 }
 
+/// Returns the condition that a job is in one of the states.
+pub(crate) fn state_in(states: &[JobState]) -> String {
+    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
+    format!("state IN ({})", names.join(", "))
+}
+
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())

@@ -1,6 +1,6 @@
 //! The run of a batch: starts it, stops it, and retires its workers.
 
-use std::{future, pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -65,20 +65,14 @@ impl Batch {
         stop: &watch::Sender<bool>,
     ) -> Result<bool, Error> {
         let mut run = pin!(run);
-        loop {
-            let signal = async {
-                match &mut self.stop {
-                    Some(signal) => signal.await,
-                    None => future::pending().await,
-                }
-            };
+        if let Some(signal) = &mut self.stop {
             tokio::select! {
                 ended = &mut run => return ended,
-                () = signal => {
-                    self.stop = None;
-                    stop.send_replace(true);
-                }
+                () = signal => {}
             }
+            self.stop = None;
+            stop.send_replace(true);
         }
+        run.await
     }
 }

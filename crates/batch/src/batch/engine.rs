@@ -140,10 +140,10 @@ impl Fleet {
         if workers.is_empty() {
             return Ok(());
         }
-        unrecorded.drain(client).await.map_err(|error| {
-            Error::new(ErrorKind::Client, "submissions of an earlier run are still in flight")
-                .with_source(error)
-        })?;
+        unrecorded.drain(client).await.map_err(Error::because(
+            ErrorKind::Client,
+            "submissions of an earlier run are still in flight",
+        ))?;
         let mut result = Ok(());
         for worker in workers {
             let retired = ledger.retire(worker).await;

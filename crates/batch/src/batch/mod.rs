@@ -3,15 +3,11 @@
 mod dispatch;
 mod drive;
 mod engine;
-#[cfg(test)]
-mod outages;
 mod resolve;
 mod room;
 mod run;
 mod save;
 mod submit;
-#[cfg(test)]
-mod tests;
 mod unrecorded;
 #[cfg(feature = "webhook")]
 mod webhooks;
@@ -114,9 +110,10 @@ impl Batch {
                            is its journal";
             return Err(Error::new(ErrorKind::Client, message));
         }
-        let client = client.journal(ledger.clone()).build().map_err(|error| {
-            Error::new(ErrorKind::Client, "could not build the client").with_source(error)
-        })?;
+        let client = client
+            .journal(ledger.clone())
+            .build()
+            .map_err(Error::because(ErrorKind::Client, "could not build the client"))?;
         Ok(Self {
             client,
             ledger,
@@ -233,6 +230,7 @@ impl Batch {
     /// Says that the service is a simulator that ends with the process, whatever its URL is. Its
     /// ledger refuses batches of other services, and a ledger of a service refuses this batch; see
     /// [`Elsewhere`](ErrorKind::Elsewhere).
+    #[doc(hidden)]
     pub fn simulated(mut self) -> Self {
         self.settings.is_simulated = true;
         self
@@ -348,6 +346,7 @@ impl Batch {
     ///
     /// - [`Elsewhere`](ErrorKind::Elsewhere): the ledger belongs to another service.
     /// - [`Ledger`](ErrorKind::Ledger): the ledger failed.
+    #[doc(hidden)]
     pub fn check_service(&self) -> impl Future<Output = Result<(), Error>> + Send {
         // Without the signal of the batch, which threads cannot share.
         let Self { ledger, client, settings: Settings { is_simulated, .. }, .. } = self;

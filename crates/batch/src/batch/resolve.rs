@@ -27,10 +27,10 @@ impl Batch {
         self.check_service().await?;
         let lost = self.ledger.lost(name).await?;
         let task = task_of(&self.client, &lost, task_id)?;
-        let update = task.poll().await.map_err(|error| {
-            Error::new(ErrorKind::Client, "could not poll the task; nothing was changed")
-                .with_source(error)
-        })?;
+        let update = task.poll().await.map_err(Error::because(
+            ErrorKind::Client,
+            "could not poll the task; nothing was changed",
+        ))?;
         if *update.status() == TaskStatus::TaskNotFound {
             let message = format!("the service does not know the task {task_id}; check its id");
             return Err(Error::new(ErrorKind::Client, message));

@@ -187,7 +187,7 @@ impl Worker {
         download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
         let extension = async |near: &str| {
-            self.output.prepare(near).await?;
+            self.output.is_free(near).await?;
             let downloaded = self.output.download(near, picture).await?;
             Ok(download.insert(downloaded).extension())
         };
@@ -218,7 +218,7 @@ impl Worker {
         location: &PictureLocation,
         saved: &SavedPicture,
     ) -> Result<(), Error> {
-        let request = match job.take_request()? {
+        let request = match job.request()? {
             Some(request) => request,
             None => self.ledger.open_job(job).await?.0,
         };

@@ -30,10 +30,9 @@ impl Worker {
         let ticket = Ticket { job: job.id, worker: job.worker, token };
         let origin = ticket.origin(&job.status.name, job.status.group.as_deref());
         let options = SubmitOptions::default().origin(origin);
-        let sent_at = self.ledger.local_time();
         match self.client.submit_in(slot, request, options).await {
             Ok(task) => {
-                self.ledger.note_submitted(job, task.reference(), sent_at);
+                self.ledger.refresh(job).await?;
                 (self.on_change)(&job.status);
                 Ok(task)
             }
@@ -99,7 +98,7 @@ impl Worker {
             // The journal checks the limits.
             return Ok(Admission::Allowed);
         }
-        match self.ledger.admission(&job.status, Some(limits)).await? {
+        match self.ledger.admission(&job.status, limits).await? {
             Admission::Refused(limit) => Err(End::Limit(limit)),
             admission => Ok(admission),
         }
@@ -163,7 +162,6 @@ impl Worker {
             drained.map_err(|error| stop(job, "could not end the submission", error))?;
         }
         job.status.state = JobState::Submitting;
-        job.status.submissions += 1;
         match self.set_state(job, JobState::Unknown, Some(&error.to_string())).await {
             Ok(()) => Err(End::Finished),
             // A webhook may have found the task, or another worker has taken over the job.

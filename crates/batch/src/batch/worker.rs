@@ -107,7 +107,7 @@ impl Worker {
         }
         // Does not hold the request while it waits for the task.
         let task = {
-            let found = match job.take_request()? {
+            let found = match job.request()?.filter(|_| job.status.state == JobState::Queued) {
                 // The journal checks that the job is still queued.
                 Some(request) => Some((request, None)),
                 None => self.ledger.claimed_job(job).await?,

@@ -12,7 +12,7 @@ use sqlx_postgres::PgConnectOptions;
 #[cfg(feature = "postgres")]
 use super::database::postgres;
 #[cfg(feature = "sqlite")]
-use super::database::sqlite::{self, LockedFile};
+use super::database::sqlite::{self, Lock};
 #[cfg(feature = "sqlite")]
 use super::submissions::acceptances::OpenLog;
 use super::{
@@ -25,20 +25,14 @@ use crate::ErrorKind;
 #[cfg(doc)]
 use crate::JobState;
 
-/// The location of the database.
+/// The location of the database. If `reads`, it is only read.
 pub(super) enum Source {
+    /// Another process has the lock, or this one only reads, if there is none.
     #[cfg(feature = "sqlite")]
-    File(LockedFile),
-    /// Another process has the lock.
-    #[cfg(feature = "sqlite")]
-    FileOfOther(PathBuf),
-    #[cfg(feature = "sqlite")]
-    FileToRead(PathBuf),
+    File { path: PathBuf, lock: Option<Lock>, reads: bool },
     /// Not `Debug`, because it contains the password.
     #[cfg(feature = "postgres")]
-    Server(Box<PgConnectOptions>),
-    #[cfg(feature = "postgres")]
-    ServerToRead(Box<PgConnectOptions>),
+    Server { options: Box<PgConnectOptions>, reads: bool },
 }
 
 impl Source {
@@ -46,15 +40,9 @@ impl Source {
     pub(super) fn connect(&self, clocks: &Clocks) -> Result<Database, BoxError> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::File(LockedFile { path, .. }) | Self::FileOfOther(path) => {
-                sqlite::open_file(path, clocks.clone())
-            }
-            #[cfg(feature = "sqlite")]
-            Self::FileToRead(path) => sqlite::read_file(path, clocks.clone()),
+            Self::File { path, reads, .. } => sqlite::open(path, *reads, clocks.clone()),
             #[cfg(feature = "postgres")]
-            Self::Server(options) => postgres::open_server(options),
-            #[cfg(feature = "postgres")]
-            Self::ServerToRead(options) => postgres::read_server(options),
+            Self::Server { options, reads } => postgres::open(options, *reads),
         }
     }
 
@@ -62,23 +50,9 @@ impl Source {
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::File(_) | Self::FileOfOther(_) | Self::FileToRead(_) => {
-                sqlite::check_version(rusqlite::version_number())
-            }
+            Self::File { .. } => sqlite::check_version(rusqlite::version_number()),
             #[cfg(feature = "postgres")]
-            Self::Server(_) | Self::ServerToRead(_) => Ok(()),
-        }
-    }
-
-    /// Returns what to do if it cannot be opened.
-    pub(super) fn advice(&self) -> &'static str {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::File(_) | Self::FileOfOther(_) | Self::FileToRead(_) => {
-                "move the file if it is not a ledger"
-            }
-            #[cfg(feature = "postgres")]
-            Self::Server(_) | Self::ServerToRead(_) => "check the URL and the server",
+            Self::Server { .. } => Ok(()),
         }
     }
 
@@ -86,8 +60,9 @@ impl Source {
     pub(super) fn own_file(&self) -> Option<&Path> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::File(file) => Some(&file.path),
-            _ => None,
+            Self::File { path, lock, .. } => lock.as_ref().map(|_| &**path),
+            #[cfg(feature = "postgres")]
+            Self::Server { .. } => None,
         }
     }
 
@@ -95,8 +70,9 @@ impl Source {
     pub(super) fn is_of_other(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::FileOfOther(_) => true,
-            _ => false,
+            Self::File { lock, reads, .. } => lock.is_none() && !reads,
+            #[cfg(feature = "postgres")]
+            Self::Server { .. } => false,
         }
     }
 
@@ -104,23 +80,24 @@ impl Source {
     pub(super) fn is_shared(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::File(_) | Self::FileOfOther(_) | Self::FileToRead(_) => false,
+            Self::File { .. } => false,
             #[cfg(feature = "postgres")]
-            Self::Server(_) | Self::ServerToRead(_) => true,
+            Self::Server { .. } => true,
         }
     }
 
-    /// Returns the place of the database, without secrets.
-    pub(super) fn name(&self) -> String {
+    /// Returns the place of the database, without secrets, and what to do if it cannot be opened.
+    pub(super) fn name(&self) -> (String, &'static str) {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::File(LockedFile { path, .. })
-            | Self::FileOfOther(path)
-            | Self::FileToRead(path) => path.display().to_string(),
+            Self::File { path, .. } => {
+                (path.display().to_string(), "move the file if it is not a ledger")
+            }
             #[cfg(feature = "postgres")]
-            Self::Server(options) | Self::ServerToRead(options) => {
+            Self::Server { options, .. } => {
                 let database = options.get_database().unwrap_or_else(|| options.get_username());
-                format!("postgres://{}:{}/{database}", options.get_host(), options.get_port())
+                let server = format!("{}:{}", options.get_host(), options.get_port());
+                (format!("postgres://{server}/{database}"), "check the URL and the server")
             }
         }
     }
@@ -181,13 +158,14 @@ impl Ledger {
         clocks: Clocks,
         open: OpenLog,
     ) -> Result<Self, Error> {
-        let file = LockedFile::open(path)?;
-        let mut acceptances = file.path.clone().into_os_string();
+        let (path, lock) = sqlite::lock(path)?;
+        let mut acceptances = path.clone().into_os_string();
         acceptances.push(".acceptances");
-        let ledger = Self::with(Source::File(file), clocks).await?;
+        let source = Source::File { path, lock: Some(lock), reads: false };
+        let ledger = Self::with(source, clocks).await?;
         // The lock proves that the processes of all earlier workers ended.
         ledger.end_all_workers().await?;
-        ledger.note_file().await?;
+        ledger.set_file("file IS NULL").await?;
         ledger.open_acceptances(acceptances.into(), open).await?;
         Ok(ledger)
     }
@@ -206,7 +184,8 @@ impl Ledger {
     pub async fn open_to_manage(path: impl AsRef<Path>) -> Result<Self, Error> {
         match Self::open_at_once(path.as_ref()).await {
             Err(error) if error.kind() == ErrorKind::Locked => {
-                let source = Source::FileOfOther(path.as_ref().to_owned());
+                let path = path.as_ref().to_owned();
+                let source = Source::File { path, lock: None, reads: false };
                 Self::with(source, Clocks::default()).await
             }
             opened => opened,
@@ -225,7 +204,8 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the file cannot be read, is not a ledger, or was written by
     ///   another version.
     pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::with(Source::FileToRead(path.as_ref().to_owned()), Clocks::default()).await
+        let path = path.as_ref().to_owned();
+        Self::with(Source::File { path, lock: None, reads: true }, Clocks::default()).await
     }
 }
 
@@ -252,7 +232,8 @@ impl Ledger {
     /// Kind [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or a
     /// later version wrote the ledger.
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let ledger = Self::with(Source::Server(postgres::parse(url)?), Clocks::default()).await?;
+        let source = Source::Server { options: postgres::parse(url)?, reads: false };
+        let ledger = Self::with(source, Clocks::default()).await?;
         ledger.take_over().await?;
         Ok(ledger)
     }
@@ -269,7 +250,8 @@ impl Ledger {
     /// - [`Ledger`](ErrorKind::Ledger): the URL is invalid, the server cannot be reached, or
     ///   another version wrote the ledger.
     pub async fn connect_read_only(url: &str) -> Result<Self, Error> {
-        Self::with(Source::ServerToRead(postgres::parse(url)?), Clocks::default()).await
+        let source = Source::Server { options: postgres::parse(url)?, reads: true };
+        Self::with(source, Clocks::default()).await
     }
 
     /// Adds an acceptance log to a ledger in PostgreSQL, in case the server fails after the service

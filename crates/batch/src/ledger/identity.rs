@@ -5,13 +5,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::Mutex;
 
-use super::{
-    Ledger,
-    database::{Database, no_row},
-};
+use super::{Ledger, database::no_row};
 use crate::{
     Error, ErrorKind,
-    output::{MarkedNumber, Marker, Output},
+    output::{Marker, Output},
 };
 use imagekiln::{Client, Durations};
 
@@ -27,14 +24,8 @@ pub(crate) struct Marking {
     output: Output,
     /// The highest number of a submission that this process has recorded.
     recorded: AtomicI64,
-    marked: Mutex<Marked>,
-}
-
-/// What this process has written to the marker.
-#[derive(Default)]
-struct Marked {
-    submissions: Option<i64>,
-    number: Option<MarkedNumber>,
+    /// The id of the ledger, and the number that this process has written to the marker.
+    marked: Mutex<Option<(String, i64)>>,
 }
 
 impl Marking {
@@ -47,12 +38,6 @@ impl Marking {
 type Identity = (String, Option<String>, i64);
 
 impl Ledger {
-    /// Records the file of the ledger, unless one is recorded already.
-    #[cfg(feature = "sqlite")]
-    pub(super) async fn note_file(&self) -> Result<(), Error> {
-        self.set_file("file IS NULL").await
-    }
-
     /// Fails with kind [`Foreign`](ErrorKind::Foreign) if this ledger may not know everything that
     /// was paid for: its file was copied, or the output knows another ledger or more submissions.
     pub(crate) async fn check_output(&self, output: &Output) -> Result<(), Error> {
@@ -101,7 +86,7 @@ impl Ledger {
         self.set_file("file IS NOT NULL").await?;
         self.restore_lost(false).await?;
         let (id, _, submissions) = self.identity().await?;
-        Marker::write(output, &id, submissions).await.map(drop)
+        Marker::write(output, &id, submissions).await
     }
 
     /// Writes the number of a submission that was recorded to the marker, if the marker has to be
@@ -109,23 +94,17 @@ impl Ledger {
     pub(super) async fn mark(&self, marking: &Marking, submission: i64) -> Result<(), Error> {
         marking.recorded.fetch_max(submission, Ordering::Relaxed);
         let mut marked = marking.marked.lock().await;
-        let is_file = self.0.source.own_file().is_some();
-        let step = if is_file { 1 } else { SERVER_STEP };
-        if marked.submissions.is_some_and(|marked| submission < marked + step) {
+        let step = if self.0.source.own_file().is_some() { 1 } else { SERVER_STEP };
+        if marked.as_ref().is_some_and(|(_, marked)| submission < marked + step) {
             return Ok(());
         }
         let submissions = marking.recorded.load(Ordering::Relaxed);
-        let is_replaced = match &marked.number {
-            Some(number) => number.replace(submissions).await?,
-            None => false,
+        let id = match marked.take() {
+            Some((id, _)) => id,
+            None => self.identity().await?.0,
         };
-        if !is_replaced {
-            let (id, ..) = self.identity().await?;
-            let number = Marker::write(&marking.output, &id, submissions).await?;
-            // The processes of a server write the same number.
-            marked.number = number.filter(|_| is_file);
-        }
-        marked.submissions = Some(submissions);
+        Marker::write(&marking.output, &id, submissions).await?;
+        *marked = Some((id, submissions));
         Ok(())
     }
 
@@ -136,20 +115,16 @@ impl Ledger {
     }
 
     async fn identity(&self) -> Result<Identity, Error> {
-        self.transaction(|database| {
-            let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
-                FROM identity";
-            database.row(find, [])?.ok_or_else(no_row)
-        })
-        .await
+        let find = "SELECT id, file, (SELECT COALESCE(MAX(id), 0) FROM submissions)
+            FROM identity";
+        self.rows(find, []).await?.pop().ok_or_else(no_row)
     }
 
     /// Returns how long the last tasks of earlier runs took. If another version of the SDK cannot
     /// read them, only the first polls are worse.
     pub(crate) async fn durations(&self) -> Result<Durations, Error> {
-        let find = "SELECT durations FROM identity";
-        let kept: Option<(Option<String>,)> =
-            self.transaction(|database| database.row(find, [])).await?;
+        let kept =
+            self.rows::<(Option<String>,)>("SELECT durations FROM identity", []).await?.pop();
         let text = kept.and_then(|(text,)| text);
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
@@ -159,13 +134,8 @@ impl Ledger {
     /// found, and pictures of a simulator would pass for paid ones.
     pub(crate) async fn belong_to(&self, client: &Client, is_simulated: bool) -> Result<(), Error> {
         let own = if is_simulated { SIMULATOR } else { client.base_url() };
-        let text = own.to_owned();
-        let known: String = self
-            .transaction(move |database: &mut Database| {
-                let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
-                database.value(set, [(&text).into()])
-            })
-            .await?;
+        let set = "UPDATE identity SET service = COALESCE(service, $1) RETURNING service";
+        let (known,): (String,) = self.rows(set, [own.into()]).await?.pop().ok_or_else(no_row)?;
         let is_own =
             |known: &str| !is_simulated && known != SIMULATOR && client.may_use_key_at(known);
         if known == own || is_own(&known) {
@@ -191,21 +161,14 @@ impl Ledger {
             return Ok(());
         }
         let Ok(text) = serde_json::to_string(durations) else { return Ok(()) };
-        self.transaction(move |database: &mut Database| {
-            database.execute("UPDATE identity SET durations = $1", [(&text).into()])?;
-            Ok(())
-        })
-        .await
+        self.execute("UPDATE identity SET durations = $1", [(&text).into()]).await.map(drop)
     }
 
-    async fn set_file(&self, condition: &'static str) -> Result<(), Error> {
+    /// Records the file of the ledger, if the condition holds for the known one.
+    pub(super) async fn set_file(&self, condition: &str) -> Result<(), Error> {
         let Some(file) = self.file() else { return Ok(()) };
-        self.transaction(move |database: &mut Database| {
-            let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
-            database.execute(&set, [(&file).into()])?;
-            Ok(())
-        })
-        .await
+        let set = format!("UPDATE identity SET file = $1 WHERE {condition}");
+        self.execute(set, [(&file).into()]).await.map(drop)
     }
 
     /// Describes the file of the ledger. A copy has another description, and a file that was

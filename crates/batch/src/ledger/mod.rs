@@ -19,12 +19,12 @@ use std::{
 };
 
 use imagekiln::journal::Directory;
-use tokio::sync::{self, watch};
+use tokio::sync::watch;
 
 use self::{
     connect::Source,
     limits::outage,
-    transaction::{Connection, Queue},
+    transaction::Lane,
     workers::{LocalWorker, order},
 };
 pub use self::{
@@ -51,7 +51,7 @@ pub(crate) use self::{
 use crate::JobState;
 use crate::{
     Error, ErrorKind,
-    error::{LOCKED, is_locked},
+    error::{DatabaseFailure, LOCKED},
 };
 
 /// A durable record of jobs and submissions in a SQLite file or in PostgreSQL. Clones share the
@@ -71,10 +71,9 @@ pub struct Ledger(Arc<Inner>);
 
 struct Inner {
     /// One connection, because SQLite has one writer at a time.
-    database: Arc<sync::Mutex<Connection>>,
-    /// The connection for transactions that wait for those of other processes, if there are any.
-    exclusive: Arc<sync::Mutex<Connection>>,
-    queue: Queue,
+    shared: Lane,
+    /// For transactions that wait for those of other processes, if there are any.
+    exclusive: Lane,
     clocks: Clocks,
     /// The workers of this process.
     workers: Mutex<HashMap<i64, LocalWorker>>,
@@ -97,26 +96,21 @@ impl Ledger {
         let known = clocks.clone();
         let connect = move || (source.connect(&known), source);
         let connected = tokio::task::spawn_blocking(connect).await;
-        let (connected, source) = connected.map_err(|error| {
-            Error::new(ErrorKind::Ledger, "could not open the ledger").with_source(error)
-        })?;
+        let (connected, source) =
+            connected.map_err(Error::because(ErrorKind::Ledger, "could not open the ledger"))?;
         let database = connected.map_err(|error| {
+            let (name, advice) = source.name();
             if connect::is_missing(&error) {
-                let message = format!("there is no ledger at {}", source.name());
-                return Error::new(ErrorKind::Missing, message);
+                return Error::new(ErrorKind::Missing, format!("there is no ledger at {name}"));
             }
-            let advice = if is_locked(&*error) {
-                LOCKED.to_owned()
-            } else {
-                format!("; {}", source.advice())
-            };
-            let message = format!("could not open the ledger {}{advice}", source.name());
+            let is_locked = DatabaseFailure::of(&*error) == Some(DatabaseFailure::Locked);
+            let advice = if is_locked { LOCKED } else { advice };
+            let message = format!("could not open the ledger {name}; {advice}");
             Error::new(ErrorKind::Ledger, message).with_source(error)
         })?;
         Ok(Self(Arc::new(Inner {
-            database: Arc::new(sync::Mutex::new(database.into())),
-            exclusive: Arc::default(),
-            queue: Queue::default(),
+            shared: Lane::of(database),
+            exclusive: Lane::default(),
             clocks,
             workers: Mutex::default(),
             places: order::Places::default(),
@@ -135,8 +129,8 @@ impl Ledger {
     ///
     /// A ledger is also closed when its last clone is dropped.
     pub async fn close(self) {
-        for connection in [&self.0.database, &self.0.exclusive] {
-            let mut connection = Arc::clone(connection).lock_owned().await;
+        for lane in [&self.0.shared, &self.0.exclusive] {
+            let mut connection = Arc::clone(&lane.connection).lock_owned().await;
             // Closing a connection blocks.
             let closing = tokio::task::spawn_blocking(move || connection.close());
             if let Err(error) = closing.await {
@@ -144,23 +138,23 @@ impl Ledger {
             }
         }
         #[cfg(feature = "sqlite")]
-        if let Source::File(file) = &self.0.source {
-            file.unlock();
+        if let Source::File { lock: Some(lock), .. } = &self.0.source {
+            lock.unlock();
         }
     }
 
     /// Runs a pragma of SQLite on the connection of the ledger.
-    #[cfg(any(test, feature = "__fuzzing"))]
+    #[cfg(feature = "__fuzzing")]
     pub(crate) async fn pragma(&self, pragma: &str) -> Result<(), Error> {
-        let mut connection = Arc::clone(&self.0.database).lock_owned().await;
+        let mut connection = Arc::clone(&self.0.shared.connection).lock_owned().await;
         let pragma = format!("PRAGMA {pragma}");
         let run = move || match connection.database()? {
             Some(database) => database.finds(&pragma, []).map(drop),
             None => Ok(()),
         };
-        tokio::task::spawn_blocking(run).await.map_err(|error| {
-            Error::new(ErrorKind::Ledger, "could not run a pragma").with_source(error)
-        })?
+        tokio::task::spawn_blocking(run)
+            .await
+            .map_err(Error::because(ErrorKind::Ledger, "could not run a pragma"))?
     }
 
     /// Wakes the workers of this process, because jobs were added or became claimable.
@@ -169,7 +163,7 @@ impl Ledger {
     }
 
     fn name(&self) -> String {
-        self.0.source.name()
+        self.0.source.name().0
     }
 
     /// Returns a receiver that is notified when this process adds a job or makes one claimable. A

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -11,11 +11,17 @@ use std::{
 use imagekiln::Backoff;
 use tokio::{
     runtime::Handle,
-    sync::oneshot::{self, error::TryRecvError},
+    sync::{
+        self,
+        oneshot::{self, error::TryRecvError},
+    },
     task,
 };
 
-use super::{Ledger, database::Database};
+use super::{
+    Ledger,
+    database::{Database, FromRow, Value},
+};
 use crate::{Error, ErrorKind};
 
 /// The time for which a transaction is repeated while the database does not respond, for example
@@ -53,15 +59,31 @@ impl Connection {
     }
 }
 
-impl From<Database> for Connection {
-    fn from(database: Database) -> Self {
-        Self { database: Some(database), is_closed: false }
-    }
+/// A connection, and the work that waits for a transaction on it.
+#[derive(Default)]
+pub(super) struct Lane {
+    pub(super) connection: Arc<sync::Mutex<Connection>>,
+    queue: Mutex<VecDeque<Box<dyn Work>>>,
 }
 
-/// The work that waits for a transaction.
-#[derive(Default)]
-pub(super) struct Queue(Mutex<VecDeque<Box<dyn Work>>>);
+impl Lane {
+    pub(super) fn of(database: Database) -> Self {
+        let connection = Connection { database: Some(database), is_closed: false };
+        Self { connection: Arc::new(sync::Mutex::new(connection)), queue: Mutex::default() }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Box<dyn Work>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next pieces of work, at most `most`. Those whose callers have left are dropped.
+    fn take(&self, most: usize) -> Vec<Box<dyn Work>> {
+        let mut queue = self.queue();
+        queue.retain(|work| work.is_wanted());
+        let most = most.min(queue.len());
+        queue.drain(..most).collect()
+    }
+}
 
 impl Ledger {
     /// Runs `work` in a transaction. It completes even if the future is dropped, unless it still
@@ -92,19 +114,43 @@ impl Ledger {
         self.run(work, self.0.source.is_shared()).await
     }
 
+    /// Runs a statement in a transaction, and returns the number of rows that it changed.
+    pub(super) async fn execute(
+        &self,
+        sql: impl Into<String>,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, Error> {
+        let (sql, values): (_, Vec<_>) = (sql.into(), values.into_iter().collect());
+        self.transaction(move |database| database.execute(&sql, values.clone())).await
+    }
+
+    /// Runs a statement in a transaction, and returns its rows.
+    pub(super) async fn rows<T: FromRow + Send + 'static>(
+        &self,
+        sql: impl Into<String>,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<T>, Error> {
+        let (sql, values): (_, Vec<_>) = (sql.into(), values.into_iter().collect());
+        self.transaction(move |database| database.rows(&sql, values.clone())).await
+    }
+
+    fn lane(&self, is_exclusive: bool) -> &Lane {
+        if is_exclusive { &self.0.exclusive } else { &self.0.shared }
+    }
+
     async fn run<T, W>(&self, work: W, is_exclusive: bool) -> Result<T, Error>
     where
         T: Send + 'static,
         W: Fn(&mut Database) -> Result<T, Error> + Send + 'static,
     {
         let (caller, mut outcome) = oneshot::channel();
-        self.0.queue.add(Box::new(Waiting { work, is_exclusive, done: None, caller }));
-        let connection = if is_exclusive { &self.0.exclusive } else { &self.0.database };
+        let lane = self.lane(is_exclusive);
+        lane.queue().push_back(Box::new(Waiting { work, done: None, caller }));
         loop {
             let mut connection = tokio::select! {
                 biased;
                 done = &mut outcome => return done.unwrap_or_else(|_| Err(shut_down())),
-                connection = Arc::clone(connection).lock_owned() => connection,
+                connection = Arc::clone(&lane.connection).lock_owned() => connection,
             };
             match outcome.try_recv() {
                 Ok(done) => return done,
@@ -114,8 +160,7 @@ impl Ledger {
             let (program, ledger) = (Handle::current(), self.clone());
             let run = move || {
                 let ran = connection.database().map(|database| {
-                    let group = ledger.0.queue.take(is_exclusive, MOST);
-                    ledger.run_group(database, group, &program);
+                    ledger.run_group(database, is_exclusive, &program);
                 });
                 drop(connection);
                 // The file stays locked until here.
@@ -126,13 +171,9 @@ impl Ledger {
         }
     }
 
-    fn run_group(
-        &self,
-        database: &mut Option<Database>,
-        mut group: Vec<Box<dyn Work>>,
-        program: &Handle,
-    ) {
-        let mut attempts = Attempts { program, failed_at: None };
+    fn run_group(&self, database: &mut Option<Database>, is_exclusive: bool, program: &Handle) {
+        let mut group = self.lane(is_exclusive).take(MOST);
+        let mut attempts = Attempts { program, is_exclusive, failed_at: None };
         let done = self.repeat(database, &mut group, &mut attempts, true);
         match (done, group.len()) {
             (Ok(()), _) => group.into_iter().for_each(|work| work.report(Ok(()))),
@@ -158,7 +199,7 @@ impl Ledger {
     ) -> Result<(), Error> {
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
-            let error = match self.attempt(database, group, grows) {
+            let error = match self.attempt(database, group, attempts.is_exclusive, grows) {
                 Ok(()) => return Ok(()),
                 Err(error) if database.is_some() && !is_disconnection(&error) => return Err(error),
                 Err(error) => error,
@@ -181,6 +222,7 @@ impl Ledger {
         &self,
         database: &mut Option<Database>,
         group: &mut Vec<Box<dyn Work>>,
+        is_exclusive: bool,
         grows: bool,
     ) -> Result<(), Error> {
         let database = match database {
@@ -193,11 +235,10 @@ impl Ledger {
                 database.insert(connected)
             }
         };
-        let is_exclusive = group.iter().any(|work| work.is_exclusive());
         let mut done = database.begin(is_exclusive);
         if grows && done.is_ok() {
             // Other processes may have had the lock for long.
-            group.extend(self.0.queue.take(is_exclusive, MOST.saturating_sub(group.len())));
+            group.extend(self.lane(is_exclusive).take(MOST.saturating_sub(group.len())));
         }
         for work in group {
             if done.is_ok() {
@@ -221,37 +262,13 @@ impl Ledger {
 struct Attempts<'a> {
     /// The runtime of the program.
     program: &'a Handle,
+    is_exclusive: bool,
     /// When the database first failed.
     failed_at: Option<Instant>,
 }
 
-impl Queue {
-    fn add(&self, work: Box<dyn Work>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(work);
-    }
-
-    /// Takes the next pieces of work of one kind, at most `most`. Those whose callers have left are
-    /// dropped.
-    fn take(&self, is_exclusive: bool, most: usize) -> Vec<Box<dyn Work>> {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.retain(|work| work.is_wanted());
-        let (mut group, mut others) = (Vec::new(), VecDeque::new());
-        for work in queue.drain(..) {
-            if work.is_exclusive() == is_exclusive && group.len() < most {
-                group.push(work);
-            } else {
-                others.push_back(work);
-            }
-        }
-        *queue = others;
-        group
-    }
-}
-
 /// Work of any type that waits for a transaction.
 trait Work: Send {
-    fn is_exclusive(&self) -> bool;
-
     /// Whether its caller still waits.
     fn is_wanted(&self) -> bool;
 
@@ -264,7 +281,6 @@ trait Work: Send {
 
 struct Waiting<T, W> {
     work: W,
-    is_exclusive: bool,
     done: Option<T>,
     caller: oneshot::Sender<Result<T, Error>>,
 }
@@ -274,10 +290,6 @@ where
     T: Send,
     W: Fn(&mut Database) -> Result<T, Error> + Send,
 {
-    fn is_exclusive(&self) -> bool {
-        self.is_exclusive
-    }
-
     fn is_wanted(&self) -> bool {
         !self.caller.is_closed()
     }
@@ -299,23 +311,12 @@ fn shut_down() -> Error {
     Error::new(ErrorKind::Ledger, "the runtime shut down before the ledger was written")
 }
 
-/// Whether the connection broke, the server shuts down or starts, or it ended the transaction in
-/// favor of another one.
 #[cfg(feature = "postgres")]
 fn is_disconnection(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    match source.and_then(|source| source.downcast_ref::<sqlx_core::Error>()) {
-        Some(sqlx_core::Error::Io(_) | sqlx_core::Error::Tls(_)) => true,
-        Some(sqlx_core::Error::Database(error)) => error.code().is_some_and(|code| {
-            // Classes of PostgreSQL: connection exceptions, operator interventions, and rollbacks.
-            // 25P03: this process was suspended during the transaction.
-            ["08", "57P", "40", "25P03"].iter().any(|class| code.starts_with(class))
-        }),
-        _ => false,
-    }
+    use crate::error::DatabaseFailure;
+    DatabaseFailure::of(error) == Some(DatabaseFailure::Disconnected)
 }
 
-/// A file has no connection that breaks.
 #[cfg(not(feature = "postgres"))]
 fn is_disconnection(_: &Error) -> bool {
     false
@@ -351,7 +352,7 @@ mod tests {
             return;
         }
         let ledger = Ledger::connect(&cluster().create_database()).await.unwrap();
-        let mut connection = Arc::clone(&ledger.0.database).lock_owned().await;
+        let mut connection = Arc::clone(&ledger.0.shared.connection).lock_owned().await;
         match connection.database().unwrap() {
             Some(Database::Postgres(server, _)) => server.longest = Duration::from_millis(50),
             _ => panic!("the ledger is not connected"),
@@ -371,7 +372,7 @@ mod tests {
     async fn work_that_waits_shares_a_transaction_and_fails_alone() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path().join("ledger.db")).await.unwrap();
-        let turn = Arc::clone(&ledger.0.database).lock_owned().await;
+        let turn = Arc::clone(&ledger.0.shared.connection).lock_owned().await;
         let runs = Arc::<AtomicU32>::default();
         let first = add(ledger.clone(), Arc::clone(&runs));
         let failing = fail(ledger.clone());

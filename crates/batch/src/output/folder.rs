@@ -6,9 +6,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    ops::Range,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture, SaveOptions};
@@ -22,9 +20,6 @@ const MAX_WRITES: u32 = 3;
 
 /// The beginning of a picture, which contains its size.
 const HEAD: u64 = 256 * 1024;
-
-/// Disks write at least so many bytes completely or not at all.
-const SECTOR: usize = 512;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
@@ -42,31 +37,23 @@ impl Folder {
         }
     }
 
-    pub(super) async fn create(&self) -> Result<(), Error> {
-        let root = self.root.clone();
-        let create = move || create_durably(&root);
-        blocking(create).await.map_err(|error| unusable(&self.root, error))
-    }
-
-    pub(super) async fn prepare(&self, key: &str) -> Result<(), Error> {
-        self.is_free(key).await.map(drop)
+    /// Creates the folder.
+    pub(super) async fn check(&self) -> Result<(), Error> {
+        blocking(self.root.clone(), create_durably).await
     }
 
     pub(super) async fn is_free(&self, key: &str) -> Result<bool, Error> {
         let path = self.path(key);
-        let directory = path.parent().unwrap_or(&self.root).to_owned();
-        let name = directory.clone();
-        let look = move || {
-            create_durably(&directory)?;
+        let look = move |directory: &Path| {
+            create_durably(directory)?;
             Ok(fs::symlink_metadata(path).is_err())
         };
-        blocking(look).await.map_err(|error| unusable(&name, error))
+        blocking(self.path(key).parent().unwrap_or(&self.root).to_owned(), look).await
     }
 
     /// Whether a file, a directory or a link has this key.
-    pub(super) async fn exists(&self, key: &str) -> bool {
-        let path = self.path(key);
-        blocking(move || fs::symlink_metadata(path)).await.is_ok()
+    async fn exists(&self, key: &str) -> bool {
+        self.blocking(key, |path| fs::symlink_metadata(path)).await.is_ok()
     }
 
     pub(super) async fn download(
@@ -104,20 +91,17 @@ impl Folder {
 
     /// Returns the size of the picture at a key from the beginning of its file.
     async fn pixels(&self, key: &str) -> Option<(usize, usize)> {
-        let path = self.path(key);
-        let read = move || {
+        let read = |path: &Path| {
             let mut head = Vec::new();
             File::open(path)?.take(HEAD).read_to_end(&mut head)?;
             Ok(FileKind::pixels(&head))
         };
-        blocking(read).await.ok().flatten()
+        self.blocking(key, read).await.ok().flatten()
     }
 
     pub(super) async fn keep_damaged(&self, key: &str, damaged: &Damaged) -> Result<String, Error> {
-        let (path, damaged) = (self.path(key), damaged.clone());
-        let name = path.clone();
-        let kept = blocking(move || damaged.keep(path)).await;
-        let kept = kept.map_err(|error| unusable(&name, error))?;
+        let damaged = damaged.clone();
+        let kept = self.blocking(key, move |path| damaged.keep(path)).await?;
         Ok(kept.to_string_lossy().into_owned())
     }
 
@@ -127,84 +111,53 @@ impl Folder {
         key: &str,
         content: &[u8],
     ) -> Result<SavedPicture, SaveError> {
-        let (path, name, bytes) = (self.path(key), self.path(key), content.to_owned());
-        match blocking(move || write(&path, &bytes, false)).await {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if self.read(key).await?.as_deref() != Some(content) {
-                    return Err(SaveError::Exists);
-                }
-            }
-            Err(error) => return Err(unusable(&name, error).into()),
+        let bytes = content.to_owned();
+        let create = move |path: &Path| match write(path, &bytes, false) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            written => written.map(|()| true),
+        };
+        if !self.blocking(key, create).await? && self.read(key).await?.as_deref() != Some(content) {
+            return Err(SaveError::Exists);
         }
         Ok(SavedPicture::new(content, self.location(key)))
     }
 
     pub(super) async fn remove(&self, key: &str) {
-        let path = self.path(key);
-        if let Err(error) = blocking(move || fs::remove_file(path)).await {
-            tracing::warn!(%error, "could not delete a damaged file");
+        if let Err(error) = self.blocking(key, |path| fs::remove_file(path)).await {
+            tracing::warn!(error = error.chain(), "could not delete a damaged file");
         }
     }
 
     pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        let (path, name) = (self.path(key), self.path(key));
-        let read = move || match fs::metadata(&path) {
+        let read = |path: &Path| match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => fs::read(path).map(Some),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         };
-        blocking(read).await.map_err(|error| unusable(&name, error))
+        self.blocking(key, read).await
     }
 
     /// Replaces a file atomically and durably.
     pub(super) async fn write(&self, key: &str, content: &[u8]) -> Result<(), Error> {
-        let (path, name, content) = (self.path(key), self.path(key), content.to_owned());
-        let write = move || {
-            let mut attempt = 1;
-            loop {
-                match write(&path, &content, true) {
-                    Err(error)
-                        if error.kind() == io::ErrorKind::NotFound && attempt < MAX_WRITES =>
-                    {
-                        attempt += 1;
-                    }
-                    written => return written,
+        let content = content.to_owned();
+        let write = move |path: &Path| {
+            let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            let mut written = write(path, &content, true);
+            for _ in 1..MAX_WRITES {
+                if written.as_ref().is_err_and(is_gone) {
+                    written = write(path, &content, true);
                 }
             }
+            written
         };
-        blocking(write).await.map_err(|error| unusable(&name, error))
-    }
-
-    /// Returns the place of these bytes in a file, if the file still has this content, and if a
-    /// crash leaves either the old bytes or the new ones.
-    pub(super) async fn place(
-        &self,
-        key: &str,
-        content: &[u8],
-        bytes: Range<usize>,
-    ) -> Result<Option<Place>, Error> {
-        if cfg!(not(unix)) || bytes.start / SECTOR != (bytes.end - 1) / SECTOR {
-            return Ok(None);
-        }
-        let (path, content) = (self.path(key), content.to_owned());
-        let name = path.clone();
-        let open = move || {
-            let mut file = File::options().read(true).write(true).open(&path)?;
-            let mut found = Vec::new();
-            file.read_to_end(&mut found)?;
-            let place = Place { file: Arc::new(file), path, offset: bytes.start as u64 };
-            Ok(Some(place).filter(|_| found == content))
-        };
-        blocking(open).await.map_err(|error| unusable(&name, error))
+        self.blocking(key, write).await
     }
 
     /// Returns the keys of all files. Links are not followed.
     pub(super) async fn keys(&self) -> Result<Vec<String>, Error> {
-        let root = self.root.clone();
-        let keys = move || {
-            let (mut keys, mut directories) = (Vec::new(), vec![root.clone()]);
+        let keys = |root: &Path| {
+            let (mut keys, mut directories) = (Vec::new(), vec![root.to_owned()]);
             while let Some(directory) = directories.pop() {
                 for entry in fs::read_dir(directory)? {
                     let entry = entry?;
@@ -212,7 +165,7 @@ impl Folder {
                     if kind.is_dir() {
                         directories.push(path);
                     } else if kind.is_file()
-                        && let Some(key) = path.strip_prefix(&root).ok().and_then(key_of)
+                        && let Some(key) = path.strip_prefix(root).ok().and_then(key_of)
                     {
                         keys.push(key);
                     }
@@ -220,65 +173,26 @@ impl Folder {
             }
             Ok(keys)
         };
-        blocking(keys).await.map_err(|error| unusable(&self.root, error))
+        blocking(self.root.clone(), keys).await
     }
 
     pub(super) fn location(&self, key: &str) -> String {
         self.path(key).to_string_lossy().into_owned()
     }
 
+    /// Works with the path of a key on a thread that may be blocked.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        key: &str,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        blocking(self.path(key), work).await
+    }
+
     fn path(&self, key: &str) -> PathBuf {
         // On Windows, the ledger contains paths in the form of the system.
         key.split('/').fold(self.root.clone(), |path, component| path.join(component))
     }
-}
-
-/// A place in a file whose content can be replaced.
-#[derive(Debug)]
-pub(super) struct Place {
-    file: Arc<File>,
-    path: PathBuf,
-    offset: u64,
-}
-
-impl Place {
-    /// Writes and flushes. Returns `false` if another file is at the path now.
-    pub(super) async fn write(&self, content: Vec<u8>) -> Result<bool, Error> {
-        let (file, path, offset) = (Arc::clone(&self.file), self.path.clone(), self.offset);
-        let write = move || {
-            write_at(&file, &content, offset)?;
-            file.sync_data()?;
-            is_at(&file, &path)
-        };
-        blocking(write).await.map_err(|error| unusable(&self.path, error))
-    }
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, content: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, content, offset)
-}
-
-#[cfg(not(unix))]
-fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Whether the file is still at the path.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-    let open = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (open.dev(), open.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> io::Result<bool> {
-    Ok(false)
 }
 
 /// Returns the key of a path below the folder, unless its name is not valid Unicode.
@@ -325,9 +239,12 @@ fn write(path: &Path, content: &[u8], replaces: bool) -> io::Result<()> {
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    task::spawn_blocking(work).await.map_err(io::Error::other)?
+    path: PathBuf,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> Result<T, Error> {
+    let name = path.clone();
+    let done = task::spawn_blocking(move || work(&path)).await;
+    done.map_err(io::Error::other).flatten().map_err(|error| unusable(&name, error))
 }
 
 fn unusable(path: &Path, error: io::Error) -> Error {

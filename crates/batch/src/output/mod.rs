@@ -9,20 +9,14 @@ mod marker;
 mod name;
 mod target;
 
-use std::ops::Range;
-
 #[cfg(bucket)]
 use bytes::Bytes;
 use imagekiln::{DownloadedPicture, FileKind, Picture};
 
 #[cfg(bucket)]
 use self::bucket::Bucket;
-use self::folder::{Folder, Place};
-pub(crate) use self::{
-    marker::{MarkedNumber, Marker},
-    name::beside,
-    target::OutputTarget,
-};
+use self::folder::Folder;
+pub(crate) use self::{marker::Marker, name::beside, target::OutputTarget};
 use crate::{Error, ErrorKind};
 
 /// The name of a picture is followed by this in the name of its description.
@@ -90,6 +84,17 @@ impl From<Error> for SaveError {
     }
 }
 
+/// Does the same with either kind of output.
+macro_rules! each {
+    ($output:expr, $name:ident => $does:expr) => {
+        match $output {
+            Output::Folder($name) => $does,
+            #[cfg(bucket)]
+            Output::Bucket($name) => $does,
+        }
+    };
+}
+
 impl Output {
     /// Returns the output without using it. Credentials of buckets are those of the environment.
     pub(crate) fn new(target: &OutputTarget) -> Result<Self, Error> {
@@ -106,32 +111,15 @@ impl Output {
     /// anything is billed.
     pub(crate) async fn open(target: &OutputTarget) -> Result<Self, Error> {
         let output = Self::new(target)?;
-        match &output {
-            Self::Folder(folder) => folder.create().await?,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.check().await?,
-        }
+        each!(&output, output => output.check().await?);
         Ok(output)
     }
 
-    /// [Prepares](Self::prepare) a key, and returns whether neither a picture nor anything else has
-    /// it.
-    pub(crate) async fn is_free(&self, key: &str) -> Result<bool, Error> {
-        match self {
-            Self::Folder(folder) => folder.is_free(key).await,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => Ok(!bucket.exists(key).await?),
-        }
-    }
-
     /// Creates the directory of a key, and makes its name durable: a picture that the ledger calls
-    /// saved must not be lost with its directory. Buckets have no directories.
-    pub(crate) async fn prepare(&self, key: &str) -> Result<(), Error> {
-        match self {
-            Self::Folder(folder) => folder.prepare(key).await,
-            #[cfg(bucket)]
-            Self::Bucket(_) => Ok(()),
-        }
+    /// saved must not be lost with its directory. Buckets have no directories. Returns whether
+    /// neither a picture nor anything else has the key.
+    pub(crate) async fn is_free(&self, key: &str) -> Result<bool, Error> {
+        each!(self, output => output.is_free(key).await)
     }
 
     /// Downloads and checks a picture, to save it at a key with the same directory as this one.
@@ -208,11 +196,7 @@ impl Output {
 
     /// Deletes the file at a key.
     pub(crate) async fn remove(&self, key: &str) {
-        match self {
-            Self::Folder(folder) => folder.remove(key).await,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.remove(key).await,
-        }
+        each!(self, output => output.remove(key).await);
     }
 
     /// Returns the picture at a key, if there is one.
@@ -224,11 +208,7 @@ impl Output {
 
     /// Returns the content of the file or the object at a key, if there is one.
     pub(crate) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        match self {
-            Self::Folder(folder) => folder.read(key).await,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.content(key).await,
-        }
+        each!(self, output => output.read(key).await)
     }
 
     /// Writes the JSON that describes the picture at `key`, next to it. Replaces an earlier one.
@@ -238,34 +218,12 @@ impl Output {
 
     /// Writes JSON, and replaces an earlier file or object with this key.
     async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
-        match self {
-            Self::Folder(folder) => folder.write(key, json).await,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.write(key, json).await,
-        }
-    }
-
-    /// Returns the place of these bytes in a file with this content. Buckets have no such places.
-    async fn place(
-        &self,
-        key: &str,
-        content: &[u8],
-        bytes: Range<usize>,
-    ) -> Result<Option<Place>, Error> {
-        match self {
-            Self::Folder(folder) => folder.place(key, content, bytes).await,
-            #[cfg(bucket)]
-            Self::Bucket(_) => Ok(None),
-        }
+        each!(self, output => output.write(key, json).await)
     }
 
     /// Returns the keys of all pictures with a description.
     pub(crate) async fn described(&self) -> Result<Vec<String>, Error> {
-        let keys = match self {
-            Self::Folder(folder) => folder.keys().await?,
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.keys().await?,
-        };
+        let keys = each!(self, output => output.keys().await?);
         let described = keys.iter().filter_map(|key| key.strip_suffix(DESCRIPTION));
         Ok(described.map(str::to_owned).collect())
     }
@@ -277,11 +235,7 @@ impl Output {
 
     /// Returns the absolute path or the URL of a key. It contains no credentials.
     pub(crate) fn location(&self, key: &str) -> String {
-        match self {
-            Self::Folder(folder) => folder.location(key),
-            #[cfg(bucket)]
-            Self::Bucket(bucket) => bucket.location(key),
-        }
+        each!(self, output => output.location(key))
     }
 
     /// Returns the content of the file or the object at a location, if there is one.

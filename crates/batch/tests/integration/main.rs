@@ -2,6 +2,7 @@
 
 mod acceptances;
 mod archive;
+mod broken;
 mod budget;
 mod commits;
 mod control;
@@ -19,6 +20,7 @@ mod manage;
 mod model;
 mod outages;
 mod outputs;
+mod patience;
 mod prices;
 mod reading;
 mod runs;
@@ -34,6 +36,7 @@ fn main() {
     let tests = [
         acceptances::tests(),
         archive::tests(),
+        broken::tests(),
         budget::tests(),
         commits::tests(),
         control::tests(),
@@ -51,6 +54,7 @@ fn main() {
         model::tests(),
         outages::tests(),
         outputs::tests(),
+        patience::tests(),
         prices::tests(),
         reading::tests(),
         runs::tests(),

@@ -18,9 +18,13 @@ pub struct Clocks {
 impl Clocks {
     /// Returns the time of day in milliseconds since the Unix epoch.
     pub(in crate::ledger) fn milliseconds(&self) -> i64 {
-        let now = (self.wall)().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+        of_time((self.wall)())
     }
+}
+
+/// Returns a time of a ledger in milliseconds since the Unix epoch.
+pub(in crate::ledger) fn of_time(time: SystemTime) -> i64 {
+    milliseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 impl Default for Clocks {
@@ -28,6 +32,13 @@ impl Default for Clocks {
     fn default() -> Self {
         Self { wall: Arc::new(SystemTime::now), lease: Arc::new(uptime) }
     }
+}
+
+/// Returns a duration in milliseconds, or half of the highest number if it is longer.
+pub(in crate::ledger) const fn milliseconds(duration: Duration) -> i64 {
+    const LONGEST: i64 = i64::MAX / 2;
+    let milliseconds = duration.as_millis();
+    if milliseconds > LONGEST as u128 { LONGEST } else { milliseconds as i64 }
 }
 
 /// Returns a time of a ledger, in milliseconds since the Unix epoch.

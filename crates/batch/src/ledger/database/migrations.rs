@@ -6,33 +6,21 @@ use super::{BoxError, Database};
 use crate::Error;
 
 /// Each one leads from its version, which is its position, to the next one.
-#[cfg(feature = "sqlite")]
 const SQLITE: &[&str] = &[include_str!("../../../migrations/sqlite/0001_ledger.sql")];
-#[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[include_str!("../../../migrations/postgres/0001_ledger.sql")];
 
 const LATER: &str = "a later version of this program wrote it";
 const EARLIER: &str = "an earlier version of this program wrote it; open it once to write";
 
-/// Brings the tables up to date. Another process may do the same at the same time.
-pub(super) fn upgrade(database: &mut Database) -> Result<(), BoxError> {
+/// Brings the tables up to date; another process may do the same at the same time. A reader, which
+/// cannot, fails if they are not those of this version.
+pub(super) fn open(database: &mut Database, reads: bool) -> Result<(), BoxError> {
     let scripts = scripts(database);
-    apply(database, scripts)
-}
-
-/// Fails if the tables are not those of this version. A reader cannot bring them up to date.
-pub(super) fn check(database: &mut Database) -> Result<(), BoxError> {
-    let scripts = scripts(database);
-    check_for(database, scripts)
+    if reads { check_for(database, scripts) } else { apply(database, scripts) }
 }
 
 fn scripts(database: &Database) -> &'static [&'static str] {
-    match database {
-        #[cfg(feature = "sqlite")]
-        Database::Sqlite(..) => SQLITE,
-        #[cfg(feature = "postgres")]
-        Database::Postgres(..) => POSTGRES,
-    }
+    database.either(SQLITE, POSTGRES)
 }
 
 fn apply(database: &mut Database, scripts: &[&str]) -> Result<(), BoxError> {
@@ -78,14 +66,10 @@ pub(super) fn no_ledger() -> BoxError {
 
 /// Returns the version of the tables. Zero: there are none.
 fn version(database: &mut Database) -> Result<i64, Error> {
-    let table = match database {
-        #[cfg(feature = "sqlite")]
-        Database::Sqlite(..) => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
-        #[cfg(feature = "postgres")]
-        Database::Postgres(..) => {
-            "SELECT 1 WHERE to_regclass('imagekiln.schema_version') IS NOT NULL"
-        }
-    };
+    let table = database.either(
+        "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
+        "SELECT 1 WHERE to_regclass('imagekiln.schema_version') IS NOT NULL",
+    );
     if !database.finds(table, [])? {
         return Ok(0);
     }
@@ -103,7 +87,7 @@ pub(in crate::ledger) mod tests {
     pub(in crate::ledger) fn sqlite() -> Database {
         let connection = Connection::open_in_memory().unwrap();
         let mut database = Database::Sqlite(connection, Clocks::default());
-        upgrade(&mut database).unwrap();
+        open(&mut database, false).unwrap();
         database
     }
 
@@ -118,7 +102,7 @@ pub(in crate::ledger) mod tests {
         let options = cluster().create_database().parse().unwrap();
         let mut database = Database::Postgres(Server::connect(&options, LONGEST).unwrap(), 0);
         database.run_script("SET search_path TO imagekiln").unwrap();
-        upgrade(&mut database).unwrap();
+        open(&mut database, false).unwrap();
         Some(database)
     }
 
@@ -139,8 +123,8 @@ pub(in crate::ledger) mod tests {
         check_for(&mut database, &scripts).unwrap();
         let cities = database.rows::<(String,)>("SELECT city FROM workers", []).unwrap();
         assert_eq!(cities, [("Bern".to_owned(),)]);
-        for refused in [upgrade(&mut database), check(&mut database)] {
-            assert_eq!(refused.unwrap_err().to_string(), LATER);
+        for reads in [false, true] {
+            assert_eq!(open(&mut database, reads).unwrap_err().to_string(), LATER);
         }
     }
 

@@ -20,17 +20,15 @@ use sqlx_postgres::PgArguments;
 use self::clocks::Clocks;
 #[cfg(feature = "postgres")]
 use self::server::Server;
-pub(in crate::ledger) use self::values::{FromRow, Row, Value};
-use crate::{Error, ErrorKind};
+pub(in crate::ledger) use self::values::{Column, FromRow, Row, Value};
+use crate::{Error, ErrorKind, error::DatabaseFailure};
 
-/// Identifies a database as a ledger: "IKLB". The script for files writes it to them.
+/// Identifies a database as a ledger: "IKLB". The script for files writes it to them. In
+/// PostgreSQL, a lock with this number serializes the transactions that decide about limits and
+/// claims.
 const APPLICATION_ID: i64 = 1_229_671_490;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Serializes the transactions that decide about limits and claims in PostgreSQL: "IKLB".
-#[cfg(feature = "postgres")]
-const LOCK: i64 = APPLICATION_ID;
 
 #[cfg(feature = "postgres")]
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT AS now";
@@ -143,7 +141,7 @@ impl Database {
             Self::Sqlite(..) => self.execute("BEGIN IMMEDIATE", []).map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(connection, now) => {
-                let lock = format!("SELECT pg_advisory_xact_lock({LOCK});");
+                let lock = format!("SELECT pg_advisory_xact_lock({APPLICATION_ID});");
                 let lock = if is_exclusive { &*lock } else { "" };
                 // In one round trip. The time is that after the lock, which may take long.
                 let begin = format!("BEGIN; {lock} {CLOCK}");
@@ -168,69 +166,55 @@ impl Database {
         Ok(self.now())
     }
 
-    /// Excludes other transactions that add many jobs, until the end of this one.
-    pub(super) fn lock_additions(&mut self) -> Result<(), Error> {
+    /// Returns what is for SQLite, or what is for PostgreSQL.
+    #[cfg_attr(
+        not(all(feature = "sqlite", feature = "postgres")),
+        expect(unused_variables, reason = "one of them is for the other database")
+    )]
+    pub(super) fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self {
-            // A file has one writer at a time.
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => Ok(()),
+            Self::Sqlite(..) => sqlite,
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection, _) => {
-                let lock = format!("SELECT pg_advisory_xact_lock({})", LOCK + 1);
-                connection.run(|connection| raw_sql(&lock).execute(connection))?;
-                Ok(())
-            }
+            Self::Postgres(..) => postgres,
         }
+    }
+
+    /// Excludes other transactions that add many jobs, until the end of this one. A file has one
+    /// writer at a time.
+    pub(super) fn lock_additions(&mut self) -> Result<(), Error> {
+        let lock = format!("SELECT pg_advisory_xact_lock({})", APPLICATION_ID + 1);
+        self.finds(self.either("SELECT 1", &lock), []).map(drop)
     }
 
     /// Returns an expression for the number of the next job, in order of their positions.
     pub(super) fn next_number(&self) -> &'static str {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => {
-                "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
-                    (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
-                + ROW_NUMBER() OVER (ORDER BY position)"
-            }
-            #[cfg(feature = "postgres")]
-            Self::Postgres(..) => "nextval('job_numbers')",
-        }
+        let highest = "MAX((SELECT COALESCE(MAX(number), 0) FROM jobs),
+                (SELECT COALESCE(MAX(number), 0) FROM archived_jobs))
+            + ROW_NUMBER() OVER (ORDER BY position)";
+        self.either(highest, "nextval('job_numbers')")
     }
 
     /// Returns the end of a query of `rows` that nobody else may change until the end of this
     /// transaction.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "for PostgreSQL"))]
     pub(super) fn for_update(&self, rows: &str) -> String {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => String::new(),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(..) => format!(" FOR UPDATE OF {rows}"),
-        }
+        self.either(String::new(), format!(" FOR UPDATE OF {rows}"))
     }
 
     /// Returns a query of the texts in the JSON array that is the value of this parameter.
     pub(super) fn elements(&self, parameter: usize) -> String {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => format!("SELECT value FROM json_each(${parameter})"),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(..) => {
-                format!("SELECT json_array_elements_text(CAST(${parameter} AS json))")
-            }
-        }
+        self.either(
+            format!("SELECT value FROM json_each(${parameter})"),
+            format!("SELECT json_array_elements_text(CAST(${parameter} AS json))"),
+        )
     }
 
     /// Returns a query of the numbers in the JSON array that is the value of this parameter.
     pub(super) fn numbers(&self, parameter: usize) -> String {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(..) => self.elements(parameter),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(..) => {
-                format!("SELECT CAST(json_array_elements_text(${parameter}::json) AS BIGINT)")
-            }
-        }
+        self.either(
+            self.elements(parameter),
+            format!("SELECT CAST(json_array_elements_text(${parameter}::json) AS BIGINT)"),
+        )
     }
 
     /// Returns the time of the transaction in milliseconds since the Unix epoch, on the clock that
@@ -280,19 +264,7 @@ fn arguments(values: impl IntoIterator<Item = Value>) -> Result<PgArguments, Err
 
 /// Whether another row has a value that must be unique.
 pub(super) fn is_taken(error: &Error) -> bool {
-    let Some(source) = std::error::Error::source(error) else { return false };
-    #[cfg(feature = "postgres")]
-    if let Some(sqlx_core::Error::Database(error)) = source.downcast_ref() {
-        return error.is_unique_violation();
-    }
-    #[cfg(feature = "sqlite")]
-    if let Some(rusqlite::Error::SqliteFailure(error, _)) = source.downcast_ref() {
-        use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
-
-        let codes = [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY];
-        return codes.contains(&error.extended_code);
-    }
-    false
+    DatabaseFailure::of(error) == Some(DatabaseFailure::Taken)
 }
 
 /// Returns the error for a row that the ledger always contains.

@@ -16,9 +16,11 @@ pub(in crate::ledger) fn parse(url: &str) -> Result<Box<PgConnectOptions>, Error
     })
 }
 
-pub(in crate::ledger) fn open_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
-    let mut database = Database::Postgres(Server::connect(options, LONGEST)?, 0);
-    for setting in [
+pub(in crate::ledger) fn open(
+    options: &PgConnectOptions,
+    reads: bool,
+) -> Result<Database, BoxError> {
+    const TO_WRITE: [&str; 4] = [
         "search_path TO imagekiln",
         // A commit must survive a crash of the server, whatever its settings are.
         "synchronous_commit TO on",
@@ -27,19 +29,15 @@ pub(in crate::ledger) fn open_server(options: &PgConnectOptions) -> Result<Datab
         // A process that is suspended while it holds a lock must not stop all other workers. One on
         // a busy machine may need seconds between two statements of a migration.
         "idle_in_transaction_session_timeout TO '30s'",
-    ] {
-        database.execute(&format!("SET {setting}"), [])?;
-    }
-    migrations::upgrade(&mut database)?;
-    database.execute("SET idle_in_transaction_session_timeout TO '5s'", [])?;
-    Ok(database)
-}
-
-pub(in crate::ledger) fn read_server(options: &PgConnectOptions) -> Result<Database, BoxError> {
+    ];
+    const TO_READ: [&str; 2] = ["search_path TO imagekiln", "default_transaction_read_only TO on"];
     let mut database = Database::Postgres(Server::connect(options, LONGEST)?, 0);
-    for setting in ["search_path TO imagekiln", "default_transaction_read_only TO on"] {
+    for setting in if reads { &TO_READ[..] } else { &TO_WRITE } {
         database.execute(&format!("SET {setting}"), [])?;
     }
-    migrations::check(&mut database)?;
+    migrations::open(&mut database, reads)?;
+    if !reads {
+        database.execute("SET idle_in_transaction_session_timeout TO '5s'", [])?;
+    }
     Ok(database)
 }

@@ -30,60 +30,57 @@ const STATEMENTS: usize = 100;
 /// version is later, but a program can link another one.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
-/// A file that no other process can open as a ledger until this value is dropped.
-pub(in crate::ledger) struct LockedFile {
-    /// The resolved path, even if the given path is a link.
-    pub(in crate::ledger) path: PathBuf,
-    /// A separate file, because SQLite manages the locks of its own files. It names the process
-    /// that has locked it.
-    lock: File,
+/// No other process can open the file as a ledger until this value is dropped.
+///
+/// It is a separate file, because SQLite manages the locks of its own files. It names the process
+/// that has locked it.
+pub(in crate::ledger) struct Lock(File);
+
+/// Locks a file, and creates it if it does not exist. SQLite gives the files next to it the same
+/// mode. Returns the resolved path, even if the given path is a link.
+pub(in crate::ledger) fn lock(path: &Path) -> Result<(PathBuf, Lock), Error> {
+    let failed = |error: io::Error| {
+        let path = path.display();
+        let message =
+            format!("could not open the ledger {path}; check the path and its permissions");
+        Error::new(ErrorKind::Ledger, message).with_source(error)
+    };
+    private().read(true).append(true).create(true).open(path).map_err(failed)?;
+    let path = fs::canonicalize(path).map_err(failed)?;
+    let mut lock_path = path.clone().into_os_string();
+    lock_path.push(".lock");
+    let lock = private().read(true).write(true).create(true).truncate(false).open(lock_path);
+    let lock = lock.map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => {
+            // Without it, the message of another process says less.
+            let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", this_process()));
+            Ok((path, Lock(lock)))
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut owner = String::new();
+            let _ = (&lock).read_to_string(&mut owner);
+            let advice = "wait for it, or give each process its own ledger";
+            let (who, advice) = match owner.split_once(' ') {
+                Some(_) if owner == this_process() => {
+                    ("this process".to_owned(), "use a clone of the ledger, or close it")
+                }
+                Some((number, _)) => (format!("process {number}"), advice),
+                None => ("another process".to_owned(), advice),
+            };
+            let path = path.display();
+            let message = format!("the ledger {path} is already open in {who}; {advice}");
+            Err(Error::new(ErrorKind::Locked, message))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
 }
 
-impl LockedFile {
-    /// Creates the file if it does not exist. SQLite gives the files next to it the same mode.
-    pub(in crate::ledger) fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |error: io::Error| {
-            let message = format!(
-                "could not open the ledger {}; check the path and its permissions",
-                path.display()
-            );
-            Error::new(ErrorKind::Ledger, message).with_source(error)
-        };
-        private().read(true).append(true).create(true).open(path).map_err(failed)?;
-        let path = fs::canonicalize(path).map_err(failed)?;
-        let mut lock_path = path.clone().into_os_string();
-        lock_path.push(".lock");
-        let lock = private().read(true).write(true).create(true).truncate(false).open(lock_path);
-        let lock = lock.map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {
-                // Without it, the message of another process says less.
-                let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", this_process()));
-                Ok(Self { path, lock })
-            }
-            Err(TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = (&lock).read_to_string(&mut owner);
-                let advice = "wait for it, or give each process its own ledger";
-                let (who, advice) = match owner.split_once(' ') {
-                    Some(_) if owner == this_process() => {
-                        ("this process".to_owned(), "use a clone of the ledger, or close it")
-                    }
-                    Some((number, _)) => (format!("process {number}"), advice),
-                    None => ("another process".to_owned(), advice),
-                };
-                let path = path.display();
-                let message = format!("the ledger {path} is already open in {who}; {advice}");
-                Err(Error::new(ErrorKind::Locked, message))
-            }
-            Err(TryLockError::Error(error)) => Err(failed(error)),
-        }
-    }
-
+impl Lock {
     /// Lets another process open the file.
     pub(in crate::ledger) fn unlock(&self) {
         // The system does it when the file is closed, at the latest.
-        let _ = self.lock.unlock();
+        let _ = self.0.unlock();
     }
 }
 
@@ -124,28 +121,34 @@ fn dotted(version: i32) -> String {
 }
 
 /// Changes nothing in a database of another program.
-pub(in crate::ledger) fn open_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
-    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    check_program(&connection)?;
-    let wal = "PRAGMA journal_mode = WAL";
-    let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
-    if mode != "wal" {
-        return Err("SQLite could not turn on its write-ahead log for this file".into());
+pub(in crate::ledger) fn open(
+    path: &Path,
+    reads: bool,
+    clocks: Clocks,
+) -> Result<Database, BoxError> {
+    if reads && !path.try_exists()? {
+        return Err(no_ledger());
     }
-    // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
-    let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
-        PRAGMA foreign_keys = ON";
-    connection.execute_batch(settings)?;
-    let mut database = Database::Sqlite(connection, clocks);
-    migrations::upgrade(&mut database)?;
-    Ok(database)
-}
-
-fn connect_file(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let access =
+        if reads { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LONGEST_TURN)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(connection)
+    check_program(&connection)?;
+    if !reads {
+        let wal = "PRAGMA journal_mode = WAL";
+        let mode: String = connection.query_row(wal, [], |row| row.get(0))?;
+        if mode != "wal" {
+            return Err("SQLite could not turn on its write-ahead log for this file".into());
+        }
+        // In KiB, if negative. A transaction of a large ledger changes pages all over its indices.
+        let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
+            PRAGMA foreign_keys = ON";
+        connection.execute_batch(settings)?;
+    }
+    let mut database = Database::Sqlite(connection, clocks);
+    migrations::open(&mut database, reads)?;
+    Ok(database)
 }
 
 /// Fails if the file is the database of another program. An empty one becomes a ledger.
@@ -158,17 +161,6 @@ fn check_program(connection: &Connection) -> Result<(), BoxError> {
         (APPLICATION_ID, _) | (0, 0_i64) => Ok(()),
         _ => Err("the file is the database of another program".into()),
     }
-}
-
-pub(in crate::ledger) fn read_file(path: &Path, clocks: Clocks) -> Result<Database, BoxError> {
-    if !path.try_exists()? {
-        return Err(no_ledger());
-    }
-    let connection = connect_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check_program(&connection)?;
-    let mut database = Database::Sqlite(connection, clocks);
-    migrations::check(&mut database)?;
-    Ok(database)
 }
 
 #[cfg(test)]

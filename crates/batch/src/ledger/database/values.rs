@@ -91,7 +91,6 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4)
     (A 0, B 1, C 2, D 3, E 4, F 5)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 }
 
 impl FromRow for () {
@@ -100,38 +99,21 @@ impl FromRow for () {
     }
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Integer(Some(value))
-    }
+macro_rules! values {
+    ($($type:ty, $value:ident => $variant:ident($content:expr);)*) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                Self::$variant($content)
+            }
+        })*
+    };
 }
 
-impl From<Option<i64>> for Value {
-    fn from(value: Option<i64>) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<Option<f64>> for Value {
-    fn from(value: Option<f64>) -> Self {
-        Self::Real(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::Text(Some(value.to_owned()))
-    }
-}
-
-impl From<&String> for Value {
-    fn from(value: &String) -> Self {
-        Self::Text(Some(value.clone()))
-    }
-}
-
-impl From<Option<String>> for Value {
-    fn from(value: Option<String>) -> Self {
-        Self::Text(value)
-    }
+values! {
+    i64, value => Integer(Some(value));
+    Option<i64>, value => Integer(value);
+    Option<f64>, value => Real(value);
+    &str, value => Text(Some(value.to_owned()));
+    &String, value => Text(Some(value.clone()));
+    Option<String>, value => Text(value);
 }

@@ -48,10 +48,7 @@ impl Jobs<'_> {
         let added = self.add_in_chunks(addition, jobs).await;
         if added.is_err() {
             let remove = "DELETE FROM staged_jobs WHERE addition = $1";
-            let removed = self
-                .ledger
-                .transaction(move |database| database.execute(remove, [addition.into()]));
-            if let Err(error) = removed.await {
+            if let Err(error) = self.ledger.execute(remove, [addition.into()]).await {
                 tracing::debug!(error = error.chain(), "jobs that were not added stay for a day");
             }
         }

@@ -4,12 +4,16 @@ use std::{convert::Infallible, future, time::Duration};
 
 use tokio::time;
 
-use super::{Jobs, state_in};
+use super::Jobs;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
     Error, JobState,
-    ledger::{Ledger, database::Database},
+    ledger::{
+        Ledger,
+        database::{Database, clocks::milliseconds},
+    },
+    state::state_in,
 };
 
 /// The number of jobs that leave at once. Workers write in between.
@@ -35,7 +39,7 @@ impl Jobs<'_> {
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be written. Some jobs may have left:
     /// each transaction moves up to 1,000.
     pub async fn archive(self, age: Duration) -> Result<u64, Error> {
-        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 2);
+        let age = milliseconds(age);
         let mut archived = 0;
         loop {
             let left = self.ledger.transaction(move |database| archive(database, age)).await?;

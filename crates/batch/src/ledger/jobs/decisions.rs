@@ -5,12 +5,12 @@ use imagekiln::journal::{State, Step};
 use super::{
     Jobs,
     resolve::Resolution,
-    status::{COLUMNS, FoundJob, TABLES, page},
+    status::{FoundJob, find_jobs, page},
 };
 use crate::{
-    Error, ErrorKind, Filter, JobState, JobStatus,
+    Error, ErrorKind, Filter, JobStatus,
     ledger::{
-        database::{Database, FromRow, Row, no_row},
+        database::{Database, no_row},
         records::SubmissionRow,
     },
 };
@@ -41,41 +41,8 @@ enum Outcome {
     Changed,
 }
 
-impl Resolved {
-    fn add(&mut self, job: JobStatus, outcome: &Outcome) {
-        let jobs = match outcome {
-            Outcome::Resolved => &mut self.resolved,
-            Outcome::Held => &mut self.held,
-            Outcome::Changed => &mut self.changed,
-        };
-        jobs.push(job);
-    }
-}
-
-/// An unknown job, and its submission.
-struct Unresolved {
-    job: FoundJob,
-    submission: i64,
-    hold_until: Option<i64>,
-}
-
-impl Unresolved {
-    /// What a decision would do now.
-    fn expected(&self, step: &Step, now: i64) -> Outcome {
-        let is_held = *step == Step::NotBilled && self.hold_until > Some(now);
-        if is_held { Outcome::Held } else { Outcome::Resolved }
-    }
-}
-
-impl FromRow for Unresolved {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        let (submission, hold_until) = (row.named("submission")?, row.named("hold_until")?);
-        Ok(Self { job: FoundJob::from_row(row)?, submission, hold_until })
-    }
-}
-
 impl Jobs<'_> {
-    /// Resolves all jobs in the state [`Unknown`](JobState::Unknown) that match a filter as
+    /// Resolves all jobs in the state [`Unknown`](crate::JobState::Unknown) that match a filter as
     /// [`Paid`](Resolution::Paid) or [`NotPaid`](Resolution::NotPaid), like
     /// [`resolve`](Self::resolve).
     ///
@@ -135,68 +102,72 @@ impl Jobs<'_> {
         let step = step(resolution)?;
         let (mut all, mut last) = (Resolved::default(), 0);
         loop {
-            let (jobs, now) = self.unresolved(filter, last).await?;
-            let Some(end) = jobs.last() else { return Ok(all) };
-            last = end.job.status.number;
-            let outcomes = if writes {
-                self.decide_page(&jobs, &step).await?
-            } else {
-                jobs.iter().map(|job| job.expected(&step, now)).collect()
-            };
-            for (job, outcome) in jobs.into_iter().zip(&outcomes) {
-                all.add(job.job.status, outcome);
+            let jobs = self.unresolved(filter, last).await?;
+            let Some(end) = jobs.last() else { break };
+            last = end.status.number;
+            let outcomes = self.decide_page(&jobs, &step, writes).await?;
+            for (job, outcome) in jobs.into_iter().zip(outcomes) {
+                let jobs = match outcome {
+                    Outcome::Resolved => &mut all.resolved,
+                    Outcome::Held => &mut all.held,
+                    Outcome::Changed => &mut all.changed,
+                };
+                jobs.push(job.status);
             }
         }
+        if writes {
+            self.ledger.announce();
+        }
+        Ok(all)
     }
 
-    /// Returns the next unknown jobs that match a filter, and the time in milliseconds.
-    async fn unresolved(
-        self,
-        filter: &Filter,
-        after: u64,
-    ) -> Result<(Vec<Unresolved>, i64), Error> {
+    /// Returns the next unknown jobs that match a filter.
+    async fn unresolved(self, filter: &Filter, after: u64) -> Result<Vec<FoundJob>, Error> {
         let filter = filter.clone();
         self.ledger
             .transaction(move |database| {
                 let (listed, values) = page(database, &filter, after, PAGE);
-                let find = format!(
-                    "SELECT {COLUMNS}, j.submission, s.hold_until FROM {TABLES}
-                 WHERE j.state = '{}' AND s.id IS NOT NULL AND {listed}",
-                    JobState::Unknown
-                );
-                Ok((database.rows(&find, values)?, database.now()))
+                find_jobs(database, &format!("j.state = 'unknown' AND {listed}"), values)
             })
             .await
     }
 
-    async fn decide_page(self, jobs: &[Unresolved], step: &Step) -> Result<Vec<Outcome>, Error> {
+    async fn decide_page(
+        self,
+        jobs: &[FoundJob],
+        step: &Step,
+        writes: bool,
+    ) -> Result<Vec<Outcome>, Error> {
         let submissions: Vec<_> = jobs.iter().map(|job| job.submission).collect();
         let step = step.clone();
-        let outcomes = self
-            .ledger
+        self.ledger
             .exclusive(move |database| {
-                let mut outcomes = Vec::with_capacity(submissions.len());
-                for &submission in &submissions {
-                    outcomes.push(decide(database, submission, &step)?);
-                }
-                Ok(outcomes)
+                let submissions = submissions.iter();
+                submissions.map(|of| decide(database, *of, &step, writes)).collect()
             })
-            .await?;
-        self.ledger.announce();
-        Ok(outcomes)
+            .await
     }
 }
 
-/// Decides about a submission that was unknown. If the connection broke after the commit, it has
-/// been decided already.
-fn decide(database: &mut Database, submission: i64, step: &Step) -> Result<Outcome, Error> {
-    let found = SubmissionRow::find_one(database, "s.id = $1", submission)?;
-    let mut found = found.ok_or_else(no_row)?;
+/// Decides about a submission that was unknown, or says what a decision would do. If the connection
+/// broke after the commit, it has been decided already.
+fn decide(
+    database: &mut Database,
+    submission: Option<i64>,
+    step: &Step,
+    writes: bool,
+) -> Result<Outcome, Error> {
+    let lock = if writes { database.for_update("s") } else { String::new() };
+    let found = SubmissionRow::find(database, &format!("s.id = $1{lock}"), [submission.into()])?;
+    let mut found = found.into_iter().next().ok_or_else(no_row)?;
     if found.record.task().is_some() {
         return Ok(Outcome::Changed);
     }
     if *step == Step::NotBilled && found.hold_until > Some(database.now()) {
         return Ok(Outcome::Held);
+    }
+    if !writes {
+        return Ok(Outcome::Resolved);
     }
     let is_written = found.try_advance(database, step)?;
     // Another person may have decided otherwise.
@@ -225,7 +196,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Ledger;
+    use crate::{JobState, Ledger};
 
     /// Opens a ledger with this number of unknown jobs: 0, 1, and so on.
     async fn with_unknown(directory: &tempfile::TempDir, count: usize) -> Ledger {
@@ -261,7 +232,7 @@ mod tests {
     async fn what_became_of_a_job_in_the_meantime_stays() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = with_unknown(&directory, 3).await;
-        let (jobs, _) = ledger.jobs().unresolved(&Filter::all(), 0).await.unwrap();
+        let jobs = ledger.jobs().unresolved(&Filter::all(), 0).await.unwrap();
         let task = json!({"id": "1798fb82", "polling_url": "", "cost": 3.0});
         let accepted = Step::Accepted(serde_json::from_value(task).unwrap());
         let lost = ledger.lost("0").await.unwrap();
@@ -269,14 +240,14 @@ mod tests {
         ledger.jobs().resolve("1", Resolution::Paid).await.unwrap();
         // The second run is that after a commit whose response was lost.
         for _ in 0..2 {
-            let outcomes = ledger.jobs().decide_page(&jobs, &Step::NotBilled).await.unwrap();
+            let outcomes = ledger.jobs().decide_page(&jobs, &Step::NotBilled, true).await.unwrap();
             let expected = [Outcome::Changed, Outcome::Changed, Outcome::Resolved];
             assert_eq!(outcomes, expected);
         }
         assert_eq!(state(&ledger, "0").await, JobState::Submitted);
         assert_eq!(state(&ledger, "1").await, JobState::Failed);
         assert_eq!(state(&ledger, "2").await, JobState::Queued);
-        let outcomes = ledger.jobs().decide_page(&jobs, &Step::Settled).await.unwrap();
+        let outcomes = ledger.jobs().decide_page(&jobs, &Step::Settled, true).await.unwrap();
         assert_eq!(outcomes, [Outcome::Changed, Outcome::Resolved, Outcome::Changed]);
     }
 

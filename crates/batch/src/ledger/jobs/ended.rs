@@ -2,7 +2,7 @@
 
 use imagekiln::journal::Step;
 
-use super::{Jobs, state_in, status::page, unchanged};
+use super::{Jobs, either, status::page, unchanged};
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         database::{Database, Value},
         records::SubmissionRow,
     },
+    state::state_in,
 };
 
 /// The number of jobs that a transaction changes at once.
@@ -31,7 +32,7 @@ impl Jobs<'_> {
     pub async fn retry(self, name: &str) -> Result<JobStatus, Error> {
         let retried = self.retry_all(&Filter::all().name(name), u64::MAX).await?;
         let job = self.existing(name).await?;
-        if retried > 0 { Ok(job) } else { Err(unchanged(&job, JobState::RETRIABLE)) }
+        if retried > 0 { Ok(job) } else { Err(unchanged(&job, &either(JobState::RETRIABLE))) }
     }
 
     /// [Retries](Self::retry) the jobs that match a filter, are in one of the states
@@ -78,7 +79,7 @@ impl Jobs<'_> {
     /// - [`Ledger`](ErrorKind::Ledger): the ledger cannot be written.
     pub async fn forget(self, name: &str) -> Result<(), Error> {
         match self.forget_all(&Filter::all().name(name)).await? {
-            0 => Err(unchanged(&self.existing(name).await?, JobState::FORGETTABLE)),
+            0 => Err(unchanged(&self.existing(name).await?, &either(JobState::FORGETTABLE))),
             _ => Ok(()),
         }
     }

@@ -10,14 +10,10 @@ pub(super) mod status;
 
 use imagekiln::{Request, journal::Record};
 
-use self::status::{matching, read_request};
+use self::status::{TABLES, matching, read_request};
 use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus,
-    ledger::{
-        Ledger,
-        database::{Database, Value},
-        records::read,
-    },
+    ledger::{Ledger, database::Value, records::read},
 };
 
 /// The jobs of a ledger, from [`Ledger::jobs`]: adds, reads and changes them.
@@ -32,20 +28,13 @@ impl Ledger {
         Jobs { ledger: self }
     }
 
-    pub(super) async fn find_job<const N: usize>(
+    pub(super) async fn find_job(
         &self,
-        condition: &'static str,
-        values: [Value; N],
+        condition: &str,
+        values: impl IntoIterator<Item = Value>,
     ) -> Result<Option<(Request, Option<Record>)>, Error> {
-        let found = self
-            .transaction(move |database| {
-                let job = format!(
-                    "SELECT j.name, j.request, s.record FROM jobs j
-                     LEFT JOIN submissions s ON s.id = j.submission WHERE {condition}"
-                );
-                database.row::<(String, String, Option<String>)>(&job, values.clone())
-            })
-            .await?;
+        let find = format!("SELECT j.name, j.request, s.record FROM {TABLES} WHERE {condition}");
+        let found = self.rows::<(String, String, Option<String>)>(find, values).await?.pop();
         let Some((name, request, record)) = found else { return Ok(None) };
         let request = read_request(&name, &request)?;
         Ok(Some((request, record.as_deref().map(read).transpose()?)))
@@ -120,24 +109,10 @@ impl Jobs<'_> {
 }
 
 /// Returns the error for a job that is in none of the expected states.
-fn unchanged(job: &JobStatus, expected: &[JobState]) -> Error {
+fn unchanged(job: &JobStatus, expected: &str) -> Error {
     let JobStatus { name, state, .. } = job;
-    let message = format!("job `{name}` is {state}, not {}; nothing was changed", either(expected));
-    Error::new(ErrorKind::State, message)
-}
-
-/// Returns the error for a job that is not in the expected state.
-pub(super) fn why_unchanged(
-    database: &mut Database,
-    name: &str,
-    expected: &str,
-) -> Result<Error, Error> {
-    let state = "SELECT state FROM jobs WHERE name = $1";
-    let Some((state,)) = database.row::<(String,)>(state, [name.into()])? else {
-        return Ok(no_job(name));
-    };
     let message = format!("job `{name}` is {state}, not {expected}; nothing was changed");
-    Ok(Error::new(ErrorKind::State, message))
+    Error::new(ErrorKind::State, message)
 }
 
 /// Returns the states for messages.
@@ -149,12 +124,6 @@ fn either(states: &[JobState]) -> String {
         }
         states => states.iter().map(JobState::to_string).collect(),
     }
-}
-
-/// Returns the condition that a job is in one of the states.
-pub(super) fn state_in(states: &[JobState]) -> String {
-    let names: Vec<_> = states.iter().map(|state| format!("'{state}'")).collect();
-    format!("state IN ({})", names.join(", "))
 }
 
 pub(super) fn no_job(name: &str) -> Error {

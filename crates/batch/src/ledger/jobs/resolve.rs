@@ -5,13 +5,13 @@ use imagekiln::{
     journal::{Record, Step},
 };
 
-use super::{Jobs, unchanged, why_unchanged};
+use super::{Jobs, unchanged};
 use crate::{
     Error, ErrorKind, JobState, JobStatus,
     description::description,
     ledger::{
         Ledger,
-        database::{Database, no_row},
+        database::{Database, Value, no_row},
         records::{SubmissionRow, advance::JobChange, has_task},
     },
     output::{Output, OutputTarget, SaveError},
@@ -70,7 +70,7 @@ impl Jobs<'_> {
     async fn accept_damaged(self, name: &str) -> Result<JobStatus, Error> {
         let job = self.existing(name).await?;
         if job.state != JobState::Damaged {
-            return Err(unchanged(&job, &[JobState::Damaged]));
+            return Err(unchanged(&job, "damaged"));
         }
         let gone = || {
             let message = format!("nothing has arrived of the picture of job `{name}`");
@@ -130,10 +130,8 @@ impl Jobs<'_> {
                     database.now().into(),
                     (&name).into(),
                 ];
-                let (update, returning) = (update.to_owned(), "id".to_owned());
-                let change = JobChange { update, values, returning };
-                submission.advance_with::<(i64,)>(database, &step, change)?;
-                Ok(())
+                let change = JobChange { update: update.to_owned(), values };
+                submission.advance_with(database, &step, change).map(drop)
             })
             .await
     }
@@ -155,24 +153,30 @@ impl Ledger {
         name: &str,
         expected: &'static str,
     ) -> Result<Record, Error> {
-        let name = name.to_owned();
-        self.transaction(move |database| {
-            match SubmissionRow::find(database, condition, [(&name).into()])?.pop() {
-                Some(submission) => Ok(submission.record),
-                None => Err(why_unchanged(database, &name, expected)?),
-            }
-        })
-        .await
+        match self.records(condition, Some(name)).await?.pop() {
+            Some(record) => Ok(record),
+            None => Err(unchanged(&self.jobs().existing(name).await?, expected)),
+        }
+    }
+
+    /// Returns the records of the submissions that meet a condition with a value.
+    pub(in crate::ledger) async fn records(
+        &self,
+        condition: &'static str,
+        value: Option<&str>,
+    ) -> Result<Vec<Record>, Error> {
+        let value = value.map(Value::from);
+        let find = move |database: &mut Database| {
+            let found = SubmissionRow::find(database, condition, value.clone())?;
+            Ok(found.into_iter().map(|submission| submission.record).collect())
+        };
+        self.transaction(find).await
     }
 
     /// Returns the record of the submission with this token in its webhook URL.
     #[cfg(feature = "webhook")]
     pub(crate) async fn called_back(&self, token: &str) -> Result<Option<Record>, Error> {
-        let token = token.to_owned();
-        let find = move |database: &mut Database| {
-            SubmissionRow::find(database, "s.token = $1", [(&token).into()])
-        };
-        Ok(self.transaction(find).await?.pop().map(|submission| submission.record))
+        Ok(self.records("s.token = $1", Some(token)).await?.pop())
     }
 
     /// Records the outcome of a submission whose response was lost. A task proves that it was
@@ -237,9 +241,9 @@ pub(crate) fn task_of(client: &Client, lost: &Record, id: &str) -> Result<Task, 
         let message = format!("this version does not know the operation {name}");
         Error::new(ErrorKind::Client, message)
     })?;
-    client.task_by_id(operation, id).map_err(|error| {
-        Error::new(ErrorKind::Client, "could not poll the task").with_source(error)
-    })
+    client
+        .task_by_id(operation, id)
+        .map_err(Error::because(ErrorKind::Client, "could not poll the task"))
 }
 
 /// `left` is in milliseconds.

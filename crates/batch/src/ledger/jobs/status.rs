@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, HashSet},
     iter,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use imagekiln::Request;
@@ -12,7 +11,10 @@ use super::Jobs;
 use crate::{
     Error, ErrorKind, Filter, JobState, JobStatus,
     ledger::{
-        database::{Database, FromRow, Row, Value, clocks::time_of},
+        database::{
+            Column, Database, FromRow, Row, Value,
+            clocks::{of_time, time_of},
+        },
         limits::admission::explain,
     },
 };
@@ -21,6 +23,7 @@ use crate::{
 const MOST_TEXTS: usize = 1_000;
 
 /// What [`Jobs::known`] returns of a job.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownJob {
@@ -120,7 +123,7 @@ impl Jobs<'_> {
                 let (listed, values) = page(database, &filter, after, limit);
                 // In one query: a job may change or leave the ledger between two.
                 let find = format!("SELECT {COLUMNS}, j.request FROM {TABLES} WHERE {listed}");
-                let mut found = database.rows::<FoundRequest>(&find, values)?;
+                let mut found = database.rows::<FoundRequest<String>>(&find, values)?;
                 explain(database, found.iter_mut().map(|found| &mut found.0.status))?;
                 Ok(found)
             })
@@ -139,21 +142,17 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn known(self) -> Result<HashMap<String, KnownJob>, Error> {
         const JOBS: &str = "SELECT name, number, state, request_sha256, location FROM jobs
             UNION ALL SELECT name, number, state, request_sha256, location FROM archived_jobs";
         type Row = (String, i64, String, String, Option<String>);
-        self.ledger
-            .transaction(|database| {
-                let jobs = database.rows::<Row>(JOBS, [])?;
-                let known =
-                    jobs.into_iter().map(|(name, number, state, request_sha256, location)| {
-                        let (number, state) = (number.unsigned_abs(), state_named(state)?);
-                        Ok((name, KnownJob { number, state, request_sha256, location }))
-                    });
-                known.collect()
-            })
-            .await
+        let jobs = self.ledger.rows::<Row>(JOBS, []).await?.into_iter();
+        let known = jobs.map(|(name, number, state, request_sha256, location)| {
+            let (number, state) = (number.unsigned_abs(), state_named(state)?);
+            Ok((name, KnownJob { number, state, request_sha256, location }))
+        });
+        known.collect()
     }
 
     /// Returns those of the ids that belong to tasks of this ledger: of current and earlier
@@ -163,6 +162,7 @@ impl Jobs<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn known_tasks(self, ids: &[String]) -> Result<HashSet<String>, Error> {
         let mut known = HashSet::new();
         for ids in ids.chunks(MOST_TEXTS) {
@@ -232,7 +232,7 @@ fn submission_matching(
     let mut conditions = Vec::new();
     for (comparison, time) in [(">=", filter.sent_after), ("<", filter.sent_before)] {
         if let Some(time) = time {
-            values.push(milliseconds(time).into());
+            values.push(of_time(time).into());
             conditions.push(of_submission(format!("n.sent_at {comparison} ${}", values.len())));
         }
     }
@@ -256,6 +256,8 @@ pub(in crate::ledger) fn read_request(name: &str, request: &str) -> Result<Reque
 /// A job, and its current submission.
 pub(in crate::ledger) struct FoundJob {
     pub(in crate::ledger) id: i64,
+    /// Its current submission.
+    pub(in crate::ledger) submission: Option<i64>,
     /// When its state last changed, in milliseconds.
     pub(in crate::ledger) changed_at: i64,
     pub(in crate::ledger) status: JobStatus,
@@ -272,7 +274,7 @@ pub(in crate::ledger) fn find_jobs(
 
 /// What a [`FoundJob`] is read from.
 pub(in crate::ledger) const COLUMNS: &str =
-    "j.id, j.name, j.number, j.operation, j.pixels, j.target,
+    "j.id, j.submission, j.name, j.number, j.operation, j.pixels, j.target,
     j.group_name, j.metadata, j.priority, j.state, j.reason, j.location, j.added_at, j.ready_at,
     j.changed_at, s.task_id, s.cost, s.sent_at, s.accepted_at,
     (SELECT COUNT(*) FROM submissions n WHERE n.job = j.id AND n.state <> 'withdrawn')
@@ -303,20 +305,17 @@ impl FromRow for FoundJob {
             ready_at: row.named::<Option<i64>>("ready_at")?.map(time_of),
             changed_at: time_of(changed_at),
         };
-        Ok(Self { id: row.named("id")?, changed_at, status })
+        Ok(Self { id: row.named("id")?, submission: row.named("submission")?, changed_at, status })
     }
 }
 
-/// Returns the time in milliseconds since the Unix epoch.
-fn milliseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
 /// A job with its request.
-struct FoundRequest(FoundJob, String);
+pub(in crate::ledger) struct FoundRequest<T>(
+    pub(in crate::ledger) FoundJob,
+    pub(in crate::ledger) T,
+);
 
-impl FromRow for FoundRequest {
+impl<T: Column> FromRow for FoundRequest<T> {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
         Ok(Self(FoundJob::from_row(row)?, row.named("request")?))
     }

@@ -10,8 +10,8 @@ use crate::{
 
 /// The number of jobs between their submission and the saved picture. Jobs that a worker left do
 /// not count: their tasks may never become final.
-pub(super) const ACTIVE: &str = "(SELECT COUNT(*) FROM jobs
-    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL)";
+pub(super) const ACTIVE: &str = "SELECT COUNT(*) FROM jobs
+    WHERE state IN ('submitting', 'submitted', 'ready') AND left_after IS NULL";
 
 /// The active jobs, the submissions without a job that are not known to have ended, and the jobs
 /// that a worker is about to submit.
@@ -72,14 +72,16 @@ impl Gate {
             HashMap::new()
         };
         let now = database.now();
-        let turns_of =
-            |(scope, limit): (&Scope, &StoredLimit)| Some((scope.clone(), limit.turns(now)?));
-        let turns = limits.0.iter().filter_map(turns_of).collect();
-        let held = outage::held_scopes(database)?;
-        let (probed, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, is_due)| *is_due);
-        let scopes = |held: Vec<(Scope, bool)>| held.into_iter().map(|(scope, _)| scope);
-        let (closed, probed) = (scopes(held).collect(), scopes(probed).collect());
-        let blocked = blocked.to_vec();
+        let turns = limits.0.iter().filter_map(|(scope, of)| Some((scope.clone(), of.turns(now)?)));
+        let (turns, blocked) = (turns.collect(), blocked.to_vec());
+        let (mut closed, mut probed) = (HashSet::new(), HashSet::new());
+        for (scope, is_due) in outage::held_scopes(database)? {
+            if is_due {
+                probed.insert(scope)
+            } else {
+                closed.insert(scope)
+            };
+        }
         let mut gate = Self { limits, active, turns, closed, probed, blocked };
         let known: Vec<_> = gate.limits.0.keys().chain(gate.active.keys()).cloned().collect();
         known.into_iter().for_each(|scope| gate.close_if_full(scope));
@@ -148,13 +150,10 @@ impl Gate {
             }
         }
         for (scope, pixels) in &self.blocked {
-            let column = match scope {
-                Scope::Group(_) => "COALESCE(group_name, '')",
-                _ => "operation",
-            };
             values.extend([scope.columns().1.into(), pixels.cast_signed().into()]);
-            let (name, least) = (values.len() - 1, values.len());
-            condition.push_str(&format!(" AND ({column} <> ${name} OR pixels < ${least})"));
+            let (column, name, least) = (scope.job_column(), values.len() - 1, values.len());
+            let other = format!("COALESCE({column}, '') <> ${name}");
+            condition.push_str(&format!(" AND ({other} OR pixels < ${least})"));
         }
         condition
     }

@@ -3,18 +3,14 @@
 use std::collections::HashMap;
 
 use super::{
-    Limit, LimitReached, LimitRow, RunLimits, StoredLimits, Subject,
+    Limit, LimitReached, RunLimits, StoredLimits, Subject,
     active::{ACTIVE, COUNTED, count_active},
     outage::{self, OF_OPERATION},
     spending::{SPENDING, Spending, prices},
 };
 use crate::{
     Error, JobState, JobStatus, Scope,
-    ledger::{
-        Ledger,
-        database::{Database, FromRow, Row},
-        ticket::Ticket,
-    },
+    ledger::{Ledger, database::Database},
     report::sum,
 };
 
@@ -36,12 +32,12 @@ impl Ledger {
     pub(crate) async fn admission(
         &self,
         job: &JobStatus,
-        limits: Option<RunLimits>,
+        limits: RunLimits,
     ) -> Result<Admission, Error> {
         let job = job.clone();
         self.transaction(move |database| {
-            let facts = Facts::read(database, Subject::of(&job), "", None)?;
-            admission(database, Subject::of(&job), job.pixels, &facts, limits)
+            let stored = StoredLimits::of_submission(database, Subject::of(&job))?;
+            admission(database, Subject::of(&job), job.pixels, &stored, Some(limits))
         })
         .await
     }
@@ -82,83 +78,20 @@ pub(in crate::ledger) fn refusal(
     if let Some(outage) = outages.pop() {
         return Ok(Some(Box::new(outage).into()));
     }
-    let facts = Facts::read(database, subject, "", None)?;
-    Ok(match admission(database, subject, pixels, &facts, None)? {
+    let stored = StoredLimits::of_submission(database, subject)?;
+    Ok(match admission(database, subject, pixels, &stored, None)? {
         Admission::Refused(limit) => Some(limit),
         Admission::Allowed | Admission::Alone => None,
     })
 }
 
-/// What a decision needs.
-pub(in crate::ledger) struct Facts {
-    /// The number of the submission, if it is in the ledger already.
-    pub(in crate::ledger) known: Option<i64>,
-    /// The state of the job that is submitted, if this is the job of the worker that submits it.
-    pub(in crate::ledger) job_state: Option<String>,
-    /// The number of active jobs.
-    active: i64,
-    /// The limits that hold for the submission.
-    pub(in crate::ledger) stored: StoredLimits,
-}
-
-/// The facts that are not limits are the same in each row.
-struct FactRow {
-    known: Option<i64>,
-    job_state: Option<String>,
-    active: i64,
-    limit: Option<LimitRow>,
-}
-
-impl FromRow for FactRow {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        let has_limit = row.named::<Option<String>>("scope")?.is_some();
-        Ok(Self {
-            known: row.named("known")?,
-            job_state: row.named("job_state")?,
-            active: row.named("active")?,
-            limit: has_limit.then(|| LimitRow::from_row(row)).transpose()?,
-        })
-    }
-}
-
-impl Facts {
-    /// Reads everything in one statement, because all workers wait for this transaction.
-    pub(in crate::ledger) fn read(
-        database: &mut Database,
-        subject: Subject<'_>,
-        intent: &str,
-        ticket: Option<&Ticket>,
-    ) -> Result<Self, Error> {
-        let find = format!(
-            "SELECT (SELECT id FROM submissions WHERE intent_id = $3) AS known,
-                (SELECT state FROM jobs WHERE id = $4 AND worker IS NOT DISTINCT FROM $5)
-                    AS job_state,
-                {ACTIVE} AS active, limits.*
-             FROM (SELECT 1 AS one) one LEFT JOIN limits ON scope = 'ledger'
-                OR scope = 'operation' AND name = $1
-                OR scope = 'group' AND $2 <> '' AND name IN ($2, '')"
-        );
-        let group = subject.group.unwrap_or_default();
-        let (job, worker) = ticket.map(|ticket| (ticket.job, ticket.worker)).unzip();
-        let operation = subject.operation.into();
-        let values = [operation, group.into(), intent.into(), job.into(), worker.into()];
-        let stored = StoredLimits::default();
-        let mut facts = Self { known: None, job_state: None, active: 0, stored };
-        for row in database.rows::<FactRow>(&find, values)? {
-            (facts.known, facts.job_state, facts.active) = (row.known, row.job_state, row.active);
-            facts.stored.0.extend(row.limit.map(|LimitRow(scope, limit)| (scope, limit)));
-        }
-        Ok(facts)
-    }
-}
-
-/// Returns what the limits allow for a picture with so many pixels: the limits of the ledger, and,
-/// for a job, those of its run.
+/// Returns what the limits allow for a picture with so many pixels: these limits of the ledger,
+/// and, for a job, those of its run.
 pub(in crate::ledger) fn admission(
     database: &mut Database,
     subject: Subject<'_>,
     pixels: u64,
-    Facts { active, stored, .. }: &Facts,
+    stored: &StoredLimits,
     run: Option<RunLimits>,
 ) -> Result<Admission, Error> {
     let refused =
@@ -175,7 +108,7 @@ pub(in crate::ledger) fn admission(
         return Ok(refused(scope, limit));
     }
     if let Some(RunLimits { max_active, .. }) = run
-        && active.unsigned_abs() >= max_active as u64
+        && database.value::<i64>(ACTIVE, [])?.unsigned_abs() >= max_active as u64
     {
         return Ok(refused(&Scope::Ledger, Limit::ActiveTasks { most: max_active as u64 }));
     }

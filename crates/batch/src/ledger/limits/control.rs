@@ -283,6 +283,7 @@ impl Limits<'_> {
     /// # Errors
     ///
     /// Kind [`Ledger`](crate::ErrorKind::Ledger): the ledger cannot be read.
+    #[doc(hidden)]
     pub async fn refusal(
         self,
         request: &Request,

@@ -19,19 +19,15 @@ impl Ledger {
         pixels: u64,
         reason: String,
     ) -> Result<(), Error> {
-        let column = if matches!(scope, Scope::Group(_)) { "group_name" } else { "operation" };
-        self.transaction(move |database| {
-            let explain = format!(
-                "UPDATE jobs SET reason = $1 WHERE state = 'queued'
-                    AND (worker IS NULL OR worker = $4)
-                    AND reason IS NULL AND {column} = $2 AND pixels >= $3"
-            );
-            let pixels = pixels.cast_signed().into();
-            let values = [(&reason).into(), scope.columns().1.into(), pixels, worker.into()];
-            database.execute(&explain, values)?;
-            Ok(())
-        })
-        .await
+        let column = scope.job_column();
+        let explain = format!(
+            "UPDATE jobs SET reason = $1 WHERE state = 'queued'
+                AND (worker IS NULL OR worker = $4)
+                AND reason IS NULL AND {column} = $2 AND pixels >= $3"
+        );
+        let pixels = pixels.cast_signed().into();
+        let values = [(&reason).into(), scope.columns().1.into(), pixels, worker.into()];
+        self.execute(explain, values).await.map(drop)
     }
 
     /// Leaves the queued jobs of a group to later workers, because this budget is used up, unless

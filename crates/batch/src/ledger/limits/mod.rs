@@ -213,7 +213,7 @@ impl StoredLimit {
 }
 
 /// A row of the limits.
-pub(super) struct LimitRow(pub(super) Scope, pub(super) StoredLimit);
+struct LimitRow(Scope, StoredLimit);
 
 impl FromRow for LimitRow {
     fn from_row(row: &Row<'_>) -> Result<Self, Error> {
@@ -230,8 +230,7 @@ impl FromRow for LimitRow {
 }
 
 /// The limits of some scopes.
-#[derive(Default)]
-pub(super) struct StoredLimits(pub(super) BTreeMap<Scope, StoredLimit>);
+pub(super) struct StoredLimits(BTreeMap<Scope, StoredLimit>);
 
 impl StoredLimits {
     pub(super) fn read(
@@ -242,6 +241,17 @@ impl StoredLimits {
         let find = format!("SELECT * FROM limits WHERE {condition}");
         let rows = database.rows::<LimitRow>(&find, values)?;
         Ok(Self(rows.into_iter().map(|LimitRow(scope, limit)| (scope, limit)).collect()))
+    }
+
+    /// Returns the limits that hold for a submission.
+    pub(super) fn of_submission(
+        database: &mut Database,
+        subject: Subject<'_>,
+    ) -> Result<Self, Error> {
+        let condition = "scope = 'ledger' OR scope = 'operation' AND name = $1
+            OR scope = 'group' AND $2 <> '' AND name IN ($2, '')";
+        let group = subject.group.unwrap_or_default();
+        Self::read(database, condition, [subject.operation.into(), group.into()])
     }
 
     /// Counts a submission for the rates of all these limits.

@@ -1,7 +1,5 @@
 //! Advances a submission by a step, and its job by what follows from it.
 
-use std::array;
-
 use imagekiln::{
     TaskRef, TaskStatus,
     journal::{State, Step},
@@ -11,33 +9,26 @@ use super::{SubmissionRow, text};
 use crate::{
     Error, ErrorKind, JobState,
     ledger::{
-        database::{self, Database, FromRow},
+        database::{self, Database},
         limits::outage,
     },
+    state::state_in,
 };
 
 /// The highest cost that a ledger counts, in credits. Sums of any number of costs stay finite,
 /// which PostgreSQL requires.
 const MOST_CREDITS: f64 = 1e300;
 
-/// A change of a job.
-#[derive(Clone)]
+/// A change of a job: an `UPDATE` with these values for its parameters.
 pub(in crate::ledger) struct JobChange {
-    /// An `UPDATE` with these values for its parameters.
     pub(in crate::ledger) update: String,
     pub(in crate::ledger) values: Vec<database::Value>,
-    /// The columns to return.
-    pub(in crate::ledger) returning: String,
 }
 
 impl JobChange {
-    /// Returns `None` if no job was changed.
-    pub(in crate::ledger) fn write<T: FromRow>(
-        self,
-        database: &mut Database,
-    ) -> Result<Option<T>, Error> {
-        let Self { update, values, returning } = self;
-        database.row(&format!("{update} RETURNING {returning}"), values)
+    /// Returns whether a job was changed.
+    pub(in crate::ledger) fn write(self, database: &mut Database) -> Result<bool, Error> {
+        Ok(database.execute(&self.update, self.values)? > 0)
     }
 }
 
@@ -74,7 +65,7 @@ impl SubmissionRow {
         }
         let has_new_state = *self.record.state() != before;
         let change = if has_new_state { self.job_change(database.now()) } else { None };
-        let is_written = self.write::<()>(database, change)?.is_some();
+        let is_written = self.write(database, change)?;
         if is_written && was_lost && matches!(step, Step::Accepted(_)) {
             outage::found(database)?;
         }
@@ -82,13 +73,13 @@ impl SubmissionRow {
     }
 
     /// Like [`try_advance`](Self::try_advance), with a change of the job by its worker. Returns
-    /// what the change returns, or `None` if nothing was written.
-    pub(in crate::ledger) fn advance_with<T: FromRow>(
+    /// `false` if nothing was written.
+    pub(in crate::ledger) fn advance_with(
         &mut self,
         database: &mut Database,
         step: &Step,
         change: JobChange,
-    ) -> Result<Option<T>, Error> {
+    ) -> Result<bool, Error> {
         if self.record.advance(step) {
             self.write(database, Some(change))
         } else {
@@ -96,62 +87,35 @@ impl SubmissionRow {
         }
     }
 
-    /// Writes the record, and a change of the job. Returns what the change returns, or `None` if
-    /// one of the rows is not as expected. Then nothing was written.
-    fn write<T: FromRow>(
-        &mut self,
-        database: &mut Database,
-        change: Option<JobChange>,
-    ) -> Result<Option<T>, Error> {
+    /// Writes the record, and a change of the job. Returns `false` if one of the rows is not as
+    /// expected. Then nothing was written.
+    fn write(&mut self, database: &mut Database, change: Option<JobChange>) -> Result<bool, Error> {
+        let expected = format!(
+            "SELECT 1 FROM submissions WHERE id = $1 AND record = $2{}",
+            database.for_update("submissions")
+        );
+        if !database.finds(&expected, [self.id.into(), (&self.stored).into()])? {
+            return Ok(false);
+        }
+        if let Some(change) = change
+            && !change.write(database)?
+        {
+            return Ok(false);
+        }
+        let update = "UPDATE submissions SET record = $2, state = $3, task_id = $4, cost = $5,
+            accepted_at = COALESCE(accepted_at, $6) WHERE id = $1";
         let (stored, task) = (text(&self.record, self.job)?, self.record.task());
-        let own = [
+        let values = [
             self.id.into(),
-            (&self.stored).into(),
             (&stored).into(),
             self.state().into(),
             task.map(|task| task.id().to_owned()).into(),
             task.and_then(TaskRef::cost).map(|credits| credits.min(MOST_CREDITS)).into(),
             task.map(|_| database.now()).into(),
         ];
-        let first = change.as_ref().map_or(1, |change| change.values.len() + 1);
-        let [id, before, after, state, task_id, cost, now] =
-            array::from_fn(|place| format!("${}", first + place));
-        let expected = format!("id = {id} AND record = {before}");
-        let update = format!(
-            "UPDATE submissions SET record = {after}, state = {state}, task_id = {task_id},
-             cost = {cost}, accepted_at = COALESCE(submissions.accepted_at, {now})"
-        );
-        let written = match (change, &database) {
-            (None, _) => database.row(&format!("{update} WHERE {expected} RETURNING id"), own)?,
-            #[cfg(feature = "sqlite")]
-            (Some(change), Database::Sqlite(..)) => {
-                let values: Vec<_> = change.values.iter().cloned().chain(own).collect();
-                let find = format!("SELECT 1 FROM submissions WHERE {expected}");
-                if !database.finds(&find, values.clone())? {
-                    return Ok(None);
-                }
-                let changed = change.write(database)?;
-                if changed.is_some() {
-                    database.execute(&format!("{update} WHERE {expected}"), values)?;
-                }
-                changed
-            }
-            // In one round trip.
-            #[cfg(feature = "postgres")]
-            (Some(JobChange { update: change, values, returning }), Database::Postgres(..)) => {
-                let both = format!(
-                    "WITH expected AS (SELECT 1 FROM submissions WHERE {expected} FOR UPDATE),
-                     changed AS (
-                        {change} AND EXISTS (SELECT 1 FROM expected) RETURNING {returning})
-                     {update} FROM changed WHERE submissions.id = {id} RETURNING changed.*"
-                );
-                database.row(&both, values.into_iter().chain(own))?
-            }
-        };
-        if written.is_some() {
-            self.stored = stored;
-        }
-        Ok(written)
+        database.execute(update, values)?;
+        self.stored = stored;
+        Ok(true)
     }
 
     /// Returns the value of the column `state`.
@@ -170,32 +134,32 @@ impl SubmissionRow {
     /// makes the other changes: it chooses the location of a ready picture, and describes a saved
     /// one.
     fn job_change(&self, now: i64) -> Option<JobChange> {
-        let job = self.job?;
+        let (job, paid) = (self.job?, &[JobState::Submitted, JobState::Ready][..]);
         let (to, from, reason) = match self.record.state() {
             State::NotBilled => (
                 JobState::Queued,
-                "'submitting', 'unknown'",
+                &[JobState::Submitting, JobState::Unknown][..],
                 Some("an earlier submission was resolved as not billed".to_owned()),
             ),
             // A person may have resolved the job. If it is queued, it is not submitted again.
             State::Accepted => {
-                let from = "'submitting', 'unknown', 'failed', 'queued', 'cancelled'";
-                (JobState::Submitted, from, None)
+                use JobState::{Cancelled, Failed, Queued, Submitting, Unknown};
+                (JobState::Submitted, &[Submitting, Unknown, Failed, Queued, Cancelled][..], None)
             }
             State::Failed(status) => {
                 let moderated = [TaskStatus::RequestModerated, TaskStatus::ContentModerated];
                 let is_moderated = moderated.contains(status);
                 let to = if is_moderated { JobState::Moderated } else { JobState::Failed };
-                (to, "'submitted', 'ready'", Some(format!("the task ended with status `{status}`")))
+                (to, paid, Some(format!("the task ended with status `{status}`")))
             }
             State::Expired => (
                 JobState::Expired,
-                "'submitted', 'ready'",
+                paid,
                 Some("the delivery URL was refused after the end of its validity".to_owned()),
             ),
             State::Settled if self.record.task().is_none() => (
                 JobState::Failed,
-                "'unknown'",
+                &[JobState::Unknown][..],
                 Some("it was billed, but its response was lost".to_owned()),
             ),
             _ => return None,
@@ -206,12 +170,13 @@ impl SubmissionRow {
              reason = CASE WHEN $1 <> 'queued' OR state = 'unknown' THEN $2 END,
              submission = CASE WHEN $1 <> 'queued' THEN $4 END,
              worker = CASE WHEN state IN ('submitting', 'submitted', 'ready') THEN worker END
-             WHERE id = $5 AND state IN ({from}) AND
-                (submission = $4 OR state IN ('queued', 'cancelled'))"
+             WHERE id = $5 AND {} AND
+                (submission = $4 OR state IN ('queued', 'cancelled'))",
+            state_in(from)
         );
         let values =
             vec![to.as_str().into(), reason.into(), now.into(), self.id.into(), job.into()];
-        Some(JobChange { update, values, returning: "id".to_owned() })
+        Some(JobChange { update, values })
     }
 }
 

@@ -7,6 +7,7 @@ use imagekiln::{
     journal::{Intent, Key, Record},
 };
 use imagekiln_label::pixels_of_intent;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -28,10 +29,6 @@ pub(super) struct SubmissionRow {
     /// The record as the ledger contains it.
     pub(super) stored: String,
 }
-
-const INSERT: &str = "INSERT INTO submissions
-    (intent_id, operation, group_name, job, token, worker, record, key_name, state, sent_at,
-        pixels)";
 
 impl SubmissionRow {
     /// Returns the submissions `s`, with their jobs `j`, that meet a condition.
@@ -69,35 +66,26 @@ impl SubmissionRow {
         job: Option<i64>,
         ticket: Option<&Ticket>,
     ) -> Result<Self, Error> {
-        let new = Self::new(intent, job)?;
-        let values = new.values(ticket, database.now());
-        let insert = format!(
-            "{INSERT} VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id"
-        );
-        Ok(Self { id: database.value(&insert, values)?, ..new })
-    }
-
-    /// Returns a row without its number.
-    fn new(intent: &Intent, job: Option<i64>) -> Result<Self, Error> {
+        let insert =
+            "INSERT INTO submissions (intent_id, operation, group_name, job, token, worker,
+                record, key_name, state, sent_at, pixels)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10) RETURNING id";
         let record = Record::new(intent.clone());
-        Ok(Self { id: 0, job, hold_until: None, stored: text(&record, job)?, record })
-    }
-
-    /// Returns the values of [`INSERT`].
-    fn values(&self, ticket: Option<&Ticket>, now: i64) -> [database::Value; 10] {
-        let intent = self.record.intent();
-        [
+        let stored = text(&record, job)?;
+        let values = [
             intent.id().into(),
             intent.operation().into(),
             intent.group().map(str::to_owned).into(),
-            self.job.into(),
+            job.into(),
             ticket.and_then(|ticket| ticket.token.clone()).into(),
             ticket.map(|ticket| ticket.worker).into(),
-            (&self.stored).into(),
-            key_name(intent, self.job.is_some()).map(str::to_owned).into(),
-            now.into(),
+            (&stored).into(),
+            key_name(intent, job.is_some()).map(str::to_owned).into(),
+            database.now().into(),
             pixels_of_intent(intent).cast_signed().into(),
-        ]
+        ];
+        let id = database.value(insert, values)?;
+        Ok(Self { id, job, hold_until: None, record, stored })
     }
 }
 
@@ -107,20 +95,16 @@ pub(super) fn key_name(intent: &Intent, has_job: bool) -> Option<&str> {
 }
 
 /// Reads the record of a submission.
-pub(super) fn read(record: &str) -> Result<Record, Error> {
-    serde_json::from_str(record).map_err(|error| {
-        let message = "could not read the record of a submission";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })
+pub(super) fn read<T: DeserializeOwned>(record: &str) -> Result<T, Error> {
+    serde_json::from_str(record)
+        .map_err(Error::because(ErrorKind::Ledger, "could not read the record of a submission"))
 }
 
 /// Returns a record as the ledger stores it: without what its job contains, and without what only
 /// an open one needs. Millions of closed ones stay.
 pub(super) fn text(record: &Record, job: Option<i64>) -> Result<String, Error> {
-    let mut stored = serde_json::to_value(record).map_err(|error| {
-        let message = "could not write the record of a submission";
-        Error::new(ErrorKind::Ledger, message).with_source(error)
-    })?;
+    let mut stored = serde_json::to_value(record)
+        .map_err(Error::because(ErrorKind::Ledger, "could not write the record of a submission"))?;
     if let Some(Value::Object(task)) = stored.get_mut("task") {
         // The id of the intent.
         task.remove("submission");
@@ -209,7 +193,7 @@ mod tests {
         for done in 0..steps.len() {
             let whole = record(&steps[..done]);
             let stored = text(&whole, Some(20)).unwrap();
-            let mut continued = read(&stored).unwrap();
+            let mut continued: Record = read(&stored).unwrap();
             assert_eq!(continued.state(), whole.state());
             assert_eq!(continued.ready_at(), whole.ready_at());
             let url = |record: &Record| record.task().map(|task| task.polling_url().clone());
@@ -219,14 +203,14 @@ mod tests {
         }
         let stored = text(&record(&steps), Some(20)).unwrap();
         assert!(stored.len() < 420, "{} bytes: {stored}", stored.len());
-        let stored_record = read(&stored).unwrap();
+        let stored_record: Record = read(&stored).unwrap();
         let State::Saved { bytes, sha256: Some(_), .. } = stored_record.state() else {
             panic!("{stored}");
         };
         assert_eq!(*bytes, 1623);
         // A submission without a job has nothing else that describes it.
         let whole = record(&steps);
-        let alone = read(&text(&whole, None).unwrap()).unwrap();
+        let alone: Record = read(&text(&whole, None).unwrap()).unwrap();
         assert_eq!(alone.intent(), whole.intent());
         assert_eq!(alone.state(), whole.state());
     }

@@ -15,7 +15,6 @@ use crate::{
     ledger::{
         Ledger,
         database::Database,
-        jobs::status::find_jobs,
         records::{SubmissionRow, has_task},
         workers::steps::Change,
     },
@@ -111,12 +110,10 @@ fn adopt(
         built(json!({"id": task_id, "polling_url": "", "operation": operation, "cost": credits}))?;
     submission.advance(database, &Step::Accepted(task))?;
     let change = Change::Saved(picture.clone(), None);
-    change.write(database, job, None, JobState::Submitted)?;
-    Ok(find_jobs(database, "j.id = $1", [job.into()])?.pop().map(|job| job.status))
+    change.write(database, job, None, JobState::Submitted).map(Some)
 }
 
 fn built<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
-    serde_json::from_value(value).map_err(|error| {
-        Error::new(ErrorKind::Ledger, "could not describe the task").with_source(error)
-    })
+    serde_json::from_value(value)
+        .map_err(Error::because(ErrorKind::Ledger, "could not describe the task"))
 }

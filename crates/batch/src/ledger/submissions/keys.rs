@@ -9,7 +9,7 @@ use crate::{
     ledger::{
         Ledger,
         database::Database,
-        records::{SubmissionRow, key_name},
+        records::{self, SubmissionRow, key_name},
         ticket::Ticket,
     },
 };
@@ -60,19 +60,14 @@ fn is_of(record: &Record, service: Option<&str>) -> bool {
 
 /// Adds what the row of a job says to the record of its submission, which is stored without it.
 fn keyed((record, is_in_use, digest, location): Row) -> Result<Keyed, Error> {
-    let unreadable = |error: &dyn std::error::Error| {
-        let message = format!("could not read the record of a key: {error}");
-        Error::new(ErrorKind::Ledger, message)
-    };
-    let mut record: Value = serde_json::from_str(&record).map_err(|error| unreadable(&error))?;
+    let mut record: Value = records::read(&record)?;
     if let (Some(Value::Object(intent)), Some(digest)) = (record.get_mut("intent"), digest) {
         intent.insert("request_sha256".to_owned(), digest.into());
     }
     if let (Some(path), Some(location)) = (record.pointer_mut("/state/saved/path"), location) {
         *path = location.into();
     }
-    let record: Record = serde_json::from_value(record).map_err(|error| unreadable(&error))?;
-    Ok(Keyed { record, is_in_use: is_in_use > 0 })
+    Ok(Keyed { record: records::read(&record.to_string())?, is_in_use: is_in_use > 0 })
 }
 
 /// Fails if the ledger has the key of a submission that is about to be written.

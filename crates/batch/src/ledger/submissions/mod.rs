@@ -11,15 +11,15 @@ use imagekiln::{
 use imagekiln_label::pixels_of_intent;
 
 use crate::{
-    Error, ErrorKind, JobState,
+    Error, ErrorKind,
     job::is_group,
     ledger::{
         Ledger,
         database::Database,
         limits::{
-            LimitReached, RunLimits, Subject,
-            admission::{Admission, Facts, admission},
-            outage::{self, Entry},
+            LimitReached, RunLimits, StoredLimits, Subject,
+            admission::{Admission, admission},
+            outage,
         },
         records::{SubmissionRow, has_task, not_queued},
         ticket::Ticket,
@@ -140,9 +140,7 @@ impl Journal for Ledger {
     fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
         Box::pin(async move {
             let open = "s.state IN ('open', 'accepted') AND s.job IS NULL ORDER BY s.id";
-            let find = |database: &mut Database| SubmissionRow::find(database, open, []);
-            let open = self.transaction(find).await?;
-            Ok(open.into_iter().map(|submission| Ok(submission.record)).collect())
+            Ok(self.records(open, None).await?.into_iter().map(Ok).collect())
         })
     }
 }
@@ -186,38 +184,37 @@ fn intend(
 ) -> Result<Intended, Error> {
     let subject = Subject { operation: intent.operation(), group: intent.group() };
     let ticket = Ticket::of(intent);
-    let facts = Facts::read(database, subject, intent.id(), ticket.as_ref())?;
-    if facts.known.is_some()
-        && let Some(row) = SubmissionRow::find_one(database, "s.id = $1", facts.known)?
-    {
+    if let Some(row) = SubmissionRow::find_one(database, "s.intent_id = $1", intent.id())? {
         return Ok(Ok((row.id, false)));
     }
-    let pixels = pixels_of_intent(intent);
-    if let Admission::Refused(limit) = admission(database, subject, pixels, &facts, limits)? {
+    let (stored, pixels) =
+        (StoredLimits::of_submission(database, subject)?, pixels_of_intent(intent));
+    if let Admission::Refused(limit) = admission(database, subject, pixels, &stored, limits)? {
         return Ok(Err(limit));
     }
     let is_probe = match outage::enter(database, intent)? {
-        Entry::Refused(outage) => return Ok(Err(outage.into())),
-        entry => matches!(entry, Entry::Probe),
+        Ok(is_probe) => is_probe,
+        Err(limit) => return Ok(Err(limit)),
     };
-    facts.stored.count_for_rates(database)?;
+    stored.count_for_rates(database)?;
     keys::check(database, intent, ticket.as_ref())?;
     let Some(ticket) = ticket else {
         return Ok(Ok((SubmissionRow::insert(database, intent, None, None)?.id, is_probe)));
     };
-    // It may have been removed.
-    if facts.job_state.is_none_or(|state| state != JobState::Queued.as_str()) {
+    // A person may have removed or cancelled it.
+    let is_ready = format!(
+        "SELECT 1 FROM jobs WHERE id = $1 AND worker = $2 AND state = 'queued'{}",
+        database.for_update("jobs")
+    );
+    if !database.finds(&is_ready, [ticket.job.into(), ticket.worker.into()])? {
         return Err(why_not(database, ticket.worker)?);
     }
     let submission = SubmissionRow::insert(database, intent, Some(ticket.job), Some(&ticket))?;
     let submit = "UPDATE jobs SET state = 'submitting', submission = $1, reason = NULL,
-        changed_at = $2 WHERE id = $3 AND worker = $4 AND state = 'queued'";
-    let (now, Ticket { job, worker, .. }) = (database.now(), ticket);
-    let values = [submission.id.into(), now.into(), job.into(), worker.into()];
-    match database.execute(submit, values)? {
-        1 => Ok(Ok((submission.id, is_probe))),
-        _ => Err(why_not(database, worker)?),
-    }
+        changed_at = $2 WHERE id = $3";
+    let values = [submission.id.into(), database.now().into(), ticket.job.into()];
+    database.execute(submit, values)?;
+    Ok(Ok((submission.id, is_probe)))
 }
 
 /// Returns the error for a job that its worker can no longer submit.

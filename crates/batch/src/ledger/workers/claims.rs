@@ -6,10 +6,10 @@ use crate::{
     Error, ErrorKind, JobState, JobStatus, Scope,
     ledger::{
         Ledger,
-        database::{Database, FromRow, Row, Value},
+        database::{Database, Value},
         jobs::{
             no_job,
-            status::{COLUMNS, FoundJob, TABLES, find_jobs, read_request},
+            status::{COLUMNS, FoundJob, FoundRequest, TABLES, find_jobs, read_request},
         },
         limits::{LimitReached, Subject, active::Gate, admission::refusal},
     },
@@ -17,7 +17,7 @@ use crate::{
 
 /// The maximum size in bytes of a request that a worker reads before it needs it. Larger ones
 /// contain images, and many jobs wait at the same time.
-pub(super) const SMALL: i64 = 16 * 1024;
+const SMALL: i64 = 16 * 1024;
 
 /// The states in which a job can have a worker that continues it. SQLite only uses an index of
 /// these jobs if a condition contains the same text.
@@ -30,15 +30,15 @@ pub(crate) struct Claim {
     pub(crate) worker: i64,
     /// The job as this worker last wrote it.
     pub(crate) status: JobStatus,
-    /// The request of the job, if it was read before it is needed.
-    pub(super) request: Option<String>,
+    /// The request of the job, if it is small.
+    request: Option<String>,
 }
 
 impl Claim {
-    /// Returns the request of the job once, if it was read already.
-    pub(crate) fn take_request(&mut self) -> Result<Option<Request>, Error> {
-        let request = self.request.take();
-        request.map(|request| read_request(&self.status.name, &request)).transpose()
+    /// Returns the request of the job, if it is small.
+    pub(crate) fn request(&self) -> Result<Option<Request>, Error> {
+        let request = self.request.as_deref();
+        request.map(|request| read_request(&self.status.name, request)).transpose()
     }
 }
 
@@ -148,18 +148,13 @@ impl Ledger {
     }
 
     async fn give_back(&self, job: &Claim, is_left: bool) -> Result<(), Error> {
-        let (id, worker) = (job.id, job.worker);
-        self.transaction(move |database| {
-            let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
-            // Does nothing if it is repeated, or if the job was taken over.
-            let give_back = format!(
-                "UPDATE jobs SET worker = NULL, left_after = {left_after}
-                 WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
-            );
-            database.execute(&give_back, [id.into(), worker.into()])?;
-            Ok(())
-        })
-        .await
+        let left_after = if is_left { "(SELECT MAX(id) FROM workers)" } else { "NULL" };
+        // Does nothing if it is repeated, or if the job was taken over.
+        let give_back = format!(
+            "UPDATE jobs SET worker = NULL, left_after = {left_after}
+             WHERE id = $1 AND worker = $2 AND state IN ('queued', 'submitted', 'ready')"
+        );
+        self.execute(give_back, [job.id.into(), job.worker.into()]).await.map(drop)
     }
 }
 
@@ -243,33 +238,20 @@ pub(in crate::ledger) fn lease_lost() -> Error {
 fn claimed(database: &mut Database, demand: &Demand) -> Result<Vec<Claim>, Error> {
     let (worker, number) = (demand.worker, demand.number);
     let values = [worker.into(), number.into()];
-    let rows = database.rows::<ClaimedJob>(&find_claimed(), values)?;
-    let claim = |ClaimedJob { job, request }: ClaimedJob| {
-        let FoundJob { id, status, .. } = job;
-        Claim { id, worker, status, request }
-    };
+    let rows = database.rows::<FoundRequest<Option<String>>>(&find_claimed(), values)?;
+    let claim =
+        |FoundRequest(FoundJob { id, status, .. }, request)| Claim { id, worker, status, request };
     Ok(rows.into_iter().map(claim).collect())
 }
 
 /// Returns the query of the jobs of a claim.
 fn find_claimed() -> String {
     format!(
-        "SELECT {}, CASE WHEN j.state = 'queued' AND OCTET_LENGTH(j.request) <= {SMALL}
-            THEN j.request END AS request
-         FROM {} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN} ORDER BY j.priority DESC, j.id",
-        COLUMNS, TABLES
+        "SELECT {COLUMNS},
+            CASE WHEN OCTET_LENGTH(j.request) <= {SMALL} THEN j.request END AS request
+         FROM {TABLES} WHERE j.worker = $1 AND j.claim = $2 AND j.{OPEN}
+         ORDER BY j.priority DESC, j.id"
     )
-}
-
-struct ClaimedJob {
-    job: FoundJob,
-    request: Option<String>,
-}
-
-impl FromRow for ClaimedJob {
-    fn from_row(row: &Row<'_>) -> Result<Self, Error> {
-        Ok(Self { job: FoundJob::from_row(row)?, request: row.named("request")? })
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::{
     Error, ErrorKind,
     ledger::{
         Ledger,
-        database::Database,
+        database::{Database, clocks::milliseconds},
         identity::Marking,
         limits::{RunLimits, outage},
     },
@@ -225,10 +225,6 @@ fn end(
     let ended = "UPDATE workers SET ended_at = $1 WHERE id = $2 AND ended_at IS NULL";
     database.execute(ended, [now.into(), worker.into()])?;
     Ok(())
-}
-
-fn milliseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2)
 }
 
 #[cfg(unix)]

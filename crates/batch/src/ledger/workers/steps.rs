@@ -3,17 +3,17 @@
 use std::time::SystemTime;
 
 use imagekiln::{
-    Request, TaskRef,
+    Request,
     journal::{Record, Step},
 };
 
-use super::claims::{Claim, SMALL, lease_lost};
+use super::claims::{Claim, lease_lost};
 use crate::{
-    Error, JobState,
+    Error, JobState, JobStatus,
     ledger::{
         Ledger,
         database::{Database, clocks::time_of, is_taken, no_row},
-        jobs::status::{find_jobs, state_named},
+        jobs::status::find_jobs,
         records::{SubmissionRow, advance::JobChange},
     },
     output::SavedPicture,
@@ -41,9 +41,8 @@ impl Ledger {
     /// it.
     pub(crate) async fn refresh(&self, job: &mut Claim) -> Result<(), Error> {
         let id = job.id;
-        let find =
-            move |database: &mut Database| Ok(find_jobs(database, "j.id = $1", [id.into()])?.pop());
-        if let Some(found) = self.transaction(find).await? {
+        let find = move |database: &mut Database| find_jobs(database, "j.id = $1", [id.into()]);
+        if let Some(found) = self.transaction(find).await?.pop() {
             job.status = found.status;
         }
         Ok(())
@@ -55,25 +54,8 @@ impl Ledger {
     pub(crate) async fn change(&self, job: &mut Claim, change: Change) -> Result<(), Error> {
         let (id, worker, from) = (job.id, Some(job.worker), job.status.state);
         let write = move |database: &mut Database| change.write(database, id, worker, from);
-        let (state, reason, location, ready_at, changed_at, sent_at, accepted_at, request) =
-            self.transaction(write).await?;
-        let status = &mut job.status;
-        (status.state, status.reason, status.location) = (state_named(state)?, reason, location);
-        (status.ready_at, status.changed_at) = (ready_at.map(time_of), time_of(changed_at));
-        (status.sent_at, status.submitted_at) = (sent_at.map(time_of), accepted_at.map(time_of));
-        job.request = request;
+        job.status = self.transaction(write).await?;
         Ok(())
-    }
-
-    /// Notes in a claim that the journal has recorded this task. The times are those of this
-    /// process: [`change`](Self::change) replaces them by those of the ledger.
-    pub(crate) fn note_submitted(&self, job: &mut Claim, task: &TaskRef, sent_at: SystemTime) {
-        let (status, now) = (&mut job.status, self.local_time());
-        (status.state, status.reason) = (JobState::Submitted, None);
-        status.submissions += 1;
-        (status.task_id, status.credits) = (Some(task.id().to_owned()), task.cost());
-        (status.sent_at, status.submitted_at) = (Some(sent_at), Some(now));
-        status.changed_at = now;
     }
 
     /// Returns the time of this process, which need not be that of the ledger.
@@ -108,20 +90,6 @@ pub(crate) enum Change {
     },
 }
 
-/// The state of a job, its reason and its location, when it became ready and last changed, when its
-/// submission was sent and its task recorded, and the request of a job that became ready, if it is
-/// small.
-pub(super) type Changed = (
-    String,
-    Option<String>,
-    Option<String>,
-    Option<i64>,
-    i64,
-    Option<i64>,
-    Option<i64>,
-    Option<String>,
-);
-
 impl Change {
     /// If the connection broke after the commit, the job is in its new state already.
     pub(in crate::ledger) fn write(
@@ -130,7 +98,7 @@ impl Change {
         job: i64,
         worker: Option<i64>,
         from: JobState,
-    ) -> Result<Changed, Error> {
+    ) -> Result<JobStatus, Error> {
         let (to, reason, location) = match self {
             Self::State(to, reason) => (*to, reason.clone(), None),
             Self::Ready { location } => (JobState::Ready, None, Some(location.clone())),
@@ -156,18 +124,21 @@ impl Change {
             worker.into(),
             from.as_str().into(),
         ];
-        let returning = format!(
-            "state, reason, location, ready_at, changed_at,
-             (SELECT sent_at FROM submissions s WHERE s.id = jobs.submission),
-             (SELECT accepted_at FROM submissions s WHERE s.id = jobs.submission),
-             CASE WHEN state = 'ready' AND OCTET_LENGTH(request) <= {SMALL} THEN request END"
-        );
-        let change = JobChange { update: update.to_owned(), values, returning };
-        let changed = match self {
-            Self::Saved(picture, _) => picture.close_record(database, job, change)?,
+        let change = JobChange { update: update.to_owned(), values };
+        let is_written = match self {
+            Self::Saved(picture, _) => {
+                let current = "j.id = $1 AND j.submission = s.id";
+                let submission = SubmissionRow::find_one(database, current, job)?;
+                let mut submission = submission.ok_or_else(lease_lost)?;
+                submission.advance_with(database, &picture.step(), change)?
+            }
             _ => change.write(database)?,
         };
-        changed.ok_or_else(lease_lost)
+        if !is_written {
+            return Err(lease_lost());
+        }
+        let written = find_jobs(database, "j.id = $1", [job.into()])?.pop();
+        written.map(|job| job.status).ok_or_else(no_row)
     }
 }
 
@@ -175,18 +146,5 @@ impl SavedPicture {
     pub(in crate::ledger) fn step(&self) -> Step {
         let (path, sha256) = (self.location.clone().into(), Some(self.sha256.clone()));
         Step::Saved { path, bytes: self.bytes, sha256 }
-    }
-
-    fn close_record(
-        &self,
-        database: &mut Database,
-        job: i64,
-        change: JobChange,
-    ) -> Result<Option<Changed>, Error> {
-        let current = "j.id = $1 AND j.submission = s.id";
-        match SubmissionRow::find_one(database, current, job)? {
-            Some(mut submission) => submission.advance_with(database, &self.step(), change),
-            None => change.write(database),
-        }
     }
 }

@@ -61,10 +61,10 @@ impl Bucket {
         Ok(keys)
     }
 
-    pub(super) async fn exists(&self, key: &str) -> Result<bool, Error> {
+    pub(super) async fn is_free(&self, key: &str) -> Result<bool, Error> {
         match self.store.head(&self.path(key)?).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound { .. }) => Ok(false),
+            Ok(_) => Ok(false),
+            Err(StoreError::NotFound { .. }) => Ok(true),
             Err(error) => Err(self.failed("look for", key, &error).into_error()),
         }
     }
@@ -74,7 +74,7 @@ impl Bucket {
         match self.put(key, bytes, media_type, PutMode::Create).await {
             Ok(()) => {}
             // An earlier attempt of this upload may have succeeded although its response was lost.
-            Err(failure) if failure.exists => match self.read(key).await {
+            Err(failure) if failure.exists => match self.bytes(key).await {
                 Ok(Some(existing)) if existing == *bytes => {}
                 Ok(Some(_)) => return Err(SaveError::Exists),
                 // Deleted in between, or a concurrent request failed.
@@ -87,8 +87,8 @@ impl Bucket {
         Ok(SavedPicture::new(bytes, self.location(key)))
     }
 
-    pub(super) async fn content(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        let bytes = self.read(key).await.map_err(BucketFailure::into_error)?;
+    pub(super) async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        let bytes = self.bytes(key).await.map_err(BucketFailure::into_error)?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
     }
 
@@ -122,7 +122,7 @@ impl Bucket {
         }
     }
 
-    async fn read(&self, key: &str) -> Result<Option<Bytes>, BucketFailure> {
+    async fn bytes(&self, key: &str) -> Result<Option<Bytes>, BucketFailure> {
         let path = self.path(key)?;
         let read = async { self.store.get(&path).await?.bytes().await };
         match read.await {

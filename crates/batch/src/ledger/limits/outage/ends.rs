@@ -8,8 +8,8 @@ use std::{
 
 use imagekiln::{Billing, ErrorKind as Kind, Outcomes, journal::Intent};
 
-use super::{LONGEST_PAUSE, LOST, Stored, milliseconds};
-use crate::{Error, Ledger};
+use super::{LONGEST_PAUSE, LOST, Stored};
+use crate::{Error, Ledger, ledger::database::clocks::milliseconds};
 
 /// How long after lost responses the pauses continue to grow when more are lost, in milliseconds.
 const RELAPSE: i64 = milliseconds(Outcomes::RELAPSE);

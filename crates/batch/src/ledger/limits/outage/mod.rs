@@ -19,8 +19,11 @@ pub(crate) use self::ends::refuses_others;
 use crate::{
     Error, Scope,
     ledger::{
-        Ledger,
-        database::{Database, FromRow, Row, Value, clocks::time_of},
+        Ledger, LimitReached,
+        database::{
+            Database, FromRow, Row, Value,
+            clocks::{milliseconds, time_of},
+        },
     },
 };
 
@@ -99,14 +102,6 @@ impl FromRow for Stored {
     }
 }
 
-/// Whether a submission may start.
-pub(in crate::ledger) enum Entry {
-    Open,
-    /// It finds out whether an outage has ended.
-    Probe,
-    Refused(Box<Outage>),
-}
-
 impl Stored {
     fn read(
         database: &mut Database,
@@ -166,23 +161,27 @@ pub(super) fn find(
 /// The condition of the outages that hold back an operation, the first value.
 pub(super) const OF_OPERATION: &str = "until IS NOT NULL AND operation IN ('', $1)";
 
-/// Decides whether a submission may start.
-pub(in crate::ledger) fn enter(database: &mut Database, intent: &Intent) -> Result<Entry, Error> {
+/// Decides whether a submission may start. Returns whether it finds out if an outage has ended, or
+/// the outage that holds it back.
+pub(in crate::ledger) fn enter(
+    database: &mut Database,
+    intent: &Intent,
+) -> Result<Result<bool, LimitReached>, Error> {
     let (now, operation) = (database.now(), intent.operation());
     let open = Stored::read(database, OF_OPERATION, [operation.into()])?;
     if open.is_empty() {
-        return Ok(Entry::Open);
+        return Ok(Ok(false));
     }
     let holds =
         |stored: &Stored| stored.wait(now) > 0 && stored.probe.as_deref() != Some(intent.id());
     if let Some(stored) = open.into_iter().find(holds) {
-        return Ok(Entry::Refused(Box::new(stored.outage(now))));
+        return Ok(Err(Box::new(stored.outage(now)).into()));
     }
     let probe = "UPDATE outages SET probe = $1, until = $2
         WHERE until IS NOT NULL AND operation IN ('', $3)";
     let values = [intent.id().into(), (now + LONGEST_PROBE).into(), operation.into()];
     database.execute(probe, values)?;
-    Ok(Entry::Probe)
+    Ok(Ok(true))
 }
 
 /// Lets another submission take the place of a probe whose worker has ended.
@@ -222,39 +221,30 @@ impl Ledger {
     /// Lets one submission find out now whether an outage has ended. The next pauses are short.
     pub(super) async fn end_pause(&self, scope: &Scope) -> Result<(), Error> {
         match scope {
-            Scope::Ledger => self.end_pause_if("TRUE", []).await,
-            Scope::Operation(name) => self.end_pause_if("operation = $2", [name.into()]).await,
+            Scope::Ledger | Scope::Operation(_) => {
+                self.end_pause_if("$2 IN ('', operation)", scope.columns().1).await
+            }
             _ => Ok(()),
         }
     }
 
     /// Does the same after refusals, because a new run may have another key.
     pub(crate) async fn end_pause_of_refusals(&self) -> Result<(), Error> {
-        self.end_pause_if("kind <> $2", [LOST.as_str().into()]).await
+        self.end_pause_if("kind <> $2", LOST.as_str()).await
     }
 
-    async fn end_pause_if<const N: usize>(
-        &self,
-        condition: &'static str,
-        values: [Value; N],
-    ) -> Result<(), Error> {
+    async fn end_pause_if(&self, condition: &str, value: &str) -> Result<(), Error> {
+        let value = Value::from(value);
+        let end = format!(
+            "UPDATE outages SET until = $1, pauses = 0, probe = NULL
+             WHERE until IS NOT NULL AND {condition}"
+        );
         self.exclusive(move |database| {
-            let end = format!(
-                "UPDATE outages SET until = $1, pauses = 0, probe = NULL
-                 WHERE until IS NOT NULL AND {condition}"
-            );
-            let now = Value::from(database.now());
-            let values: Vec<_> = [now].into_iter().chain(values.clone()).collect();
-            database.execute(&end, values)?;
-            Ok(())
+            let now = database.now();
+            database.execute(&end, [now.into(), value.clone()]).map(drop)
         })
         .await
     }
-}
-
-const fn milliseconds(duration: Duration) -> i64 {
-    let milliseconds = duration.as_millis();
-    if milliseconds > LONGEST_PAUSE as u128 { LONGEST_PAUSE } else { milliseconds as i64 }
 }
 
 #[cfg(test)]
@@ -284,13 +274,13 @@ mod tests {
                 (intent_id, operation, record, pixels, state, sent_at, worker)
                 VALUES ('one', 'gen-2-pro', '', 0, 'open', 0, $1)";
             database.execute(submission, [worker.into()])?;
-            assert!(matches!(enter(database, &intent("one"))?, Entry::Probe));
-            assert!(matches!(enter(database, &intent("two"))?, Entry::Refused(_)));
+            assert_eq!(enter(database, &intent("one"))?, Ok(true));
+            assert!(enter(database, &intent("two"))?.is_err());
             Ok(worker)
         };
         let worker = ledger.transaction(probe).await.unwrap();
         ledger.retire(worker).await.unwrap();
         let next = |database: &mut Database| enter(database, &intent("two"));
-        assert!(matches!(ledger.transaction(next).await.unwrap(), Entry::Probe));
+        assert_eq!(ledger.transaction(next).await.unwrap(), Ok(true));
     }
 }

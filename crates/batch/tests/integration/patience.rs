@@ -1,5 +1,4 @@
-//! Runs while the service accepts no submissions, on a clock that the tests move. Only this crate
-//! can give a ledger another clock.
+//! How long runs wait while the service accepts no submissions, on a clock that the tests move.
 
 use std::{
     sync::Arc,
@@ -11,15 +10,36 @@ use imagekiln::{
     journal::Directory,
     types::{Gen2Flex, Gen2Pro},
 };
+use imagekiln_batch::{
+    Batch, Error, ErrorKind, Job, JobState, Ledger, Outage, Report, Scope,
+    fuzzing::{Clocks, open_ledger},
+};
 use imagekiln_simulator::{Config, Credits, Organization, Project, ProjectKey, Simulator};
+use imagekiln_testbed::{Runtime, Trial, name_of, test};
 use tempfile::TempDir;
 use tokio::{
     runtime::Handle,
     time::{Instant, advance, sleep},
 };
 
-use super::Batch;
-use crate::{Error, ErrorKind, Job, JobState, Ledger, Outage, Report, Scope, ledger::Clocks};
+pub fn tests() -> Vec<Trial> {
+    vec![
+        paused(an_hour_of_500s_costs_a_handful_and_the_run_goes_on),
+        paused(a_run_ends_by_itself_after_three_hours),
+        paused(a_run_without_credits_pauses_until_there_are_some),
+        paused(a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs),
+        paused(a_run_whose_budget_allows_no_submission_does_not_wait_for_the_service),
+        paused(a_refusal_of_one_model_does_not_hold_back_the_others),
+    ]
+}
+
+/// Creates a test on a paused clock.
+fn paused<F>(run: impl Fn() -> F + Copy + Send + 'static) -> Trial
+where
+    F: Future<Output = ()>,
+{
+    test(name_of(&run), &[], Runtime::Paused, async move || run().await)
+}
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -48,7 +68,7 @@ impl Fixture {
         let wall = Arc::new(move || UNIX_EPOCH + Duration::from_secs(1_800_000_000) + elapsed());
         let clocks = Clocks { wall, lease };
         let path = directory.path().join("ledger.db");
-        let ledger = Ledger::open_logging(&path, clocks, Box::new(Directory::open)).await.unwrap();
+        let ledger = open_ledger(&path, clocks, Directory::open).await.unwrap();
         Self { simulator, directory, ledger }
     }
 
@@ -92,7 +112,6 @@ impl Fixture {
     }
 }
 
-#[tokio::test(start_paused = true)]
 async fn an_hour_of_500s_costs_a_handful_and_the_run_goes_on() {
     let fixture = Fixture::new(Config::default()).await;
     let faults = fixture.simulator.faults();
@@ -115,7 +134,6 @@ async fn an_hour_of_500s_costs_a_handful_and_the_run_goes_on() {
     assert_eq!(fixture.outage().await, None);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_run_ends_by_itself_after_three_hours() {
     let fixture = Fixture::new(Config::default()).await;
     fixture.simulator.faults().add("error-before@submission:always").unwrap();
@@ -147,7 +165,6 @@ async fn add_credits(fixture: &Fixture) {
     request.body(body).send().await.unwrap().error_for_status().unwrap();
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_run_without_credits_pauses_until_there_are_some() {
     let fixture = Fixture::new(with_credits_for(5)).await;
     let person = async {
@@ -170,7 +187,6 @@ async fn a_run_without_credits_pauses_until_there_are_some() {
     assert_eq!(report.count(JobState::Saved), 12);
 }
 
-#[tokio::test(start_paused = true)]
 async fn a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs() {
     let fixture = Fixture::new(with_credits_for(0)).await;
     let error = fixture.run(fixture.batch(12), async {}).await.unwrap_err();
@@ -190,7 +206,6 @@ async fn a_run_that_never_had_credits_ends_at_once_unless_it_waits_for_jobs() {
 }
 
 /// Nobody sends the probe that would end the outage.
-#[tokio::test(start_paused = true)]
 async fn a_run_whose_budget_allows_no_submission_does_not_wait_for_the_service() {
     let fixture = Fixture::new(with_credits_for(0)).await;
     fixture.run(fixture.batch(4), async {}).await.unwrap_err();
@@ -204,7 +219,6 @@ async fn a_run_whose_budget_allows_no_submission_does_not_wait_for_the_service()
 }
 
 /// The project of the key has no access to one of two models.
-#[tokio::test(start_paused = true)]
 async fn a_refusal_of_one_model_does_not_hold_back_the_others() {
     let key = ProjectKey { name: "ci".to_owned(), key: "web-key".into() };
     let project = Project {

@@ -1,15 +1,22 @@
-//! A ledger that fails while responses to submissions are under way. Only this crate can make the
-//! connection of a ledger fail by SQLite's own means.
+//! A ledger that fails, by SQLite's own means, while responses to submissions are under way.
 
 use std::{collections::HashSet, time::Duration};
 
 use imagekiln::{Client, types::Gen2Pro};
+use imagekiln_batch::{Batch, Error, Job, JobState, Ledger, fuzzing};
 use imagekiln_simulator::{Config, Simulator};
+use imagekiln_testbed::Trial;
 use tempfile::TempDir;
 use tokio::time;
 
-use super::Batch;
-use crate::{Error, Job, JobState, Ledger};
+use crate::support::sqlite;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        sqlite(every_accepted_task_is_in_the_ledger_or_in_the_error),
+        sqlite(the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one),
+    ]
+}
 
 /// The database cannot grow, or cannot be written at all.
 const FAILURES: [&str; 2] = ["max_page_count = 1", "query_only = TRUE"];
@@ -76,12 +83,11 @@ async fn fail_when_accepted(simulator: &Simulator, ledger: &Ledger, pragma: &str
     while simulator.counts().accepted < JOBS {
         time::sleep(Duration::from_millis(5)).await;
     }
-    ledger.pragma(pragma).await.unwrap();
+    fuzzing::pragma(ledger, pragma).await.unwrap();
     simulator.clock().advance(Duration::from_secs(1));
     simulator.clock().set_speed(1.0);
 }
 
-#[tokio::test]
 async fn every_accepted_task_is_in_the_ledger_or_in_the_error() {
     for pragma in FAILURES {
         let mut fixture = Fixture::new().await;
@@ -91,7 +97,6 @@ async fn every_accepted_task_is_in_the_ledger_or_in_the_error() {
     }
 }
 
-#[tokio::test]
 async fn the_tasks_of_a_dropped_run_are_in_the_error_of_the_next_one() {
     for pragma in FAILURES {
         let mut fixture = Fixture::new().await;
