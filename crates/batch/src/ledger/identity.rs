@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use super::{Ledger, database::no_row};
 use crate::{
     Error, ErrorKind,
-    output::{Marker, Output},
+    output::{MarkedNumber, Marker, Output},
 };
 use imagekiln::{Client, Durations};
 
@@ -24,8 +24,14 @@ pub(crate) struct Marking {
     output: Output,
     /// The highest number of a submission that this process has recorded.
     recorded: AtomicI64,
-    /// The id of the ledger, and the number that this process has written to the marker.
-    marked: Mutex<Option<(String, i64)>>,
+    marked: Mutex<Marked>,
+}
+
+/// What this process has written to the marker.
+#[derive(Default)]
+struct Marked {
+    submissions: Option<i64>,
+    number: Option<MarkedNumber>,
 }
 
 impl Marking {
@@ -86,7 +92,7 @@ impl Ledger {
         self.set_file("file IS NOT NULL").await?;
         self.restore_lost(false).await?;
         let (id, _, submissions) = self.identity().await?;
-        Marker::write(output, &id, submissions).await
+        Marker::write(output, &id, submissions).await.map(drop)
     }
 
     /// Writes the number of a submission that was recorded to the marker, if the marker has to be
@@ -94,17 +100,23 @@ impl Ledger {
     pub(super) async fn mark(&self, marking: &Marking, submission: i64) -> Result<(), Error> {
         marking.recorded.fetch_max(submission, Ordering::Relaxed);
         let mut marked = marking.marked.lock().await;
-        let step = if self.0.source.own_file().is_some() { 1 } else { SERVER_STEP };
-        if marked.as_ref().is_some_and(|(_, marked)| submission < marked + step) {
+        let is_file = self.0.source.own_file().is_some();
+        let step = if is_file { 1 } else { SERVER_STEP };
+        if marked.submissions.is_some_and(|marked| submission < marked + step) {
             return Ok(());
         }
         let submissions = marking.recorded.load(Ordering::Relaxed);
-        let id = match marked.take() {
-            Some((id, _)) => id,
-            None => self.identity().await?.0,
+        let is_replaced = match &marked.number {
+            Some(number) => number.replace(submissions).await?,
+            None => false,
         };
-        Marker::write(&marking.output, &id, submissions).await?;
-        *marked = Some((id, submissions));
+        if !is_replaced {
+            let (id, ..) = self.identity().await?;
+            let number = Marker::write(&marking.output, &id, submissions).await?;
+            // The processes of a server write the same number.
+            marked.number = number.filter(|_| is_file);
+        }
+        marked.submissions = Some(submissions);
         Ok(())
     }
 

@@ -6,7 +6,9 @@
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
+    ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use imagekiln::{Damaged, DownloadedPicture, ErrorKind as Kind, FileKind, Picture, SaveOptions};
@@ -20,6 +22,9 @@ const MAX_WRITES: u32 = 3;
 
 /// The beginning of a picture, which contains its size.
 const HEAD: u64 = 256 * 1024;
+
+/// Disks write at least so many bytes completely or not at all.
+const SECTOR: usize = 512;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
@@ -154,6 +159,29 @@ impl Folder {
         self.blocking(key, write).await
     }
 
+    /// Returns the place of these bytes in a file, if the file still has this content, and if a
+    /// crash leaves either the old bytes or the new ones.
+    pub(super) async fn place(
+        &self,
+        key: &str,
+        content: &[u8],
+        bytes: Range<usize>,
+    ) -> Result<Option<Place>, Error> {
+        if cfg!(not(unix)) || bytes.start / SECTOR != (bytes.end - 1) / SECTOR {
+            return Ok(None);
+        }
+        let content = content.to_owned();
+        let open = move |path: &Path| {
+            let mut file = File::options().read(true).write(true).open(path)?;
+            let mut found = Vec::new();
+            file.read_to_end(&mut found)?;
+            let (file, path) = (Arc::new(file), path.to_owned());
+            let place = Place { file, path, offset: bytes.start as u64 };
+            Ok(Some(place).filter(|_| found == content))
+        };
+        self.blocking(key, open).await
+    }
+
     /// Returns the keys of all files. Links are not followed.
     pub(super) async fn keys(&self) -> Result<Vec<String>, Error> {
         let keys = |root: &Path| {
@@ -193,6 +221,54 @@ impl Folder {
         // On Windows, the ledger contains paths in the form of the system.
         key.split('/').fold(self.root.clone(), |path, component| path.join(component))
     }
+}
+
+/// A place in a file whose content can be replaced.
+#[derive(Debug)]
+pub(super) struct Place {
+    file: Arc<File>,
+    path: PathBuf,
+    offset: u64,
+}
+
+impl Place {
+    /// Writes and flushes. Returns `false` if another file is at the path now.
+    pub(super) async fn write(&self, content: Vec<u8>) -> Result<bool, Error> {
+        let (file, offset) = (Arc::clone(&self.file), self.offset);
+        let write = move |path: &Path| {
+            write_at(&file, &content, offset)?;
+            file.sync_data()?;
+            is_at(&file, path)
+        };
+        blocking(self.path.clone(), write).await
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, content: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, content, offset)
+}
+
+#[cfg(not(unix))]
+fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether the file is still at the path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (open.dev(), open.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Returns the key of a path below the folder, unless its name is not valid Unicode.

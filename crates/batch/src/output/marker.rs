@@ -2,13 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Output;
+use super::{Output, folder::Place};
 use crate::{Error, ErrorKind};
 
 /// The key of the marker. It is hidden, because the folder contains pictures.
 const KEY: &str = ".imagekiln-ledger";
 
 const VERSION: u32 = 1;
+
+/// What follows the last number, and the width to which this number is padded, so that it can be
+/// replaced without writing the file anew.
+const END: &str = "}]}";
+const WIDTH: usize = 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Marker {
@@ -47,18 +52,35 @@ impl Marker {
     }
 
     /// Adds a ledger, or updates its number of submissions. Other ledgers may use the same output.
+    /// Returns the place of the number, if the output has such places.
     pub(crate) async fn write(
         output: &Output,
         ledger: &str,
         submissions: i64,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<MarkedNumber>, Error> {
         let marker = Self::read(output).await?;
         let mut ledgers = marker.map(|marker| marker.ledgers).unwrap_or_default();
         ledgers.retain(|known| known.id != ledger);
         ledgers.push(Known { id: ledger.to_owned(), submissions });
-        let json = serde_json::to_vec(&Self { version: VERSION, ledgers })
+        let json = serde_json::to_string(&Self { version: VERSION, ledgers })
             .map_err(Error::because(ErrorKind::File, "could not write the marker"))?;
-        output.write(KEY, &json).await
+        let before = json.strip_suffix(&format!("{submissions}{END}")).unwrap_or(&json);
+        let json = format!("{before}{submissions:>WIDTH$}{END}");
+        output.write(KEY, json.as_bytes()).await?;
+        let number = before.len()..before.len() + WIDTH;
+        Ok(output.place(KEY, json.as_bytes(), number).await?.map(MarkedNumber))
+    }
+}
+
+/// The number of submissions in a marker. Replacing it is much faster than replacing the file, and
+/// happens before every submission.
+#[derive(Debug)]
+pub(crate) struct MarkedNumber(Place);
+
+impl MarkedNumber {
+    /// Replaces the number durably. Returns `false` if another process has replaced the marker.
+    pub(crate) async fn replace(&self, submissions: i64) -> Result<bool, Error> {
+        self.0.write(format!("{submissions:>WIDTH$}").into()).await
     }
 }
 
@@ -67,17 +89,21 @@ mod tests {
     use super::*;
     use crate::output::OutputTarget;
 
+    #[cfg(unix)]
     #[tokio::test]
-    async fn a_marker_keeps_the_numbers_of_other_ledgers() {
+    async fn numbers_are_replaced_in_place_unless_the_marker_was_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let target = OutputTarget::new(directory.path().to_owned()).unwrap();
         let output = Output::open(&target).await.unwrap();
-        assert!(Marker::read(&output).await.unwrap().is_none());
-        for (ledger, submissions) in [("one", 7), ("other", 5), ("one", 123)] {
-            Marker::write(&output, ledger, submissions).await.unwrap();
-        }
-        let marker = Marker::read(&output).await.unwrap().unwrap();
-        let known = ["one", "other", "third"].map(|ledger| marker.submissions_of(ledger));
-        assert_eq!(known, [Some(123), Some(5), None]);
+        let known =
+            async |ledger| Marker::read(&output).await.unwrap().unwrap().submissions_of(ledger);
+        let place = Marker::write(&output, "one", 7).await.unwrap();
+        assert_eq!(known("one").await, Some(7));
+        let place = place.unwrap();
+        assert!(place.replace(123).await.unwrap());
+        assert_eq!(known("one").await, Some(123));
+        Marker::write(&output, "other", 5).await.unwrap();
+        assert!(!place.replace(124).await.unwrap());
+        assert_eq!((known("one").await, known("other").await), (Some(123), Some(5)));
     }
 }

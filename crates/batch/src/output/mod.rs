@@ -9,14 +9,20 @@ mod marker;
 mod name;
 mod target;
 
+use std::ops::Range;
+
 #[cfg(bucket)]
 use bytes::Bytes;
 use imagekiln::{DownloadedPicture, FileKind, Picture};
 
 #[cfg(bucket)]
 use self::bucket::Bucket;
-use self::folder::Folder;
-pub(crate) use self::{marker::Marker, name::beside, target::OutputTarget};
+use self::folder::{Folder, Place};
+pub(crate) use self::{
+    marker::{MarkedNumber, Marker},
+    name::beside,
+    target::OutputTarget,
+};
 use crate::{Error, ErrorKind};
 
 /// The name of a picture is followed by this in the name of its description.
@@ -219,6 +225,20 @@ impl Output {
     /// Writes JSON, and replaces an earlier file or object with this key.
     async fn write(&self, key: &str, json: &[u8]) -> Result<(), Error> {
         each!(self, output => output.write(key, json).await)
+    }
+
+    /// Returns the place of these bytes in a file with this content. Buckets have no such places.
+    async fn place(
+        &self,
+        key: &str,
+        content: &[u8],
+        bytes: Range<usize>,
+    ) -> Result<Option<Place>, Error> {
+        match self {
+            Self::Folder(folder) => folder.place(key, content, bytes).await,
+            #[cfg(bucket)]
+            Self::Bucket(_) => Ok(None),
+        }
     }
 
     /// Returns the keys of all pictures with a description.
