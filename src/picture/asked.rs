@@ -5,6 +5,7 @@ use crate::FileKind;
 /// What a request says about its picture. `None`, and a size of 0, leave it to the service.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the names are those of the fields")]
+#[doc(hidden)]
 pub struct Asked<'a> {
     pub width: Option<i64>,
     pub height: Option<i64>,
@@ -14,6 +15,7 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// Returns how a picture differs, for example `64 x 80 pixels instead of 512 x 512`. `None` if
     /// it does not. Only what is known of the picture counts.
+    #[doc(hidden)]
     pub fn difference(
         &self,
         kind: Option<FileKind>,
