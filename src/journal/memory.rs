@@ -1,22 +1,21 @@
 //! A journal that ends with the process.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
 
-/// A [`Journal`] in memory, for tests of programs that use one. It forgets everything when it is
-/// dropped.
+/// A [`Journal`] in memory, for tests of programs that use one. Clones share the records, which the
+/// last one forgets when it is dropped.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use imagekiln::{ClientBuilder, journal::Memory};
 ///
 /// fn with_journal(client: ClientBuilder) -> ClientBuilder {
-///     client.journal(Arc::new(Memory::default()))
+///     client.journal(Memory::default())
 /// }
 /// ```
-#[derive(Debug, Default)]
-pub struct Memory(Mutex<Vec<Record>>);
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Arc<Mutex<Vec<Record>>>);
 
 impl Memory {
     /// Returns all records, oldest first.
