@@ -10,7 +10,7 @@ mod stored;
 mod typed;
 mod validate;
 
-pub(crate) use self::images::{Images, Place, field_of};
+pub(crate) use self::images::FieldImages;
 pub use self::model::{CompleteModel, complete_model, find_model, models};
 pub use self::operation::{
     Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,

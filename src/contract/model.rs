@@ -15,6 +15,7 @@ pub fn find_model(name: &str) -> Option<&'static Operation> {
 /// A model whose name has a path parameter, and the value of the parameter in a complete name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub struct CompleteModel<'a> {
     /// The model, such as `{base_model}-finetuned`.
     pub model: &'static Operation,
@@ -31,6 +32,7 @@ pub struct CompleteModel<'a> {
 /// assert_eq!(found.model.name, "{base_model}-finetuned");
 /// assert_eq!(found.value, "gen-2-klein-9b-kv");
 /// ```
+#[doc(hidden)]
 pub fn complete_model(name: &str) -> Option<CompleteModel<'_>> {
     let name = name.strip_prefix("/v1/").unwrap_or(name);
     if find_model(name).is_some() {

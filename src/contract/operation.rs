@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Location, Region};
+use crate::Region;
 
 /// An operation of the contract.
 #[derive(Debug, PartialEq)]
@@ -150,6 +150,10 @@ pub struct Field {
 }
 
 impl Field {
+    pub(super) fn is_image(&self) -> bool {
+        matches!(self.kind, FieldKind::Image { .. })
+    }
+
     /// What fields have that say nothing else.
     pub(crate) const NONE: Self = Self {
         name: "",
@@ -258,12 +262,6 @@ impl Operation {
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
-
-    /// Returns the kind of the value at a place in the body, if the contract defines it.
-    pub(super) fn kind_at(&self, steps: &[Location]) -> Option<&'static FieldKind> {
-        let [Location::Name(name)] = steps else { return None };
-        Some(&self.field(name)?.kind)
-    }
 }
 
 impl FieldKind {
@@ -277,6 +275,7 @@ impl FieldKind {
     /// ```
     ///
     /// [`Request::validate`]: crate::Request::validate
+    #[doc(hidden)]
     pub fn value_of(&self, text: &str) -> Value {
         let parsed = || serde_json::from_str::<Value>(text).ok();
         let wanted = match self {

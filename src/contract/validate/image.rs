@@ -3,9 +3,9 @@
 
 use std::io::Read;
 
-use super::super::operation::FieldKind;
+use super::super::operation::{Field, FieldKind};
 use crate::{
-    Error, FileKind, ImageEncodings, ImageInput, Request, Violation,
+    Error, FileKind, ImageEncodings, ImageInput, Location, Request, Violation,
     values::{
         address::check_web_url,
         base64_text,
@@ -101,14 +101,15 @@ const MEGAPIXEL: f64 = 1_048_576.0;
 /// images at URLs, and images in formats whose size cannot be read here.
 pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
     for (steps, image) in request.images.iter() {
-        let Some(kind) = request.operation.kind_at(steps) else { continue };
+        let [Location::Name(name)] = &*steps else { continue };
+        let Some(Field { kind, .. }) = request.operation.field(name) else { continue };
         let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
         let masked = mask_of.filter(|_| *same_size);
         if masked.is_none() && max_megapixels.is_none() {
             continue;
         }
         let Some(size) = image.stored_size() else { continue };
-        let mut report = |kind, msg| found.push(Violation::new(kind, msg).at(steps));
+        let mut report = |kind, msg| found.push(Violation::new(kind, msg).at(&steps));
         let (width, height, _) = size;
         if let Some(limit) = max_megapixels
             && (width as f64) * (height as f64) > limit * MEGAPIXEL
@@ -117,7 +118,7 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
             report("value_error", format!("is {is}; must have at most {limit} megapixels"));
         }
         if let Some(masked) = masked
-            && let Some(other) = request.images.beside(steps, masked)
+            && let Some(other) = request.images.one(masked)
             && let Some(other) = other.stored_size()
             && (width, height) != (other.0, other.1)
         {
@@ -173,7 +174,7 @@ impl Request {
             if let Some(kind) = cut_off(image) {
                 let file = file_of(image);
                 let msg = format!("is truncated; must be a complete {kind} image{file}");
-                found.push(Violation::new("value_error", msg).at(steps));
+                found.push(Violation::new("value_error", msg).at(&steps));
             }
         }
         super::check(self, found)
