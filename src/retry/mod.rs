@@ -147,6 +147,7 @@ pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// assert_eq!(pauses, [1, 2, 3].map(Duration::from_secs));
 /// ```
 #[derive(Debug, Clone)]
+#[doc(hidden)]
 pub struct Backoff {
     first: Duration,
     next: Duration,
@@ -155,6 +156,7 @@ pub struct Backoff {
 
 impl Backoff {
     /// Creates a backoff from its first and its longest pause.
+    #[doc(hidden)]
     pub fn new(first: Duration, longest: Duration) -> Self {
         let first = first.min(longest);
         Self { first, next: first, longest }
@@ -166,12 +168,14 @@ impl Backoff {
     }
 
     /// Returns the next pause.
+    #[doc(hidden)]
     pub fn pause(&mut self) -> Duration {
         let grown = self.next.saturating_mul(2).min(self.longest);
         std::mem::replace(&mut self.next, grown)
     }
 
     /// Starts again with the first pause.
+    #[doc(hidden)]
     pub fn reset(&mut self) {
         self.next = self.first;
     }

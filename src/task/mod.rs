@@ -31,6 +31,7 @@ use url::Url;
 pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
+pub(crate) use self::deadline::NO_LIMIT;
 pub use self::deadline::{SubmitOptions, WaitOptions};
 pub use self::outage::Outcomes;
 pub use self::poll::Update;

@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 /// the response does not say so.
 ///
 /// A [`Client`](crate::Client) stops submitting by itself. This is for
-/// [journals](crate::journal::Journal::handles_outages) that decide it for several processes.
+/// journals that decide it for several processes.
 ///
 /// ```
 /// let mut outcomes = imagekiln::Outcomes::default();
@@ -33,6 +33,7 @@ const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 /// assert!(outcomes.add(unknown), "the third in a row");
 /// ```
 #[derive(Debug, Clone, Default)]
+#[doc(hidden)]
 pub struct Outcomes {
     /// One bit for each, the last one first.
     unknown: u32,
@@ -48,6 +49,7 @@ impl Outcomes {
 
     /// Adds the outcome of a submission. Returns whether this begins an outage, and then forgets
     /// all outcomes.
+    #[doc(hidden)]
     pub fn add(&mut self, is_unknown: bool) -> bool {
         self.unknown = (self.unknown << 1 | u32::from(is_unknown)) & ((1 << LAST) - 1);
         let is_outage = self.unknown.trailing_ones() >= MOST_IN_A_ROW
@@ -59,6 +61,7 @@ impl Outcomes {
     }
 
     /// Returns the pauses of an outage: from one second to ten minutes.
+    #[doc(hidden)]
     pub fn pauses() -> Backoff {
         Backoff::new(FIRST_PAUSE, LONGEST_PAUSE)
     }

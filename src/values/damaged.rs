@@ -83,6 +83,7 @@ impl Damaged {
 
     /// Returns the path of the picture next to which [`keep`](Self::keep) has kept a file: that of
     /// `fox.png` for `fox.png.2.damaged`. `None` for other files.
+    #[doc(hidden)]
     pub fn picture_of(kept: impl AsRef<Path>) -> Option<PathBuf> {
         let kept = kept.as_ref();
         let name = kept.file_name()?.to_str()?.strip_suffix(ENDING)?.strip_suffix('.')?;

@@ -128,6 +128,7 @@ impl ImageInput {
     /// that is not base64, and a file that cannot be read have none.
     ///
     /// May block, because it reads files.
+    #[doc(hidden)]
     pub fn head(&self, length: usize) -> Option<Vec<u8>> {
         match self {
             Self::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
@@ -146,6 +147,7 @@ impl ImageInput {
     ///
     /// Phones store photos turned. The SDK sends images as they are stored, so a mask that was
     /// drawn on what a viewer shows does not fit. May block, because it reads files.
+    #[doc(hidden)]
     pub fn orientation(&self) -> u8 {
         self.head(HEADERS).map_or(1, |head| orientation::of(&head))
     }

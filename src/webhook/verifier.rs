@@ -208,6 +208,7 @@ impl Verifier {
     /// # Errors
     ///
     /// [`Rejection::NotJson`] and [`Rejection::TooLarge`].
+    #[doc(hidden)]
     pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         let body = body.as_ref();
         self.check_size(body)?;

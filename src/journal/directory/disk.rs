@@ -34,6 +34,7 @@ use std::{
 /// ```
 ///
 /// The directory locks its files itself.
+#[doc(hidden)]
 pub trait Disk: Send + Sync {
     /// Returns the content of a file. Fails if it is something else, such as a pipe.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -14,11 +14,7 @@ use axum::{
 use tokio::{sync::Semaphore, time::timeout};
 
 use self::follow::{Followers, Once, PendingEvent, follow};
-use super::{
-    event::Event,
-    scheme::{Fingerprint, Rejection},
-    verifier::Verifier,
-};
+use super::{event::Event, scheme::Fingerprint, verifier::Verifier};
 use crate::{Client, Error, Picture, Region, WaitOptions};
 
 /// The default maximum number of events waiting for confirmation.
@@ -164,11 +160,7 @@ async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> StatusC
         Ok(event) => accept(&shared, event),
         Err(rejection) => {
             tracing::warn!(%rejection, "webhook rejected");
-            match rejection {
-                Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                Rejection::NotJson => StatusCode::BAD_REQUEST,
-                _ => StatusCode::UNAUTHORIZED,
-            }
+            rejection.status()
         }
     }
 }
