@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{operation::FieldKind, request::Request};
 use crate::{
     Address, FileKind, ImageInput,
-    values::{REDACTED, file_kind::HEAD, image_file, is_secret, text::is_url},
+    values::{REDACTED, file, file_kind::HEAD, is_secret, text::is_url},
 };
 
 impl Request {
@@ -96,7 +96,7 @@ fn of_image(image: &ImageInput) -> Value {
         ImageInput::Url(url) => return json!({ "url": url.to_string() }),
         ImageInput::Bytes(bytes) => Some(bytes.len() as u64),
         ImageInput::Path(path) => {
-            image_file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
+            file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
         }
         ImageInput::Base64(text) => image.head(text.len()).map(|bytes| bytes.len() as u64),
     };

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
-    values::{MAX_NAME, hint, one_line, task_ref::hex, text::without_value},
+    values::{MAX_NAME, hash::hex, hint, one_line, text::without_value},
 };
 
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other

@@ -51,7 +51,6 @@ use std::{
 
 use tokio::time;
 
-pub(crate) use self::directory::is_at;
 pub use self::{
     account::Account,
     directory::{Directory, Disk, List, Listed},

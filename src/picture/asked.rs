@@ -15,7 +15,6 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// Returns how a picture differs, for example `64 x 80 pixels instead of 512 x 512`. `None` if
     /// it does not. Only what is known of the picture counts.
-    #[doc(hidden)]
     pub fn difference(
         &self,
         kind: Option<FileKind>,

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::{Swept, part::TemporaryFile};
-use crate::values::task_ref::hex;
+use crate::values::hash::hex;
 
 /// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: u32 = 40;

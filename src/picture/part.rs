@@ -11,7 +11,7 @@ use std::{
     sync::Mutex,
 };
 
-use crate::journal::is_at;
+use crate::values::file::is_at;
 
 const PREFIX: &str = ".imagekiln-";
 const SUFFIX: &str = ".part";

@@ -156,7 +156,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Creates a backoff from its first and its longest pause.
-    #[doc(hidden)]
     pub fn new(first: Duration, longest: Duration) -> Self {
         let first = first.min(longest);
         Self { first, next: first, longest }
@@ -168,14 +167,12 @@ impl Backoff {
     }
 
     /// Returns the next pause.
-    #[doc(hidden)]
     pub fn pause(&mut self) -> Duration {
         let grown = self.next.saturating_mul(2).min(self.longest);
         std::mem::replace(&mut self.next, grown)
     }
 
     /// Starts again with the first pause.
-    #[doc(hidden)]
     pub fn reset(&mut self) {
         self.next = self.first;
     }

@@ -9,8 +9,8 @@ use super::ClientBuilder;
 use crate::{
     Address, Durations, RetryPolicy, Secret, WebhookSecret,
     journal::Journal,
-    task::NO_LIMIT,
-    transport::{middleware::Middleware, recording::Recorder, service::WallClock},
+    transport::{middleware::Middleware, recording::Recorder},
+    values::{NO_LIMIT, WallClock},
 };
 
 /// The service: its key, its base URLs, and the hosts that it may refer to.

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{self, Instant};
 
-use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress};
-
-/// Used as "no limit"; a much larger duration would overflow an `Instant`.
-pub(crate) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
+use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress, values::NO_LIMIT};
 
 /// Options for a submission.
 ///

@@ -49,7 +49,6 @@ impl Outcomes {
 
     /// Adds the outcome of a submission. Returns whether this begins an outage, and then forgets
     /// all outcomes.
-    #[doc(hidden)]
     pub fn add(&mut self, is_unknown: bool) -> bool {
         self.unknown = (self.unknown << 1 | u32::from(is_unknown)) & ((1 << LAST) - 1);
         let is_outage = self.unknown.trailing_ones() >= MOST_IN_A_ROW
@@ -61,15 +60,14 @@ impl Outcomes {
     }
 
     /// Returns the pauses of an outage: from one second to ten minutes.
-    #[doc(hidden)]
     pub fn pauses() -> Backoff {
         Backoff::new(FIRST_PAUSE, LONGEST_PAUSE)
     }
 }
 
-/// How the submission with a slot ended.
+/// What the service made of the submission with a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Reaction {
     Accepted,
     Unknown,
     /// It says nothing about the service.
@@ -122,20 +120,20 @@ impl Outage {
     }
 
     /// A submission has ended. Returns whether an outage has begun.
-    pub(super) fn ended(&mut self, outcome: Outcome, is_probe: bool) -> bool {
+    pub(super) fn ended(&mut self, reaction: Reaction, is_probe: bool) -> bool {
         let now = Instant::now();
         // The others were in flight when the outage began.
         if self.until.is_some() && !is_probe {
             return false;
         }
-        match outcome {
-            Outcome::Accepted if is_probe => {
+        match reaction {
+            Reaction::Accepted if is_probe => {
                 (self.until, self.is_probing, self.ended) = (None, false, Some(now));
             }
-            Outcome::Accepted => {
+            Reaction::Accepted => {
                 self.outcomes.add(false);
             }
-            Outcome::Unknown => {
+            Reaction::Unknown => {
                 if !self.outcomes.add(true) && !is_probe {
                     return false;
                 }
@@ -154,8 +152,8 @@ impl Outage {
                 self.is_probing = false;
                 return true;
             }
-            Outcome::Other if is_probe => self.is_probing = false,
-            Outcome::Other => {}
+            Reaction::Other if is_probe => self.is_probing = false,
+            Reaction::Other => {}
         }
         false
     }
@@ -191,7 +189,7 @@ mod tests {
         for _ in 0..3 {
             assert!(outage.wait().is_none() && !outage.start());
         }
-        let stopped: Vec<_> = (0..3).map(|_| outage.ended(Outcome::Unknown, false)).collect();
+        let stopped: Vec<_> = (0..3).map(|_| outage.ended(Reaction::Unknown, false)).collect();
         assert_eq!(stopped, [false, false, true]);
         let (start, mut waits) = (Instant::now(), Vec::new());
         while let Some(wait) = outage.wait().filter(|_| start.elapsed().as_secs() < 3600) {
@@ -199,7 +197,7 @@ mod tests {
             tokio::time::advance(wait).await;
             assert!(outage.wait().is_none() && outage.start());
             assert!(outage.wait().is_some(), "a second probe");
-            outage.ended(Outcome::Unknown, true);
+            outage.ended(Reaction::Unknown, true);
         }
         assert_eq!(waits[..11], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]);
         assert!(waits.len() <= 15, "{waits:?}");
@@ -207,18 +205,18 @@ mod tests {
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
         // It was in flight all the time.
-        outage.ended(Outcome::Unknown, false);
-        outage.ended(Outcome::Other, true);
+        outage.ended(Reaction::Unknown, false);
+        outage.ended(Reaction::Other, true);
         assert!(outage.wait().is_none() && outage.start());
-        outage.ended(Outcome::Accepted, true);
+        outage.ended(Reaction::Accepted, true);
         assert!(outage.wait().is_none() && !outage.start());
         let lose_three =
-            |outage: &mut Outage| (0..3).filter(|_| outage.ended(Outcome::Unknown, false)).count();
+            |outage: &mut Outage| (0..3).filter(|_| outage.ended(Reaction::Unknown, false)).count();
         assert_eq!(lose_three(&mut outage), 1);
         assert_eq!(outage.wait(), Some(LONGEST_PAUSE), "a relapse");
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
-        outage.ended(Outcome::Accepted, true);
+        outage.ended(Reaction::Accepted, true);
         tokio::time::advance(Outcomes::RELAPSE + FIRST_PAUSE).await;
         assert_eq!(lose_three(&mut outage), 1);
         assert_eq!(outage.wait(), Some(FIRST_PAUSE));

@@ -7,9 +7,9 @@ use tracing::{Instrument, Span};
 
 use super::{
     Task, Update,
-    deadline::{NO_LIMIT, WaitOptions},
+    deadline::WaitOptions,
     doubt::Doubt,
-    schedule::{Events, Progress, Seen},
+    schedule::{Events, Seen, WaitProgress},
     waits::WaitGuard,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     retry::LONGEST_RETRY,
     telemetry,
     transport::middleware::{Purpose, Retry},
-    values::{MAX_NAME, one_line},
+    values::{MAX_NAME, NO_LIMIT, one_line},
 };
 
 /// The minimum pause between polls at an interval that the program has set.
@@ -228,7 +228,7 @@ impl Polling {
         }
         let waits = &self.task.shared.waits;
         let age = self.age();
-        let progress = Progress {
+        let progress = WaitProgress {
             in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,

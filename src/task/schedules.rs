@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{
     Task,
-    schedule::{Progress, Schedule, Seen},
+    schedule::{Schedule, Seen, WaitProgress},
 };
 use crate::Request;
 
@@ -100,7 +100,7 @@ impl Schedules {
     }
 
     /// Returns the age of the next poll of a task.
-    pub(super) fn next(&self, task: &Task, progress: Progress, random: f64) -> f64 {
+    pub(super) fn next(&self, task: &Task, progress: WaitProgress, random: f64) -> f64 {
         let mut schedules = self.lock();
         let known = works(task).find(|work| schedules.get(*work).is_some_and(Schedule::is_known));
         match known.and_then(|work| schedules.get_mut(work)) {

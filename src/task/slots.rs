@@ -18,7 +18,7 @@ use super::{
     Shared, Task,
     deadline::Deadline,
     limit::Limit,
-    outage::{Outage, Outcome},
+    outage::{Outage, Reaction},
 };
 use crate::{
     Error, ErrorKind, TaskRef,
@@ -83,9 +83,9 @@ impl State {
     }
 
     /// Counts a submission that has ended.
-    fn ended(&mut self, outcome: Outcome, is_probe: bool) {
+    fn ended(&mut self, reaction: Reaction, is_probe: bool) {
         self.sending -= 1;
-        if self.outage.ended(outcome, is_probe) {
+        if self.outage.ended(reaction, is_probe) {
             self.limit.lost();
         }
     }
@@ -96,13 +96,13 @@ impl State {
 pub struct Slot {
     slots: Arc<Slots>,
     is_probe: bool,
-    outcome: Outcome,
+    reaction: Reaction,
 }
 
 impl Slot {
     /// Assigns the slot to the task of the submission.
     pub(super) fn hold(mut self, task: Arc<TaskRef>) {
-        self.outcome = Outcome::Accepted;
+        self.reaction = Reaction::Accepted;
         let mut state = self.slots.lock();
         state.held.push_back((self.slots.hash(&task), task));
         if !state.limit.is_set() && state.held.len() > REMEMBERED {
@@ -114,13 +114,13 @@ impl Slot {
 
     /// Frees the slot of a submission that the service may have accepted.
     pub(super) fn lose(mut self) {
-        self.outcome = Outcome::Unknown;
+        self.reaction = Reaction::Unknown;
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.lock().ended(self.outcome, self.is_probe);
+        self.slots.lock().ended(self.reaction, self.is_probe);
         self.slots.grant();
     }
 }
@@ -224,7 +224,7 @@ impl Slots {
     }
 
     fn slot(self: &Arc<Self>, is_probe: bool) -> Slot {
-        Slot { slots: Arc::clone(self), is_probe, outcome: Outcome::Other }
+        Slot { slots: Arc::clone(self), is_probe, reaction: Reaction::Other }
     }
 
     fn hash(&self, task: &TaskRef) -> u64 {

@@ -16,7 +16,7 @@ use super::{
     Address, ParseError,
     address::check_web_url,
     base64_text::{self, is_data_url},
-    image_file, orientation,
+    file, orientation,
     text::is_url,
 };
 
@@ -135,7 +135,7 @@ impl ImageInput {
             Self::Base64(text) => base64_text::decode_head(text, length),
             Self::Path(path) => {
                 let mut head = Vec::new();
-                image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
+                file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
                 Some(head)
             }
             Self::Url(_) => None,

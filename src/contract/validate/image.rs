@@ -8,9 +8,8 @@ use crate::{
     Error, FileKind, ImageEncodings, ImageInput, Location, Request, Violation,
     values::{
         address::check_web_url,
-        base64_text,
+        base64_text, file,
         file_kind::HEAD,
-        image_file,
         whole::{Checker, Extent},
     },
 };
@@ -189,7 +188,7 @@ fn cut_off(image: &ImageInput) -> Option<FileKind> {
         ImageInput::Bytes(bytes) => checker.feed(bytes),
         ImageInput::Base64(text) => checker.feed(&image.head(text.len())?),
         ImageInput::Path(path) => {
-            let mut file = image_file::open(path).ok()?;
+            let mut file = file::open(path).ok()?;
             let mut chunk = vec![0; CHUNK];
             while let length @ 1.. = file.read(&mut chunk).ok()? {
                 checker.feed(chunk.get(..length).unwrap_or_default());

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    disk::{Disk, create_durable, if_present, is_at},
+    disk::{Disk, create_durable, if_present},
     list::{
         CLOSED, Found, List, OPEN, PROCESSES, Places, Read, SHARD, closed_path, highest, holder,
         names, open_path, shards,
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     TaskRef,
     journal::{Intent, Record, Step},
+    values::file::is_at,
 };
 
 /// Where files are moved that contain bytes that are not understood.

@@ -12,7 +12,6 @@ use std::{fmt, io, path::Path, sync::Arc};
 
 use tokio::task::spawn_blocking;
 
-pub(crate) use self::disk::is_at;
 pub use self::{
     disk::Disk,
     list::{List, Listed},

@@ -12,7 +12,8 @@ use std::{
     time::Duration,
 };
 
-use super::disk::{Disk, if_present, is_at};
+use super::disk::{Disk, if_present};
+use crate::values::file::is_at;
 
 /// How often a process tries the lock of a file, which is five seconds. Whoever has it needs it for
 /// some milliseconds, unless it is stopped.

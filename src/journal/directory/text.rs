@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     journal::{Record, record::Life},
-    values::task_ref::hex,
+    values::hash::hex,
 };
 
 /// The lengths of the lines after the first one in bytes. A task has a polling URL, and a saved

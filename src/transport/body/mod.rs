@@ -25,7 +25,7 @@ use crate::{
     contract::{FieldImages, Request},
     values::{
         base64_text::{self, Sendable},
-        image_file::{self, Fingerprint},
+        file::{self, Fingerprint},
     },
 };
 
@@ -148,7 +148,7 @@ struct PlannedFile {
 impl PlannedFile {
     fn new(field: &str, path: &Path) -> io::Result<Self> {
         // Opening the file finds missing read permission before anything is sent.
-        let fingerprint = image_file::open(path)
+        let fingerprint = file::open(path)
             .and_then(|file| Fingerprint::of(&file))
             .map_err(|error| described(field, path, &error))?;
         Ok(Self { field: field.to_owned(), path: path.to_owned(), fingerprint })
@@ -174,7 +174,7 @@ impl PlannedFile {
     }
 
     fn send(&self, pool: &Arc<Pool>, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
-        let mut file = image_file::open(&self.path)?;
+        let mut file = file::open(&self.path)?;
         self.must_be_unchanged(&file)?;
         let mut frame = vec![0; RAW_FRAME];
         let mut left = self.fingerprint.length;

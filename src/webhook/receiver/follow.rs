@@ -212,14 +212,14 @@ impl Followers {
 }
 
 /// Allows one execution for each remembered key.
-pub(super) struct Once<K>(Mutex<Keys<K>>);
+pub(super) struct Handled<K>(Mutex<Keys<K>>);
 
 struct Keys<K> {
     in_progress: HashSet<K>,
     done: Recent<K, ()>,
 }
 
-impl<K: Hash + Eq + Clone> Once<K> {
+impl<K: Hash + Eq + Clone> Handled<K> {
     pub(super) fn new() -> Arc<Self> {
         let keys = Keys { in_progress: HashSet::new(), done: Recent::default() };
         Arc::new(Self(Mutex::new(keys)))
@@ -242,7 +242,7 @@ impl<K: Hash + Eq + Clone> Once<K> {
 
 /// An execution in progress. Dropping it before it is done allows another one.
 pub(super) struct InProgress<K: Hash + Eq + Clone> {
-    once: Arc<Once<K>>,
+    once: Arc<Handled<K>>,
     key: K,
 }
 

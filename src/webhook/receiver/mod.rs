@@ -13,7 +13,7 @@ use axum::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use self::follow::{Followers, Once, PendingEvent, follow};
+use self::follow::{Followers, Handled, PendingEvent, follow};
 use super::{event::Event, scheme::Fingerprint, verifier::Verifier};
 use crate::{Client, Error, Picture, Region, WaitOptions};
 
@@ -119,8 +119,8 @@ impl Receiver {
             verifier,
             wait_options,
             pending: Arc::new(Semaphore::new(max_pending.min(Semaphore::MAX_PERMITS))),
-            events: Once::new(),
-            tasks: Once::new(),
+            events: Handled::new(),
+            tasks: Handled::new(),
             followers: Followers::default(),
             handler: Box::new(move |outcome| Box::pin(handler(outcome))),
         };
@@ -137,10 +137,10 @@ struct Shared {
     wait_options: WaitOptions,
     pending: Arc<Semaphore>,
     /// Events that were confirmed and handled.
-    events: Arc<Once<Fingerprint>>,
+    events: Arc<Handled<Fingerprint>>,
     /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
     /// of an event without a known task is made from the id.
-    tasks: Arc<Once<(Option<Region>, String)>>,
+    tasks: Arc<Handled<(Option<Region>, String)>>,
     followers: Followers,
     handler: Handler,
 }
