@@ -10,7 +10,7 @@ use std::{
 
 use imagekiln::{
     SubmitOptions,
-    journal::{Directory, Journal as _, Listed, Origin, State, Step},
+    journal::{Directory, Journal as _, Listed, State, Step},
     types::Gen2Pro,
 };
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
