@@ -224,21 +224,21 @@ impl Request {
             Ok(Value::String(text)) if is_image() => {
                 self.insert_images(name, FieldImages::One(ImageInput::from_text(text)));
             }
-            Ok(value) if !self.is_set_twice(&name) => drop(self.body.insert(name, value)),
+            Ok(value) if !self.is_repeated(&name) => drop(self.body.insert(name, value)),
             Ok(_) => {}
             Err(Fault(fault)) => self.faults.push(Violation::of_field(&name, "value_error", fault)),
         }
     }
 
     fn insert_images(&mut self, name: String, images: FieldImages) {
-        if !self.is_set_twice(&name) {
+        if !self.is_repeated(&name) {
             let value = self.images.put(&name, images);
             self.body.insert(name, value);
         }
     }
 
     /// Notes that a field is set again, if it is. It keeps its first value.
-    fn is_set_twice(&mut self, name: &str) -> bool {
+    fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {
             self.set_twice.insert(vec![Location::name("body"), Location::name(name)]);

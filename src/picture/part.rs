@@ -8,10 +8,9 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
-use crate::values::file::is_at;
+use crate::values::{Mutex, file::is_at};
 
 const PREFIX: &str = ".imagekiln-";
 const SUFFIX: &str = ".part";
@@ -112,7 +111,7 @@ impl Swept {
         // A directory that cannot be resolved cannot be listed.
         let Ok(directory) = directory.canonicalize() else { return };
         {
-            let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut swept = self.0.lock();
             if swept.contains(&directory) {
                 return;
             }
@@ -233,7 +232,7 @@ mod tests {
             fs::create_dir(directory).unwrap();
             swept.sweep_once(directory);
         }
-        assert_eq!(swept.0.lock().unwrap().len(), MAX_SWEPT);
+        assert_eq!(swept.0.lock().len(), MAX_SWEPT);
 
         let is_swept_again = |directory: &Path| {
             let orphan = directory.join(".imagekiln-dead.part");

@@ -173,7 +173,7 @@ impl Polling {
         let is_known = self.age.is_some() && seen.is_useful();
         let is_surprise = is_known && waits.schedules.learn(task, seen);
         let is_missing = task.expects_event() && !self.has_event && {
-            std::mem::take(&mut *waits.events()) != Events::Missing
+            std::mem::take(&mut *waits.events.lock()) != Events::Missing
         };
         if is_surprise || is_missing {
             waits.replan(task);
@@ -234,7 +234,7 @@ impl Polling {
             polls: self.polls,
             // Counting takes time if there are many.
             waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
-            events: if self.task.expects_event() { *waits.events() } else { Events::Missing },
+            events: if self.task.expects_event() { *waits.events.lock() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
         let next = waits.schedules.next(&self.task, progress, random.fraction());
