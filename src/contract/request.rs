@@ -237,7 +237,7 @@ impl Request {
         }
     }
 
-    /// Notes that a field is set again, if it is. It keeps its first value.
+    /// Whether a field is set already. Setting it again is a violation, and it keeps its first value.
     fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {

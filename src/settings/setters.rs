@@ -152,7 +152,8 @@ impl ClientBuilder {
     }
 
     /// Sets the journal that records submissions, so that tasks outlive the process. There is no
-    /// journal by default. See [`journal`](crate::journal).
+    /// journal by default. See [`journal`](crate::journal). A program that uses the journal itself
+    /// keeps a clone of it.
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.tasks.journal = Some(Arc::new(journal));
         self
