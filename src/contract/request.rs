@@ -237,7 +237,7 @@ impl Request {
         }
     }
 
-    /// Whether a field is set already. Setting it again is a violation, and it keeps its first value.
+    /// Whether a field is set already. Setting it again is a violation; it keeps its first value.
     fn is_repeated(&mut self, name: &str) -> bool {
         let is_set = self.has_field(name);
         if is_set {

@@ -47,8 +47,8 @@ impl Task {
     /// - [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
     ///   [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.
     /// - [`Deadline`](crate::ErrorKind::Deadline), [`Auth`](crate::ErrorKind::Auth),
-    ///   [`KeyWithheld`](crate::ErrorKind::KeyWithheld), [`Service`](crate::ErrorKind::Service): the
-    ///   task continues. Wait for it again.
+    ///   [`KeyWithheld`](crate::ErrorKind::KeyWithheld),
+    ///   [`Service`](crate::ErrorKind::Service): the task continues. Wait for it again.
     pub fn wait_with(
         &self,
         options: WaitOptions,

@@ -180,7 +180,10 @@ fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
         };
         found.extend(problems.into_iter().map(|problem| problem.at(&location)));
     }
-    let is_undefined = |steps: &[Location]| matches!(steps, [Location::Name(name), ..] if operation.field(name).is_none());
+    let is_undefined = |steps: &[Location]| match steps {
+        [Location::Name(name), ..] => operation.field(name).is_none(),
+        _ => false,
+    };
     for (steps, image) in images.iter().filter(|(steps, _)| is_undefined(steps)) {
         found.extend(image::check(image, None).map(|problem| problem.at(&steps)));
     }
