@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     ClientBuilder, Durations, Error, Operation, Region, Slot, Submit, SubmitOptions, Task, TaskRef,
-    journal::Origin, task::Shared, transport::service::result_url,
+    task::Shared, transport::service::result_url,
 };
 
 /// A client of the service.
@@ -60,8 +60,8 @@ impl Client {
 
     /// Submits a request and returns its task once the service has accepted it.
     ///
-    /// This is the only method that sends the POST, apart from [`try_submit`](Self::try_submit),
-    /// [`submit_for`](Self::submit_for) and [`submit_with`](Self::submit_with).
+    /// This is the only method that sends the POST, apart from [`submit_with`](Self::submit_with)
+    /// and [`submit_once`](Self::submit_once).
     ///
     /// Dropping the future does not cancel the submission, which may already be billed. The
     /// submission completes in its own task, and [`drain`](Self::drain) returns the accepted task.
@@ -82,47 +82,18 @@ impl Client {
         self.submit_with(request, SubmitOptions::default()).await
     }
 
-    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot if
-    /// [`max_active`](crate::ClientBuilder::max_active) tasks are active. Without this setting, the
-    /// client always sends the request, and retries it after a delay if the service refuses it.
-    ///
-    /// # Errors
-    ///
-    /// Kind [`RateLimited`](crate::ErrorKind::RateLimited) without a status code: no slot is free,
-    /// and nothing was sent. Otherwise the same errors as [`submit`](Self::submit).
-    pub async fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        let mut options = SubmitOptions::default();
-        options.waits_for_slot = false;
-        self.submit_with(request, options).await
-    }
-
-    /// Submits a request like [`submit`](Self::submit), and says what for: a text, which becomes
-    /// the label, or an [`Origin`].
-    ///
-    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
-    /// [`resume`](Self::resume) returns it. Without a journal it has no effect.
+    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example, or
+    /// with an [origin](SubmitOptions::origin) for the [journal](crate::journal).
     ///
     /// ```
-    /// # use imagekiln::{Client, Error, journal::Origin, types::Gen2Pro};
+    /// # use imagekiln::{Client, Error, SubmitOptions, journal::Origin, types::Gen2Pro};
     /// # async fn submit(client: Client) -> Result<(), Error> {
     /// let request = Gen2Pro::new("a red fox in the snow").seed(7);
-    /// let task = client.submit_for(request, Origin::new("fox-7").target("fox-7.png")).await?;
+    /// let options = SubmitOptions::default().origin(Origin::new("fox-7").target("fox-7.png"));
+    /// let task = client.submit_with(request, options).await?;
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`submit`](Self::submit).
-    pub async fn submit_for(
-        &self,
-        request: impl Submit,
-        origin: impl Into<Origin>,
-    ) -> Result<Task, Error> {
-        self.submit_with(request, SubmitOptions::default().origin(origin)).await
-    }
-
-    /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example.
     ///
     /// # Errors
     ///

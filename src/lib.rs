@@ -100,12 +100,10 @@ pub mod webhook;
 
 pub use self::client::Client;
 pub use self::contract::{
-    CompleteModel, Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation,
-    OperationKind, PathParameter, Request, Submit, complete_model, find_model, find_operation,
-    models, operations,
+    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
+    PathParameter, Request, Submit, find_model, find_operation, models, operations,
 };
 pub use self::error::{Billing, Error, ErrorKind, WaitEnd};
-pub use self::generated::KEY_HEADER;
 /// The types of requests and responses, made from the contract: one request type for each
 /// operation.
 #[doc(inline)]
@@ -113,22 +111,29 @@ pub use self::generated::types;
 #[doc(inline)]
 pub use self::generated::types::OutputFormat;
 pub use self::once::Once;
-pub use self::picture::{Asked, DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
+pub use self::picture::{DownloadedPicture, Picture, PictureStream, SaveOptions, Saved};
 pub use self::resume::Unfinished;
-pub use self::retry::{Backoff, RetryPolicy};
-pub use self::settings::{
-    ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, ClientBuilder, MODEL_PREFIX_VARIABLE,
-    Preview, WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
-};
-#[doc(hidden)]
-pub use self::task::Slot;
+pub use self::retry::RetryPolicy;
+pub use self::settings::ClientBuilder;
 pub use self::task::{
-    Durations, Outcomes, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
+    Durations, SubmissionResponse, SubmitOptions, Task, Update, Updates, WaitOptions,
 };
 pub use self::transport::{middleware, recording};
-pub use self::values::text;
 pub use self::values::{
     Address, AspectRatio, DELIVERY_VALIDITY, Damaged, Extra, FileKind, ImageInput, IntoField,
-    IntoJson, Location, ParseError, REGIONAL_BASE_URL_VARIABLE, Region, Secret, TaskRef,
-    TaskStatus, Violation, WebhookSecret,
+    IntoJson, Location, ParseError, Region, Secret, TaskRef, TaskStatus, Violation, WebhookSecret,
+};
+// For `kiln` and the batches. Items that are hidden may change with any version.
+#[doc(hidden)]
+pub use self::{
+    contract::{CompleteModel, complete_model},
+    generated::KEY_HEADER,
+    picture::Asked,
+    retry::Backoff,
+    settings::{
+        ALLOW_HTTP_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE, MODEL_PREFIX_VARIABLE, Preview,
+        WEBHOOK_SECRET_VARIABLE, WEBHOOK_URL_VARIABLE,
+    },
+    task::{Outcomes, Slot},
+    values::{REGIONAL_BASE_URL_VARIABLE, text},
 };

@@ -17,7 +17,7 @@ use crate::{
     Client, Error, ErrorKind, Submit, SubmitOptions, Task,
     journal::{self, Journal, Key, Keyed, Record, State},
     task::failure,
-    values::{MAX_NAME, one_line, task_ref::hex},
+    values::{MAX_NAME, hash::hex, one_line},
 };
 
 /// How long a call waits for the response to the submission of another one.

@@ -64,12 +64,14 @@ impl Client {
     /// Whether a submission was sent to the service of this client: to one of its base URLs, or to
     /// a host that [may receive its key](crate::ClientBuilder::allow_polling_host). `true` if the
     /// record does not say.
+    #[doc(hidden)]
     pub fn can_continue(&self, record: &Record) -> bool {
         record.intent().account().is_none_or(|account| self.may_use_key_at(account.service()))
     }
 
     /// Whether the key of this client belongs to the service at a URL: to one of its base URLs, or
     /// to a host that [may receive its key](crate::ClientBuilder::allow_polling_host).
+    #[doc(hidden)]
     pub fn may_use_key_at(&self, service: &str) -> bool {
         let origins = &self.shared.service.key_origins;
         Url::parse(service).is_ok_and(|service| origins.may_receive_key(&service))
@@ -82,6 +84,7 @@ impl Client {
 
     /// Whether a submission was paid with the key of this client. `None` if the record does not
     /// say. Keys are replaced, so another key often belongs to the same account.
+    #[doc(hidden)]
     pub fn has_key_of(&self, record: &Record) -> Option<bool> {
         let account = record.intent().account()?;
         Some(account.has_key(self.shared.service.key.as_bytes()))
@@ -90,6 +93,7 @@ impl Client {
     /// Returns the task of a record; `None` if the service is not known to have accepted it.
     ///
     /// This sends nothing. [`resume`](Self::resume) returns the tasks of the open records.
+    #[doc(hidden)]
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         let reference = record.task()?.clone().of_submission(record.intent().id());
         let is_other = self.has_key_of(record) == Some(false);

@@ -52,10 +52,7 @@ use self::background::{Background, refuse_in_async_code};
 pub use self::task::{DownloadedPicture, Picture, PictureStream, Task, Update, Updates};
 #[cfg(feature = "webhook")]
 use crate::webhook::Event;
-use crate::{
-    ClientBuilder, Durations, Error, Operation, Region, Submit, SubmitOptions, TaskRef,
-    journal::Origin,
-};
+use crate::{ClientBuilder, Error, Operation, Region, Submit, SubmitOptions, TaskRef};
 
 /// A value of the async client whose methods block.
 ///
@@ -198,33 +195,6 @@ impl Client {
         self.get(|client| async move { client.submit(request).await })
     }
 
-    /// Submits a request like [`submit`](Self::submit), but fails instead of waiting for a slot, as
-    /// [`crate::Client::try_submit`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`crate::Client::try_submit`], and kind
-    /// [`Usage`](crate::ErrorKind::Usage) in async code.
-    pub fn try_submit(&self, request: impl Submit) -> Result<Task, Error> {
-        let request = request.into_request();
-        self.get(|client| async move { client.try_submit(request).await })
-    }
-
-    /// Submits a request like [`submit`](Self::submit), and says what for, as
-    /// [`crate::Client::submit_for`].
-    ///
-    /// # Errors
-    ///
-    /// The same errors as [`submit`](Self::submit).
-    pub fn submit_for(
-        &self,
-        request: impl Submit,
-        origin: impl Into<Origin>,
-    ) -> Result<Task, Error> {
-        let (request, origin) = (request.into_request(), origin.into());
-        self.get(|client| async move { client.submit_for(request, origin).await })
-    }
-
     /// Submits a request like [`submit`](Self::submit), with a deadline of its own, for example, as
     /// [`crate::Client::submit_with`].
     ///
@@ -264,21 +234,6 @@ impl Client {
     /// The same errors as [`crate::Client::task_in`].
     pub fn task_in(&self, region: Region, id: impl Into<String>) -> Result<Task, Error> {
         Ok(self.with(self.inner.task_in(region, id)?))
-    }
-
-    /// Returns the base URL, as [`crate::Client::base_url`].
-    pub fn base_url(&self) -> &str {
-        self.inner.base_url()
-    }
-
-    /// Returns how long the last tasks took, as [`crate::Client::durations`].
-    pub fn durations(&self) -> Durations {
-        self.inner.durations()
-    }
-
-    /// Adds what an earlier client knew, as [`crate::Client::add_durations`].
-    pub fn add_durations(&self, known: Durations) {
-        self.inner.add_durations(known);
     }
 
     /// Waits until no submission is in flight, and returns the tasks that were accepted after their

@@ -68,24 +68,8 @@ impl Client {
         Ok(unfinished.collect())
     }
 
-    /// Whether the key of this client belongs to a service, as
-    /// [`crate::Client::may_use_key_at`].
-    pub fn may_use_key_at(&self, service: &str) -> bool {
-        self.inner.may_use_key_at(service)
-    }
-
-    /// Whether this client can continue a submission, as [`crate::Client::can_continue`].
-    pub fn can_continue(&self, record: &Record) -> bool {
-        self.inner.can_continue(record)
-    }
-
-    /// Whether a submission was paid with the key of this client, as
-    /// [`crate::Client::has_key_of`].
-    pub fn has_key_of(&self, record: &Record) -> Option<bool> {
-        self.inner.has_key_of(record)
-    }
-
     /// Returns the task of a record, as [`crate::Client::task_of_record`]. Sends nothing.
+    #[doc(hidden)]
     pub fn task_of_record(&self, record: &Record) -> Option<Task> {
         Some(self.with(self.inner.task_of_record(record)?))
     }

@@ -1,7 +1,6 @@
 //! The contract at run time: operations, requests, and the validation of requests.
 
 mod images;
-mod model;
 mod operation;
 mod outline;
 mod request;
@@ -10,11 +9,10 @@ mod stored;
 mod typed;
 mod validate;
 
-pub(crate) use self::images::{Images, Place, field_of};
-pub use self::model::{CompleteModel, complete_model, find_model, models};
+pub(crate) use self::images::FieldImages;
 pub use self::operation::{
-    Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation, OperationKind,
-    PathParameter, find_operation, operations,
+    CompleteModel, Field, FieldKind, ImageEncodings, Limits, Need, NeedKind, Operation,
+    OperationKind, PathParameter, complete_model, find_model, find_operation, models, operations,
 };
 pub(crate) use self::outline::{replaced, shown_url};
 pub(crate) use self::request::WebhookDefaults;

@@ -1,11 +1,13 @@
 //! The body of a request for people: what is sent, without the bytes of images and without secrets.
 
+use std::convert::Infallible;
+
 use serde_json::{Map, Value, json};
 
-use super::{images::value_at, operation::FieldKind, request::Request};
+use super::{operation::FieldKind, request::Request};
 use crate::{
     Address, FileKind, ImageInput,
-    values::{REDACTED, file_kind::HEAD, image_file, is_secret, text::is_url},
+    values::{REDACTED, file, file_kind::HEAD, is_secret, text::is_url},
 };
 
 impl Request {
@@ -46,11 +48,10 @@ impl Request {
             let kind = self.operation.field(name).map(|field| &field.kind);
             (name.clone(), replaced(name, kind, value, replace))
         });
-        let mut shown = shown.collect();
-        for (steps, image) in self.images.iter() {
-            if let Some(value) = value_at(&mut shown, steps) {
-                *value = describe(image);
-            }
+        let mut shown: Map<_, _> = shown.collect();
+        for (field, images) in self.images.fields() {
+            let Ok(value) = images.to_json(|image| Ok::<_, Infallible>(describe(image)));
+            shown.insert(field.clone(), value);
         }
         shown
     }
@@ -95,7 +96,7 @@ fn of_image(image: &ImageInput) -> Value {
         ImageInput::Url(url) => return json!({ "url": url.to_string() }),
         ImageInput::Bytes(bytes) => Some(bytes.len() as u64),
         ImageInput::Path(path) => {
-            image_file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
+            file::open(path).and_then(|file| file.metadata()).map(|data| data.len()).ok()
         }
         ImageInput::Base64(text) => image.head(text.len()).map(|bytes| bytes.len() as u64),
     };

@@ -3,15 +3,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    convert::Infallible,
     fmt,
 };
 
 use serde_json::{Map, Value};
 
 use super::{
-    images::{Images, Place},
-    operation::{FieldKind, Operation},
+    images::{FieldImages, Images},
+    operation::Operation,
 };
 use crate::{Address, ImageInput, IntoJson, Location, Violation, WebhookSecret, values::Fault};
 
@@ -109,7 +108,7 @@ impl Request {
     /// Sets an image field. Fields that the contract does not define are sent, too, and may contain
     /// a video or a ZIP archive instead of an image.
     pub fn image(mut self, name: impl Into<String>, image: impl Into<ImageInput>) -> Self {
-        self.insert(name.into(), |images, place| images.put(place, image.into()));
+        self.insert_images(name.into(), FieldImages::One(image.into()));
         self
     }
 
@@ -119,10 +118,8 @@ impl Request {
         name: impl Into<String>,
         images: impl IntoIterator<Item = impl Into<ImageInput>>,
     ) -> Self {
-        self.insert(name.into(), |all, place| {
-            let images = images.into_iter().enumerate();
-            images.map(|(index, image)| all.put(&place.index(index), image.into())).collect()
-        });
+        let images = images.into_iter().map(Into::into).collect();
+        self.insert_images(name.into(), FieldImages::List(images));
         self
     }
 
@@ -151,10 +148,11 @@ impl Request {
     /// let changed = request.changed_by(changes);
     /// assert_eq!(changed, Gen2Pro::new("a red fox").width(1024).seed(8).into_request());
     /// ```
+    #[doc(hidden)]
     pub fn changed_by(mut self, changes: Self) -> Self {
         self.path_parameters.extend(changes.path_parameters);
         for (name, value) in changes.body {
-            self.images.clear(&name);
+            self.images.remove(&name);
             self.body.insert(name, value);
         }
         self.images.extend(changes.images);
@@ -164,6 +162,7 @@ impl Request {
     }
 
     /// Returns whether the request sets this field, even if its value is `null`.
+    #[doc(hidden)]
     pub fn has_field(&self, name: &str) -> bool {
         self.body.contains_key(name)
     }
@@ -176,6 +175,7 @@ impl Request {
     /// assert_eq!(request.text("prompt"), Some("a red fox"));
     /// assert_eq!(request.text("seed"), None);
     /// ```
+    #[doc(hidden)]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.body.get(name).filter(|_| self.image_in(name).is_none())?.as_str()
     }
@@ -188,13 +188,15 @@ impl Request {
     /// assert_eq!(request.integer("seed"), Some(7));
     /// assert_eq!(request.integer("prompt"), None);
     /// ```
+    #[doc(hidden)]
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.body.get(name)?.as_i64()
     }
 
     /// Returns the image in a field. `None` if the field is not set, or not to a single image.
+    #[doc(hidden)]
     pub fn image_in(&self, name: &str) -> Option<&ImageInput> {
-        self.images.at(&Place::Body.name(name))
+        self.images.one(name)
     }
 
     /// Returns `true` if an image of the request is a file. Otherwise, [`validate`](Self::validate)
@@ -217,31 +219,31 @@ impl Request {
 
     /// Sets a field. Text where the contract has an image is one.
     pub(super) fn set(&mut self, name: String, value: Result<Value, Fault>) {
-        let kind = self.operation.field(&name).map_or(&FieldKind::Json, |field| &field.kind);
+        let is_image = || matches!(self.operation.field(&name), Some(field) if field.is_image());
         match value {
-            Ok(value) => self.insert(name, |images, place| {
-                let Ok(value) = images.set_aside(kind, value, place, &|value| match value {
-                    Value::String(text) => Ok::<_, Infallible>(Ok(ImageInput::from_text(text))),
-                    value => Ok(Err(value)),
-                });
-                value
-            }),
+            Ok(Value::String(text)) if is_image() => {
+                self.insert_images(name, FieldImages::One(ImageInput::from_text(text)));
+            }
+            Ok(value) if !self.is_repeated(&name) => drop(self.body.insert(name, value)),
+            Ok(_) => {}
             Err(Fault(fault)) => self.faults.push(Violation::of_field(&name, "value_error", fault)),
         }
     }
 
-    /// Sets a field to what `value` returns. Keeps the first value of a field that is set twice.
-    pub(super) fn insert(
-        &mut self,
-        name: String,
-        value: impl FnOnce(&mut Images, &Place) -> Value,
-    ) {
-        if self.has_field(&name) {
-            self.set_twice.insert(vec![Location::name("body"), Location::Name(name)]);
-            return;
+    fn insert_images(&mut self, name: String, images: FieldImages) {
+        if !self.is_repeated(&name) {
+            let value = self.images.put(&name, images);
+            self.body.insert(name, value);
         }
-        let value = value(&mut self.images, &Place::Body.name(&name));
-        self.body.insert(name, value);
+    }
+
+    /// Whether a field is set already. Setting it again is a violation; it keeps its first value.
+    fn is_repeated(&mut self, name: &str) -> bool {
+        let is_set = self.has_field(name);
+        if is_set {
+            self.set_twice.insert(vec![Location::name("body"), Location::name(name)]);
+        }
+        is_set
     }
 
     /// Returns the violations found while the request was built.

@@ -1,11 +1,7 @@
 //! Converts responses to their contract types, and reports what the contract does not define in
 //! them, in one event for each response with something new.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,7 +10,7 @@ use tracing::{Level, field};
 
 use crate::{
     Extra, TaskStatus,
-    values::{MAX_NAME, REDACTED, one_line},
+    values::{MAX_NAME, Mutex, REDACTED, one_line},
 };
 
 /// A response type, or the type of an object in a response. The generator implements it, so that
@@ -207,7 +203,7 @@ impl Drift {
         if (is_note && findings.status.is_none()) || !is_enabled {
             return;
         }
-        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.0.lock();
         let new = findings.keep_new(&reported.findings);
         let count = reported.findings.len() + new.len();
         if new.is_empty() || count > REMEMBERED || !reported.may_report() {

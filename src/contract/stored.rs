@@ -7,14 +7,14 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    images::{Place, value_at},
+    images::FieldImages,
     operation::{Field, FieldKind, Operation, find_operation, operations},
     request::{Request, SECRET, URL},
     validate::invalid,
 };
 use crate::{
     Error, ErrorKind, ImageInput, Violation,
-    values::{MAX_NAME, hint, one_line, task_ref::hex, text::without_value},
+    values::{MAX_NAME, hash::hex, hint, one_line, text::without_value},
 };
 
 /// Its members are sorted: whether `serde_json` keeps their order depends on the features of other
@@ -97,28 +97,22 @@ impl Request {
             ..Stored::default()
         };
         let mut body = self.body.clone();
-        for (steps, image) in self.images.iter() {
-            let written = serde_json::to_value(image).map_err(|error| {
-                let violation = Violation::new("value_error", error.to_string()).at(steps);
+        for (field, images) in self.images.fields() {
+            let written = images.to_json(|image| serde_json::to_value(image)).map_err(|error| {
+                let violation = Violation::of_field(field, "value_error", error.to_string());
                 invalid(self.operation.name, vec![violation])
             })?;
-            if let Some(value) = value_at(&mut body, steps) {
-                *value = written;
-            }
+            body.insert(field.clone(), written);
         }
         for (name, value) in body {
             let field = self.operation.field(&name);
-            let takes_image = |kind: &FieldKind| matches!(kind, FieldKind::Image { .. });
-            let is_expected = |steps| self.operation.kind_at(steps).is_some_and(takes_image);
-            let has_images = self.images.in_field(&name).next().is_some();
-            let place = match field {
-                _ if has_images && self.images.in_field(&name).all(is_expected) => {
-                    &mut stored.fields
-                }
-                _ if has_images => &mut stored.extra_images,
-                _ if is_secret(&name, field) => continue,
-                Some(field) if !takes_image(&field.kind) => &mut stored.fields,
-                _ => &mut stored.extra,
+            let takes_image = field.is_some_and(Field::is_image);
+            let place = match self.images.get(&name) {
+                Some(FieldImages::One(_)) if takes_image => &mut stored.fields,
+                Some(_) => &mut stored.extra_images,
+                None if is_secret(&name, field) => continue,
+                None if field.is_some() && !takes_image => &mut stored.fields,
+                None => &mut stored.extra,
             };
             place.insert(name, value);
         }
@@ -157,7 +151,7 @@ impl Stored {
     fn into_request(self, operation: &'static Operation) -> Result<Request, Vec<Violation>> {
         const PARTS: [&str; 5] = ["operation", "path", "fields", "extra", "extra_images"];
         let mut request = Request::new(operation);
-        let mut violations = Vec::new();
+        let (mut violations, mut images) = (Vec::new(), Vec::new());
         for name in self.unknown.keys() {
             violations.push(unknown(name, "a member of a stored request", PARTS.into_iter()));
         }
@@ -168,49 +162,34 @@ impl Stored {
                 violations.push(unknown(&name, &format!("a field of {operation}"), names));
                 continue;
             };
-            // An image that is a field itself cannot be null here; it is stored in `extra`.
-            let place = Place::Body.name(&name);
-            let value = match (&field.kind, value) {
-                (FieldKind::Image { .. }, value) => read_image(&mut request, &place, value),
-                (kind, value) => {
-                    request.images.set_aside(kind, value, &place, &|value| match value {
-                        Value::Null => Ok(Err(Value::Null)),
-                        value => ImageInput::from_stored(value).map(Ok),
-                    })
-                }
-            };
-            add(&mut request, &mut violations, name, value);
+            if field.is_image() {
+                // It cannot be null here; that is stored in `extra`.
+                images.push((name, ImageInput::from_stored(value).map(FieldImages::One)));
+            } else {
+                request.body.insert(name, value);
+            }
         }
         request.body.extend(self.extra);
-        for (name, value) in self.extra_images {
-            let place = Place::Body.name(&name);
-            let value = match value {
-                Value::Array(images) => images
-                    .into_iter()
-                    .enumerate()
-                    .map(|(index, image)| read_image(&mut request, &place.index(index), image))
-                    .collect(),
-                image => read_image(&mut request, &place, image),
+        images.extend(self.extra_images.into_iter().map(|(name, value)| {
+            let read = match value {
+                Value::Array(images) => {
+                    let images = images.into_iter().map(ImageInput::from_stored);
+                    images.collect::<Result<_, _>>().map(FieldImages::List)
+                }
+                image => ImageInput::from_stored(image).map(FieldImages::One),
             };
-            add(&mut request, &mut violations, name, value);
+            (name, read)
+        }));
+        for (name, read) in images {
+            match read {
+                Ok(images) => {
+                    let value = request.images.put(&name, images);
+                    request.body.insert(name, value);
+                }
+                Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
+            }
         }
         if violations.is_empty() { Ok(request) } else { Err(violations) }
-    }
-}
-
-fn read_image(request: &mut Request, place: &Place, value: Value) -> Result<Value, String> {
-    Ok(request.images.put(place, ImageInput::from_stored(value)?))
-}
-
-fn add(
-    request: &mut Request,
-    violations: &mut Vec<Violation>,
-    name: String,
-    value: Result<Value, String>,
-) {
-    match value {
-        Ok(value) => drop(request.body.insert(name, value)),
-        Err(problem) => violations.push(Violation::of_field(&name, "value_error", problem)),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    images::{IMAGE, Images, Place, field_of},
+    images::{FieldImages, IMAGE, Images},
     operation::{FieldKind, Operation},
     request::Request,
     validate::invalid,
@@ -37,7 +37,7 @@ impl Visitor for Aside {
     fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
         if let Some(image) = image {
             let image = std::mem::replace(image, ImageInput::base64(IMAGE));
-            self.images.put(&Place::Body.name(name), image);
+            self.images.put(name, FieldImages::One(image));
         }
     }
 
@@ -58,8 +58,9 @@ struct Given {
 
 impl Visitor for Given {
     fn image(&mut self, name: &str, image: Option<&mut ImageInput>) {
-        let given = image.and_then(|image| Some((image, self.images.remove(name)?)));
-        if let Some((image, given)) = given {
+        if let Some(image) = image
+            && let Some(FieldImages::One(given)) = self.images.remove(name)
+        {
             *image = given;
         }
     }
@@ -134,9 +135,8 @@ impl Request {
             known.insert(name, value.into());
         }
         for (name, value) in body {
-            let place = Place::Body.name(&name);
             match operation.field(&name) {
-                Some(field) if fits(&field.kind, &value, &place, &images) => {
+                Some(field) if fits(&field.kind, &value, images.get(&name)) => {
                     known.insert(name, value);
                 }
                 _ => extra.set(name, value),
@@ -153,10 +153,10 @@ impl Request {
             .map_err(|error| refused(Violation::new("value_error", error.to_string()).at(&[])))?;
         let mut given = Given { images, extra };
         typed.visit(&mut given);
-        match given.images.iter().next() {
-            Some((steps, _)) => {
+        match given.images.fields().next() {
+            Some((field, _)) => {
                 let msg = "contains an image, but the type has no such field for images";
-                Err(refused(Violation::of_field(field_of(steps), "extra_forbidden", msg)))
+                Err(refused(Violation::of_field(field, "extra_forbidden", msg)))
             }
             None => Ok(typed),
         }
@@ -164,9 +164,9 @@ impl Request {
 }
 
 /// Whether the type of the field can have this value. An explicit `null` is never one.
-fn fits(kind: &FieldKind, value: &Value, place: &Place, images: &Images) -> bool {
+fn fits(kind: &FieldKind, value: &Value, images: Option<&FieldImages>) -> bool {
     match (kind, value) {
-        (FieldKind::Image { .. }, _) => images.at(place).is_some(),
+        (FieldKind::Image { .. }, _) => matches!(images, Some(FieldImages::One(_))),
         (FieldKind::Integer, value) => value.is_i64(),
         (FieldKind::Number, value) => value.is_number(),
         (FieldKind::Boolean, value) => value.is_boolean(),
@@ -174,7 +174,7 @@ fn fits(kind: &FieldKind, value: &Value, place: &Place, images: &Images) -> bool
         (
             FieldKind::Text | FieldKind::Choice { .. } | FieldKind::Address | FieldKind::Secret,
             Value::String(_),
-        ) => images.at(place).is_none(),
+        ) => images.is_none(),
         (FieldKind::Json, value) => !value.is_null(),
         _ => false,
     }

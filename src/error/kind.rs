@@ -30,8 +30,9 @@ pub enum ErrorKind {
     /// Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     RateLimited,
     /// The client has stopped submitting, because the service did not say whether it accepted the
-    /// last submissions: see [`Outcomes`](crate::Outcomes). Nothing was sent. Safe to repeat after
-    /// [`Error::retry_after`](crate::Error::retry_after).
+    /// last submissions: three in a row, or 6 of the last 30. After a pause, which grows from one
+    /// second to ten minutes, a single submission finds out whether the service works again.
+    /// Nothing was sent. Safe to repeat after [`Error::retry_after`](crate::Error::retry_after).
     Outage,
     /// The service could not be reached, or the connection broke. For a submission, see
     /// [`Error::billing`](crate::Error::billing).

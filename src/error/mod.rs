@@ -32,8 +32,16 @@ pub struct Error {
 #[derive(Default)]
 struct Details {
     message: String,
-    advice: Advice,
-    context: Context,
+    advice: Option<String>,
+    /// The function of the SDK that follows the advice.
+    function: Option<&'static str>,
+    /// The environment variable of the setting that is missing or invalid.
+    setting: Option<&'static str>,
+    operation: Option<&'static str>,
+    task: Option<TaskRef>,
+    status: Option<u16>,
+    request_id: Option<String>,
+    retry_after: Option<Duration>,
     violations: Vec<Violation>,
     response: Option<HttpValidationError>,
     billing_unknown: bool,
@@ -46,22 +54,36 @@ struct Details {
     damaged: Option<Damaged>,
 }
 
-/// What to do next.
-#[derive(Default)]
-struct Advice {
-    text: Option<String>,
-    function: Option<&'static str>,
-    setting: Option<&'static str>,
+/// Makes methods of [`Error`] that set a detail.
+macro_rules! setters {
+    ($($(#[$documentation:meta])* $method:ident($detail:ident: $type:ty) => $value:expr;)+) => {
+        impl Error {
+            $(
+                $(#[$documentation])*
+                pub(crate) fn $method(mut self, $detail: $type) -> Self {
+                    self.details.$detail = $value;
+                    self
+                }
+            )+
+        }
+    };
 }
 
-/// What the error is about.
-#[derive(Default)]
-struct Context {
-    operation: Option<&'static str>,
-    task: Option<TaskRef>,
-    status: Option<u16>,
-    request_id: Option<String>,
-    retry_after: Option<Duration>,
+setters! {
+    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
+    with_function(function: impl Into<Option<&'static str>>) => function.into();
+    with_setting(setting: &'static str) => Some(setting);
+    with_operation(operation: &'static str) => Some(operation);
+    with_task(task: &TaskRef) => Some(task.clone());
+    with_status(status: u16) => Some(status);
+    with_request_id(request_id: Option<String>) => request_id;
+    with_retry_after(retry_after: Option<Duration>) => retry_after;
+    with_violations(violations: Vec<Violation>) => violations;
+    with_response(response: Option<HttpValidationError>) => response;
+    permanent(is_permanent: bool) => is_permanent;
+    with_end(end: impl Into<Option<WaitEnd>>) => end.into();
+    with_withheld_host(withheld_host: String) => Some(withheld_host);
+    with_source(source: impl Into<Source>) => Some(source.into());
 }
 
 impl Error {
@@ -71,79 +93,13 @@ impl Error {
     }
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.details.advice.text = Some(advice.into());
-        self.details.advice.function = None;
-        self
-    }
-
-    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
-    pub(crate) fn with_function(mut self, function: impl Into<Option<&'static str>>) -> Self {
-        self.details.advice.function = function.into();
-        self
-    }
-
-    pub(crate) fn with_setting(mut self, variable: &'static str) -> Self {
-        self.details.advice.setting = Some(variable);
-        self
-    }
-
-    pub(crate) fn with_operation(mut self, operation: &'static str) -> Self {
-        self.details.context.operation = Some(operation);
-        self
-    }
-
-    pub(crate) fn with_task(mut self, task: &TaskRef) -> Self {
-        self.details.context.task = Some(task.clone());
-        self
-    }
-
-    pub(crate) fn with_status(mut self, status: u16) -> Self {
-        self.details.context.status = Some(status);
-        self
-    }
-
-    pub(crate) fn with_request_id(mut self, request_id: Option<String>) -> Self {
-        self.details.context.request_id = request_id;
-        self
-    }
-
-    pub(crate) fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
-        self.details.context.retry_after = retry_after;
-        self
-    }
-
-    pub(crate) fn with_violations(mut self, violations: Vec<Violation>) -> Self {
-        self.details.violations = violations;
-        self
-    }
-
-    pub(crate) fn with_response(mut self, response: Option<HttpValidationError>) -> Self {
-        self.details.response = response;
+        self.details.advice = Some(advice.into());
+        self.details.function = None;
         self
     }
 
     pub(crate) fn with_billing_unknown(mut self) -> Self {
         self.details.billing_unknown = true;
-        self
-    }
-
-    pub(crate) fn permanent(mut self, is_permanent: bool) -> Self {
-        self.details.is_permanent = is_permanent;
-        self
-    }
-
-    pub(crate) fn without_end(mut self) -> Self {
-        self.details.end = None;
-        self
-    }
-
-    pub(crate) fn with_end(mut self, end: WaitEnd) -> Self {
-        self.details.end = Some(end);
-        self
-    }
-
-    pub(crate) fn with_withheld_host(mut self, host: String) -> Self {
-        self.details.withheld_host = Some(host);
         self
     }
 
@@ -168,11 +124,6 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
-        self.details.source = Some(source.into());
-        self
-    }
-
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -180,7 +131,7 @@ impl Error {
 
     /// Returns what is known about the cost of the submission.
     pub fn billing(&self) -> Billing<'_> {
-        match &self.details.context.task {
+        match &self.details.task {
             _ if self.details.billing_unknown => Billing::Unknown,
             Some(task) => Billing::Accepted(task),
             None => Billing::NotBilled,
@@ -200,28 +151,28 @@ impl Error {
     /// If [`may_have_been_billed()`](Self::may_have_been_billed) returns `true`, the task is only a
     /// candidate: the id in a failed response may be that of the task or that of the request.
     pub fn task(&self) -> Option<&TaskRef> {
-        self.details.context.task.as_ref()
+        self.details.task.as_ref()
     }
 
     /// Returns the name of the operation, such as `gen-2-pro`.
     pub fn operation_name(&self) -> Option<&str> {
-        self.details.context.operation.or_else(|| self.details.context.task.as_ref()?.operation())
+        self.details.operation.or_else(|| self.details.task.as_ref()?.operation())
     }
 
     /// Returns the HTTP status code of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
-        self.details.context.status
+        self.details.status
     }
 
     /// Returns the id that the service gave the request (`x-request-id`), if it sent one. The
     /// support of the service can look up the request by it.
     pub fn request_id(&self) -> Option<&str> {
-        self.details.context.request_id.as_deref()
+        self.details.request_id.as_deref()
     }
 
     /// Returns how long the service asked the client to wait.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.details.context.retry_after
+        self.details.retry_after
     }
 
     /// Returns the violations of the contract. Empty for other kinds of errors.
@@ -269,7 +220,7 @@ impl Error {
     /// SDK. `Display` ends with it, [`function()`](Self::function) and
     /// [`setting()`](Self::setting).
     pub fn advice(&self) -> Option<&str> {
-        self.details.advice.text.as_deref()
+        self.details.advice.as_deref()
     }
 
     /// Returns the function of the SDK that does what [`advice()`](Self::advice) says, if there is
@@ -277,16 +228,18 @@ impl Error {
     ///
     /// It is for the developers of the program. A program with settings of its own can name the
     /// matching setting instead, as `kiln` does with `--allow-polling-host`.
+    #[doc(hidden)]
     pub fn function(&self) -> Option<&'static str> {
-        self.details.advice.function
+        self.details.function
     }
 
     /// Returns the environment variable of the setting that is missing or invalid, for example
     /// `IMAGEKILN_BASE_URL`, even if the value was set with the builder.
     ///
     /// A program that reads the setting from elsewhere can say where.
+    #[doc(hidden)]
     pub fn setting(&self) -> Option<&'static str> {
-        self.details.advice.setting
+        self.details.setting
     }
 
     /// Returns `true` if submitting the request again cannot be billed twice, because the first
@@ -331,6 +284,7 @@ impl Error {
 
     /// Returns the host that is not allowed to receive the key, with its port if it has one, for
     /// the kind [`KeyWithheld`](ErrorKind::KeyWithheld).
+    #[doc(hidden)]
     pub fn withheld_host(&self) -> Option<&str> {
         self.details.withheld_host.as_deref()
     }
@@ -353,9 +307,8 @@ const MOST_CAUSES: usize = 10;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { advice, context, violations, .. } = &*self.details;
-        let Advice { text: advice, function, setting } = advice;
-        let Context { task, request_id, .. } = context;
+        let Details { advice, function, setting, task, request_id, violations, .. } =
+            &*self.details;
         f.write_str(&self.message())?;
         for (index, violation) in violations.iter().take(MOST_VIOLATIONS).enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
@@ -391,8 +344,8 @@ impl fmt::Debug for Error {
                 .debug_struct("Error")
                 .field("kind", &self.kind)
                 .field("message", &self.message())
-                .field("status", &self.details.context.status)
-                .field("task", &self.details.context.task)
+                .field("status", &self.details.status)
+                .field("task", &self.details.task)
                 .field("billing_unknown", &self.details.billing_unknown)
                 .finish_non_exhaustive();
         }

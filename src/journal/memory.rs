@@ -1,31 +1,27 @@
 //! A journal that ends with the process.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::{Intent, Journal, JournalFuture, Key, Keyed, Record, Step, Unreadable};
+use crate::values::Mutex;
 
-/// A [`Journal`] in memory, for tests of programs that use one. It forgets everything when it is
-/// dropped.
+/// A [`Journal`] in memory, for tests of programs that use one. Clones share the records, which the
+/// last one forgets when it is dropped.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use imagekiln::{ClientBuilder, journal::Memory};
 ///
 /// fn with_journal(client: ClientBuilder) -> ClientBuilder {
-///     client.journal(Arc::new(Memory::default()))
+///     client.journal(Memory::default())
 /// }
 /// ```
-#[derive(Debug, Default)]
-pub struct Memory(Mutex<Vec<Record>>);
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Arc<Mutex<Vec<Record>>>);
 
 impl Memory {
     /// Returns all records, oldest first.
     pub fn records(&self) -> Vec<Record> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 
@@ -37,7 +33,7 @@ fn of_key(records: &[Record], key: &Key) -> Option<Keyed> {
 
 impl Journal for Memory {
     fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        self.lock().push(Record::new(intent.clone()));
+        self.0.lock().push(Record::new(intent.clone()));
         Box::pin(async { Ok(()) })
     }
 
@@ -46,7 +42,7 @@ impl Journal for Memory {
         intent: &'a Intent,
         key: &'a Key,
     ) -> JournalFuture<'a, Option<Keyed>> {
-        let mut records = self.lock();
+        let mut records = self.0.lock();
         let known = of_key(&records, key).filter(Keyed::may_be_billed);
         if known.is_none() {
             records.push(Record::new(intent.clone()));
@@ -55,12 +51,12 @@ impl Journal for Memory {
     }
 
     fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
-        let known = of_key(&self.lock(), key);
+        let known = of_key(&self.0.lock(), key);
         Box::pin(async { Ok(known) })
     }
 
     fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
-        let mut records = self.lock();
+        let mut records = self.0.lock();
         if let Some(record) = records.iter_mut().find(|record| record.intent().id() == submission) {
             record.advance(step);
         }

@@ -51,7 +51,6 @@ use std::{
 
 use tokio::time;
 
-pub(crate) use self::directory::is_at;
 pub use self::{
     account::Account,
     directory::{Directory, Disk, List, Listed},
@@ -187,13 +186,15 @@ pub trait Journal: Send + Sync {
 
     /// Whether the journal decides when submissions stop because of an outage of the service, and
     /// [refuses](JournalError::Refused) them then, instead of the client: see
-    /// [`Outcomes`](crate::Outcomes). The default is `false`.
+    /// [`Outage`](ErrorKind::Outage). The default is `false`.
+    #[doc(hidden)]
     fn handles_outages(&self) -> bool {
         false
     }
 
     /// Tells the journal how a submission ended, after [`advance`](Self::advance). `failure` is
     /// `None` if the service has accepted it. The default does nothing.
+    #[doc(hidden)]
     fn ended<'a>(
         &'a self,
         submission: &'a Intent,
@@ -235,6 +236,7 @@ pub trait Journal: Send + Sync {
     /// Returns the same records as [`open_records`](Self::open_records), for a client that only
     /// continues those of its own service. A journal of several processes does not take the others
     /// over, so that a client of their service can. The default takes all.
+    #[doc(hidden)]
     fn open_records_for(
         &self,
         continues: Continues,
@@ -245,62 +247,10 @@ pub trait Journal: Send + Sync {
 }
 
 /// Whether a client continues a record.
+#[doc(hidden)]
 pub type Continues = Arc<dyn Fn(&Record) -> bool + Send + Sync>;
 
 const NO_KEYS: &str = "this journal does not implement idempotency keys";
-
-impl<J: Journal + ?Sized> Journal for Arc<J> {
-    fn intend_once<'a>(
-        &'a self,
-        intent: &'a Intent,
-        key: &'a Key,
-    ) -> JournalFuture<'a, Option<Keyed>> {
-        (**self).intend_once(intent, key)
-    }
-
-    fn of_key<'a>(&'a self, key: &'a Key) -> JournalFuture<'a, Option<Keyed>> {
-        (**self).of_key(key)
-    }
-
-    fn intend<'a>(&'a self, intent: &'a Intent) -> JournalFuture<'a, ()> {
-        (**self).intend(intent)
-    }
-
-    fn permit(&self, intent: &Intent) -> Result<(), JournalError> {
-        (**self).permit(intent)
-    }
-
-    fn handles_outages(&self) -> bool {
-        (**self).handles_outages()
-    }
-
-    fn ended<'a>(
-        &'a self,
-        submission: &'a Intent,
-        failure: Option<&'a crate::Error>,
-    ) -> JournalFuture<'a, ()> {
-        (**self).ended(submission, failure)
-    }
-
-    fn advance<'a>(&'a self, submission: &'a str, step: &'a Step) -> JournalFuture<'a, ()> {
-        (**self).advance(submission, step)
-    }
-
-    fn adopt<'a>(&'a self, submission: &'a Intent, task: &'a TaskRef) -> JournalFuture<'a, bool> {
-        (**self).adopt(submission, task)
-    }
-
-    fn open_records(&self) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
-        (**self).open_records()
-    }
-
-    fn open_records_for(
-        &self,
-        continues: Continues,
-    ) -> JournalFuture<'_, Vec<Result<Record, Unreadable>>> {
-        (**self).open_records_for(continues)
-    }
-}
 
 /// Longer than a ledger waits for its database.
 const LONGEST_CALL: Duration = Duration::from_secs(120);

@@ -16,11 +16,12 @@ use crate::{DELIVERY_VALIDITY, TaskRef, TaskStatus, values::Moment};
 pub(crate) const NOT_FOUND_PROOF: Duration = Duration::from_secs(600);
 
 /// Where a submission is in its life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum State {
     /// The service may have accepted the submission. The client never sends it again.
+    #[default]
     Unknown,
     /// The service accepted the submission. Its task is known, and billed.
     Accepted,
@@ -143,7 +144,7 @@ impl Keyed {
 }
 
 /// The part of a record that steps change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Life {
     state: State,
     /// Whether the response was lost.
@@ -172,17 +173,7 @@ pub(super) struct Life {
 impl Record {
     /// Creates the record of a submission that is about to be sent.
     pub fn new(intent: Intent) -> Self {
-        let life = Life {
-            state: State::Unknown,
-            is_lost: false,
-            task: None,
-            ready_at: None,
-            ready_date: None,
-            not_found_date: None,
-            details: None,
-            damaged: None,
-        };
-        Self { intent, life }
+        Self { intent, life: Life::default() }
     }
 
     /// Returns the submission.

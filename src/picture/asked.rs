@@ -5,6 +5,7 @@ use crate::FileKind;
 /// What a request says about its picture. `None`, and a size of 0, leave it to the service.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the names are those of the fields")]
+#[doc(hidden)]
 pub struct Asked<'a> {
     pub width: Option<i64>,
     pub height: Option<i64>,

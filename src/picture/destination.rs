@@ -8,11 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use tempfile::{NamedTempFile, PersistError};
 use tokio::sync::mpsc;
 
-use super::{Swept, part};
-use crate::values::task_ref::hex;
+use super::{Swept, part::TemporaryFile};
+use crate::values::hash::hex;
 
 /// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: u32 = 40;
@@ -115,7 +114,7 @@ pub(super) struct Part {
     target: Target,
     overwrite: bool,
     permissions: Option<Permissions>,
-    file: NamedTempFile,
+    file: TemporaryFile,
 }
 
 impl Part {
@@ -138,7 +137,7 @@ impl Part {
         };
         swept.sweep_once(&directory);
         // The file is private until its permissions are set, unless they are the default ones.
-        let file = part::create(&directory, permissions.is_some())?;
+        let file = TemporaryFile::create(&directory, permissions.is_some())?;
         Ok(Self { target, overwrite, permissions, file })
     }
 
@@ -155,14 +154,14 @@ impl Part {
             if let Some(digest) = &mut digest {
                 digest.update(&chunk);
             }
-            self.file.write_all(&chunk)?;
+            self.file.file.write_all(&chunk)?;
         }
         Ok(digest.map(hex))
     }
 
     /// Sets the permissions of the file, and flushes it.
     pub(super) fn flush(&self) -> io::Result<()> {
-        let file = self.file.as_file();
+        let file = &self.file.file;
         if let Some(permissions) = &self.permissions
             // Some filesystems have fixed permissions and refuse to change them.
             && file.metadata()?.permissions() != *permissions
@@ -179,8 +178,10 @@ impl Part {
         let Self { target, overwrite, file, .. } = self;
         // The file stays locked until after the rename.
         let path = match target {
-            Target::File(path) if overwrite => file.persist(&path).map(|_| path)?,
-            Target::File(path) => persist_new(file, &path).map(|_| path)?,
+            Target::File(path) => {
+                let renamed = if overwrite { file.persist(&path) } else { file.persist_new(&path) };
+                renamed.map(|()| path).map_err(|(_, error)| error)?
+            }
             Target::In(directory) => persist_as(file, &directory, names)?,
         };
         sync_directory_of(&path)?;
@@ -194,7 +195,7 @@ impl Part {
         path: &Path,
         names: impl Iterator<Item = String>,
     ) -> io::Result<PathBuf> {
-        self.file.as_file().sync_all()?;
+        self.file.file.sync_all()?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let path = persist_as(self.file, directory, names)?;
         sync_directory_of(&path)?;
@@ -210,14 +211,11 @@ impl Part {
         if overwrite && let Err(error) = self.keep_permissions(path) {
             return Err((Some(self), error));
         }
-        let renamed =
-            if overwrite { self.file.persist(path) } else { persist_new(self.file, path) };
+        let Self { file, .. } = self;
+        let renamed = if overwrite { file.persist(path) } else { file.persist_new(path) };
         match renamed {
-            Ok(_) => sync_directory_of(path).map_err(|error| (None, error)),
-            Err(PersistError { error, file }) => {
-                self.file = file;
-                Err((Some(self), error))
-            }
+            Ok(()) => sync_directory_of(path).map_err(|error| (None, error)),
+            Err((file, error)) => Err((Some(Self { file, ..self }), error)),
         }
     }
     /// Sets the permissions of the file that is going to be replaced, if there is one.
@@ -257,48 +255,25 @@ fn replaced(path: &Path, overwrite: bool) -> io::Result<Option<fs::Metadata>> {
 /// Renames a file to the first of these names that no other file has. Returns its path. A file with
 /// the same content is a copy of the picture, and is kept instead.
 fn persist_as(
-    mut file: NamedTempFile,
+    mut file: TemporaryFile,
     directory: &Path,
     names: impl Iterator<Item = String>,
 ) -> io::Result<PathBuf> {
     for name in names {
         let path = directory.join(name);
-        match persist_new(file, &path) {
-            Ok(_) => return Ok(path),
-            Err(PersistError { error, file: part })
-                if error.kind() == io::ErrorKind::AlreadyExists =>
-            {
+        match file.persist_new(&path) {
+            Ok(()) => return Ok(path),
+            Err((part, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
                 file = part;
                 // A file that cannot be read is that of another user.
-                if is_copy(&path, file.as_file_mut()).unwrap_or(false) {
+                if is_copy(&path, &mut file.file).unwrap_or(false) {
                     return Ok(path);
                 }
             }
-            Err(error) => return Err(error.into()),
+            Err((_, error)) => return Err(error),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// Renames a file, but never over another one. Some filesystems, such as mounted buckets, support
-/// neither this nor hard links. There, an empty file reserves the name first.
-fn persist_new(file: NamedTempFile, path: &Path) -> Result<File, PersistError> {
-    match file.persist_noclobber(path) {
-        Err(PersistError { error, file }) if error.kind() != io::ErrorKind::AlreadyExists => {
-            persist_reserved(file, path)
-        }
-        outcome => outcome,
-    }
-}
-
-fn persist_reserved(file: NamedTempFile, path: &Path) -> Result<File, PersistError> {
-    match File::create_new(path) {
-        Ok(_reserved) => file.persist(path).inspect_err(|_| {
-            // Otherwise the empty file would look like that of another program.
-            let _ = fs::remove_file(path);
-        }),
-        Err(error) => Err(PersistError { error, file }),
-    }
 }
 
 /// Whether the file at `path` has the same content as `part`.
@@ -345,27 +320,5 @@ fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reserved_name_is_not_that_of_another_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("fox.png");
-        let part = |content: &str| {
-            let mut file = part::create(directory.path(), false).unwrap();
-            file.write_all(content.as_bytes()).unwrap();
-            file
-        };
-        drop(persist_reserved(part("a fox"), &path).unwrap());
-        let refused = persist_reserved(part("another fox"), &path).unwrap_err();
-        assert_eq!(refused.error.kind(), io::ErrorKind::AlreadyExists);
-        drop(refused);
-        assert_eq!(fs::read(&path).unwrap(), b"a fox");
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
     }
 }

@@ -5,15 +5,12 @@
 
 use std::{
     collections::VecDeque,
-    fs::{self, File, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
-use tempfile::NamedTempFile;
-
-use crate::journal::is_at;
+use crate::values::{Mutex, file::is_at};
 
 const PREFIX: &str = ".imagekiln-";
 const SUFFIX: &str = ".part";
@@ -24,31 +21,83 @@ const MAX_CREATIONS: u32 = 16;
 /// The maximum number of remembered directories.
 const MAX_SWEPT: usize = 64;
 
-/// Creates and locks a temporary file. Only its owner can access a `private` file.
-pub(super) fn create(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
-    for _ in 0..MAX_CREATIONS {
-        let file = new_file(directory, private)?;
-        match file.as_file().try_lock() {
-            // A sweep may have deleted the file before it was locked.
-            Ok(()) if is_at(file.as_file(), file.path()).unwrap_or(false) => return Ok(file),
-            Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // Filesystems without locks have no sweeps.
-            Err(TryLockError::Error(_)) => return Ok(file),
-        }
-    }
-    Err(io::Error::other("temporary files are deleted as soon as they are created"))
+/// A temporary file, which is deleted when this is dropped, unless it got another name.
+#[derive(Debug)]
+pub(super) struct TemporaryFile {
+    pub(super) file: File,
+    /// Empty after it got another name.
+    path: PathBuf,
 }
 
-fn new_file(directory: &Path, private: bool) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
-    #[cfg(unix)]
-    if !private {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+/// Why a file did not get another name.
+pub(super) type Unnamed = (TemporaryFile, io::Error);
+
+impl TemporaryFile {
+    /// Creates and locks a temporary file. Only its owner can access a `private` file.
+    pub(super) fn create(directory: &Path, private: bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if private { 0o600 } else { 0o666 });
+        #[cfg(not(unix))]
+        let _ = private;
+        for _ in 0..MAX_CREATIONS {
+            let path = directory.join(format!("{PREFIX}{:016x}{SUFFIX}", fastrand::u64(..)));
+            let file = match options.open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened?,
+            };
+            let part = Self { file, path };
+            match part.file.try_lock() {
+                // A sweep may have deleted the file before it was locked.
+                Ok(()) if is_at(&part.file, &part.path).unwrap_or(false) => return Ok(part),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                // Filesystems without locks have no sweeps.
+                Err(TryLockError::Error(_)) => return Ok(part),
+            }
+        }
+        Err(io::Error::other("temporary files are deleted as soon as they are created"))
     }
-    #[cfg(not(unix))]
-    let _ = private;
-    builder.tempfile_in(directory)
+
+    /// Renames the file, and replaces an existing one.
+    pub(super) fn persist(mut self, path: &Path) -> Result<(), Unnamed> {
+        match fs::rename(&self.path, path) {
+            Ok(()) => {
+                self.path.clear();
+                Ok(())
+            }
+            Err(error) => Err((self, error)),
+        }
+    }
+
+    /// Renames the file, but never over another one. Some filesystems, such as mounted buckets,
+    /// have no hard links. There, an empty file reserves the name first.
+    pub(super) fn persist_new(self, path: &Path) -> Result<(), Unnamed> {
+        match fs::hard_link(&self.path, path) {
+            // Dropping the file removes its other name.
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err((self, error)),
+            Err(_) => self.persist_reserved(path),
+        }
+    }
+
+    fn persist_reserved(self, path: &Path) -> Result<(), Unnamed> {
+        match File::create_new(path) {
+            Ok(_reserved) => self.persist(path).inspect_err(|_| {
+                // Otherwise the empty file would look like that of another program.
+                let _ = fs::remove_file(path);
+            }),
+            Err(error) => Err((self, error)),
+        }
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// The directories that a client has swept, the most recent last.
@@ -62,7 +111,7 @@ impl Swept {
         // A directory that cannot be resolved cannot be listed.
         let Ok(directory) = directory.canonicalize() else { return };
         {
-            let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut swept = self.0.lock();
             if swept.contains(&directory) {
                 return;
             }
@@ -103,6 +152,7 @@ fn remove_if_unlocked(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::{
+        io::Write as _,
         sync::atomic::{AtomicBool, Ordering},
         thread,
     };
@@ -123,9 +173,9 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         for _ in 0..200 {
-                            let file = create(directory.path(), true).unwrap();
+                            let file = TemporaryFile::create(directory.path(), true).unwrap();
                             thread::yield_now();
-                            assert!(is_at(file.as_file(), file.path()).unwrap(), "it was swept");
+                            assert!(is_at(&file.file, &file.path).unwrap(), "it was swept");
                         }
                     })
                 })
@@ -136,16 +186,35 @@ mod tests {
         });
     }
 
+    #[test]
+    fn a_reserved_name_is_not_that_of_another_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fox.png");
+        let part = |content: &str| {
+            let mut part = TemporaryFile::create(directory.path(), false).unwrap();
+            part.file.write_all(content.as_bytes()).unwrap();
+            part
+        };
+        part("a fox").persist_reserved(&path).unwrap();
+        for persist in [TemporaryFile::persist_reserved, TemporaryFile::persist_new] {
+            let (_, error) = persist(part("another fox"), &path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"a fox");
+        part("a fox").persist_new(&directory.path().join("fox-2.png")).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+    }
+
     // Other systems do not identify files.
     #[cfg(unix)]
     #[test]
     fn a_renamed_file_is_not_swept() {
         let directory = tempfile::tempdir().unwrap();
-        let file = create(directory.path(), true).unwrap();
-        let part = file.path().to_owned();
+        let file = TemporaryFile::create(directory.path(), true).unwrap();
+        let part = file.path.clone();
         // Like a sweep that opened the file just before its owner renamed it.
         let opened = File::open(&part).unwrap();
-        drop(file.persist(directory.path().join("fox.png")).unwrap());
+        file.persist(&directory.path().join("fox.png")).unwrap();
         fs::write(&part, "of another process").unwrap();
 
         opened.try_lock().unwrap();
@@ -163,7 +232,7 @@ mod tests {
             fs::create_dir(directory).unwrap();
             swept.sweep_once(directory);
         }
-        assert_eq!(swept.0.lock().unwrap().len(), MAX_SWEPT);
+        assert_eq!(swept.0.lock().len(), MAX_SWEPT);
 
         let is_swept_again = |directory: &Path| {
             let orphan = directory.join(".imagekiln-dead.part");

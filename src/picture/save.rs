@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fmt, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use bytes::Bytes;
@@ -22,6 +22,7 @@ use crate::{
     Damaged, Error, ErrorKind, FileKind,
     journal::{self, Step},
     telemetry,
+    values::Mutex,
 };
 
 /// The number of chunks between the network and the disk. One blocking writer with a short channel
@@ -112,23 +113,19 @@ impl DownloadedPicture {
 
     async fn rename(&self, path: PathBuf, overwrite: bool) -> Result<Saved, Error> {
         let unwritable = |error| self.picture.unwritable(&path, error).into_error();
-        let Some(file) = self.file().take() else {
+        let Some(file) = self.file.lock().take() else {
             return Err(unwritable(io::Error::other("the picture is saved already")));
         };
         let named = path.clone();
         let renaming = blocking(move || Ok(file.rename(&named, overwrite)));
         if let Err((file, error)) = renaming.await.map_err(unwritable)? {
-            *self.file() = file;
+            *self.file.lock() = file;
             return Err(unwritable(error));
         }
         let Self { kind, bytes, sha256, .. } = self.clone();
         let saved = Saved { path, kind, bytes, sha256 };
         self.picture.note_saved(&saved, &self.options).await;
         Ok(saved)
-    }
-
-    fn file(&self) -> MutexGuard<'_, Option<Part>> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

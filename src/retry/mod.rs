@@ -2,13 +2,12 @@
 
 pub(crate) mod status;
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use tokio::time::Instant;
+
+use crate::values::Mutex;
 
 /// Configures retries.
 ///
@@ -114,7 +113,7 @@ impl RetryBudget {
 
     /// Takes one retry from the budget. Returns `false` if it is empty.
     pub(crate) fn take(&self) -> bool {
-        let mut level = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut level = self.0.lock();
         let now = Instant::now();
         let refilled = now.duration_since(level.at).div_duration_f64(REFILL);
         *level = Level { left: (level.left + refilled).min(CAPACITY), at: now };
@@ -147,6 +146,7 @@ pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// assert_eq!(pauses, [1, 2, 3].map(Duration::from_secs));
 /// ```
 #[derive(Debug, Clone)]
+#[doc(hidden)]
 pub struct Backoff {
     first: Duration,
     next: Duration,
@@ -198,7 +198,7 @@ impl Random {
 
     /// Returns a random number from 0 to 1.
     pub(crate) fn fraction(&self) -> f64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).f64()
+        self.0.lock().f64()
     }
 }
 

@@ -106,6 +106,7 @@ fn unusable_http() -> Error {
 /// A submission that is not sent; see [`ClientBuilder::preview`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub struct Preview {
     /// The path of the request below the base URL, for example `/v1/gen-2-pro`.
     pub path: String,
@@ -137,6 +138,7 @@ impl ClientBuilder {
     /// Kind [`Validation`](crate::ErrorKind::Validation): the request does not match the contract.
     /// Kind [`Settings`](crate::ErrorKind::Settings): the model prefix or the webhook URL is
     /// invalid.
+    #[doc(hidden)]
     pub fn preview(&self, request: impl Submit) -> Result<Preview, Error> {
         let prefix = self.prefix()?;
         self.check_webhook()?;

@@ -28,9 +28,6 @@ const CORRECT_IT: &str = "correct it";
 /// The maximum length of `webhook_url` in the contract, in characters.
 const LONGEST_WEBHOOK_URL: usize = 2083;
 
-/// The maximum duration. A longer one has the same effect, and would overflow an `Instant`.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
-
 impl ClientBuilder {
     pub(super) fn check_limits(&self) -> Result<(), Error> {
         if self.tasks.max_concurrent_polls == 0 || self.tasks.max_active == Some(0) {
@@ -161,11 +158,6 @@ fn secret_header(value: &str) -> Option<HeaderValue> {
     // Keeps the value out of logs and out of HTTP/2 header compression tables.
     header.set_sensitive(true);
     Some(header)
-}
-
-/// Limits a duration so that it can be added to an `Instant`.
-pub(super) fn bounded(duration: Duration) -> Duration {
-    duration.min(LONGEST)
 }
 
 fn parse_base(text: &str, allow_http: bool) -> Result<Url, Error> {

@@ -14,8 +14,8 @@ use crate::{
     task::TaskSettings,
     transport::{
         connections::Customize, hosts::printable, middleware::Middleware, recording::Recorder,
-        service::WallClock,
     },
+    values::WallClock,
 };
 
 /// The environment variable for the API key.

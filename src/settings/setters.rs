@@ -5,11 +5,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{ClientBuilder, check::bounded};
+use super::ClientBuilder;
 use crate::{
     Address, Durations, RetryPolicy, Secret, WebhookSecret,
     journal::Journal,
-    transport::{middleware::Middleware, recording::Recorder, service::WallClock},
+    transport::{middleware::Middleware, recording::Recorder},
+    values::{NO_LIMIT, WallClock},
 };
 
 /// The service: its key, its base URLs, and the hosts that it may refer to.
@@ -116,8 +117,8 @@ impl ClientBuilder {
     /// A task holds a slot from its submission until any poll by this client or its clones returns
     /// a final status. Dropping the [`Task`](crate::Task) does not free its slot.
     /// [`Client::submit`](crate::Client::submit) waits for a free slot, and meanwhile polls the
-    /// tasks without an active wait. [`Client::try_submit`](crate::Client::try_submit) does not
-    /// wait.
+    /// tasks without an active wait.
+    /// [`SubmitOptions::wait_for_slot`](crate::SubmitOptions::wait_for_slot) turns that off.
     ///
     /// Without this setting, the client starts with 8 tasks, and doubles their number when the
     /// service has accepted them, or when a submission has waited for a second in which nothing
@@ -127,7 +128,7 @@ impl ClientBuilder {
     /// - The refused submission waits until a task ends, and is then sent again. This counts as an
     ///   attempt of the [`RetryPolicy`](crate::RetryPolicy), unless the submission has a deadline.
     ///   It fails if the service asks for a longer delay than the policy allows.
-    /// - Other submissions wait for a slot. `try_submit` sends its submission anyway.
+    /// - Other submissions wait for a slot. One that does not wait is sent anyway.
     /// - After some tasks, the client raises the limit to find out whether the service allows more.
     ///   If not, it waits twice as long before the next attempt.
     ///
@@ -151,7 +152,8 @@ impl ClientBuilder {
     }
 
     /// Sets the journal that records submissions, so that tasks outlive the process. There is no
-    /// journal by default. See [`journal`](crate::journal).
+    /// journal by default. See [`journal`](crate::journal). A program that uses the journal itself
+    /// keeps a clone of it.
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.tasks.journal = Some(Arc::new(journal));
         self
@@ -175,7 +177,7 @@ impl ClientBuilder {
     /// [`SubmitOptions::deadline`](crate::SubmitOptions::deadline), which describes what happens
     /// then. There is no deadline by default.
     pub fn submit_deadline(mut self, deadline: Duration) -> Self {
-        self.tasks.submit_deadline = Some(bounded(deadline));
+        self.tasks.submit_deadline = Some(deadline.min(NO_LIMIT));
         self
     }
 
@@ -184,13 +186,13 @@ impl ClientBuilder {
     /// A longer poll fails, and the client sends the next one. The deadline of the whole wait is
     /// part of [`WaitOptions`](crate::WaitOptions).
     pub fn poll_deadline(mut self, deadline: Duration) -> Self {
-        self.tasks.poll_deadline = bounded(deadline);
+        self.tasks.poll_deadline = deadline.min(NO_LIMIT);
         self
     }
 
     /// Sets the maximum duration of a download with all retries. The default is one hour.
     pub fn download_deadline(mut self, deadline: Duration) -> Self {
-        self.downloads.deadline = bounded(deadline);
+        self.downloads.deadline = deadline.min(NO_LIMIT);
         self
     }
 }
@@ -199,7 +201,7 @@ impl ClientBuilder {
 impl ClientBuilder {
     /// Sets the maximum time to establish a connection. The default is 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(bounded(timeout));
+        self.connect_timeout = Some(timeout.min(NO_LIMIT));
         self
     }
 
@@ -208,7 +210,7 @@ impl ClientBuilder {
     ///
     /// There is no limit on the total time, which would fail large uploads.
     pub fn silence_timeout(mut self, timeout: Duration) -> Self {
-        self.silence_timeout = Some(bounded(timeout));
+        self.silence_timeout = Some(timeout.min(NO_LIMIT));
         self
     }
 

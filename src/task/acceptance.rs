@@ -8,7 +8,7 @@ use crate::{
     contract::{Findings, Unexpected, read_response},
     transport::{redaction::Redaction, response::Response, service::result_url},
     types::{AsyncResponse, AsyncWebhookResponse},
-    values::task_ref::short_hash,
+    values::hash::short_hash,
 };
 
 /// The members of the outermost object that may contain the object that describes the task, in a

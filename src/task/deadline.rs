@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{self, Instant};
 
-use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress};
-
-/// Used as "no limit"; a much larger duration would overflow an `Instant`.
-pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
+use crate::{Error, ErrorKind, journal::Origin, transport::body::Progress, values::NO_LIMIT};
 
 /// Options for a submission.
 ///
@@ -25,7 +22,7 @@ pub(super) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
 pub struct SubmitOptions {
     pub(super) deadline: Option<Duration>,
     pub(crate) origin: Origin,
-    pub(crate) waits_for_slot: bool,
+    pub(super) waits_for_slot: bool,
 }
 
 impl Default for SubmitOptions {
@@ -50,9 +47,23 @@ impl SubmitOptions {
         self
     }
 
-    /// Sets what the submission is for, as [`Client::submit_for`](crate::Client::submit_for).
+    /// Sets what the submission is for: a text, which becomes the label, or an [`Origin`].
+    ///
+    /// The origin is written to the [journal](crate::journal) and never sent. After a crash,
+    /// [`Client::resume`](crate::Client::resume) returns it. Without a journal it has no effect.
     pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
         self.origin = origin.into();
+        self
+    }
+
+    /// Sets whether the submission waits for a slot. The default is `true`.
+    ///
+    /// If `false`, it fails if [`max_active`](crate::ClientBuilder::max_active) tasks are active,
+    /// with kind [`RateLimited`](crate::ErrorKind::RateLimited) and without a status code; nothing
+    /// was sent then. Without that setting, the client always sends the request, and retries it
+    /// after a delay if the service refuses it.
+    pub fn wait_for_slot(mut self, on: bool) -> Self {
+        self.waits_for_slot = on;
         self
     }
 }

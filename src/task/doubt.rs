@@ -54,7 +54,7 @@ impl Doubt {
         Err(match polled {
             Ok(_) => Error::new(ErrorKind::TaskNotFound, "the service does not find the task yet")
                 .with_task(&task.reference),
-            Err(error) => error.without_end(),
+            Err(error) => error.with_end(None),
         })
     }
 }

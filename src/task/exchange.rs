@@ -1,10 +1,9 @@
 //! An attempt to submit: sends the POST once, and returns the accepted task, or whether the
 //! submission was billed and may be sent again.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use progenitor_client::{ByteStream, Error as ClientError, ResponseValue};
-use reqwest::StatusCode;
 use tokio::time::Instant;
 use url::Url;
 
@@ -12,23 +11,19 @@ use super::{
     Shared, Submitted, Task,
     acceptance::{find_task, has_polling_url},
     deadline::Deadline,
+    failures::{error_of, unknown},
     schedules::work_of,
     submissions::InFlight,
 };
 use crate::{
-    Error, ErrorKind, Request,
-    contract::{Findings, Unexpected},
-    generated,
+    Error, ErrorKind, Request, generated,
     journal::{self, Intent, JournalError},
-    retry::{
-        retry_after,
-        status::{Meaning, PollEffect, SubmissionEffect, is_tls_failure, was_not_processed},
-    },
+    retry::status::{SubmissionEffect, is_tls_failure, was_not_processed},
     transport::{
         body::{BodyFailure, BodyPlan, Permit, Progress, StreamedBody},
         middleware::Purpose,
         redaction::{Learned, Redaction},
-        response::{Ending, ErrorBody, MOST_VIOLATIONS, Response, named},
+        response::{Ending, Response},
         service::{Hooks, path_of},
     },
 };
@@ -224,55 +219,6 @@ async fn read(
     Ok(Response::read(status, headers, body.into_inner(), silence, deadline).await)
 }
 
-/// Returns the error for a response without a success code, and the meaning of its status code.
-/// Reports what the contract does not define in it.
-pub(super) fn error_of(
-    shared: &Shared,
-    purpose: Purpose,
-    operation: Option<&str>,
-    response: &Response,
-    redaction: &Redaction,
-) -> (Error, &'static Meaning) {
-    let meaning = Meaning::of(response.status);
-    let mut error_body = ErrorBody::of(response, redaction);
-    if response.status == StatusCode::UNPROCESSABLE_ENTITY {
-        report(shared, operation, response, &mut error_body);
-    }
-    let kind = match meaning.kind {
-        // A poll has no contract violations; those are about submissions.
-        ErrorKind::Validation if purpose == Purpose::Poll => ErrorKind::Service,
-        kind => kind,
-    };
-    let message = format!(
-        "{} failed: the service {} ({}){}",
-        purpose.name(),
-        meaning.what,
-        named(response.status),
-        error_body.suffix()
-    );
-    let error = Error::new(kind, message)
-        .permanent(meaning.poll == PollEffect::End)
-        .with_status(response.status.as_u16())
-        .with_request_id(response.request_id(redaction))
-        .with_retry_after(retry_after(&response.headers, shared.service.clock.now()))
-        .with_violations(error_body.violations)
-        .with_response(error_body.response);
-    (error, meaning)
-}
-
-/// Reports what the contract does not define in a response to an invalid request.
-fn report(shared: &Shared, operation: Option<&str>, response: &Response, body: &mut ErrorBody) {
-    let unexpected = std::mem::take(&mut body.unexpected);
-    let mut findings =
-        Findings { operation, response: "HTTPValidationError", unexpected, ..Findings::default() };
-    let violations = body.response.iter().flat_map(|body| &body.detail).take(MOST_VIOLATIONS);
-    let names: BTreeSet<_> = violations.flat_map(|violation| violation.extra.keys()).collect();
-    let mut inner = Unexpected::default();
-    names.iter().for_each(|name| inner.unlisted(name));
-    findings.unexpected.add(inner.within("detail"));
-    shared.drift.report(findings.with_type_of(response.document.as_ref()));
-}
-
 /// Classifies an attempt without a response.
 fn no_response(error: ClientError<()>, progress: &Progress) -> SubmitFailure {
     // The body was not sent completely, so the service had no request to accept.
@@ -335,11 +281,4 @@ fn broken_off(error: Error, progress: &Progress) -> SubmitFailure {
     } else {
         error.with_advice("nothing was billed; the request was not sent completely")
     })
-}
-
-pub(super) fn unknown(error: Error) -> Error {
-    error.with_billing_unknown().with_advice(
-        "it is unknown whether the task was created and billed, so the client did not send it \
-         again; check the usage at the service before you submit it again",
-    )
 }

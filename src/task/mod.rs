@@ -4,6 +4,7 @@ mod acceptance;
 mod deadline;
 mod doubt;
 mod exchange;
+mod failures;
 mod limit;
 mod outage;
 mod poll;
@@ -32,6 +33,7 @@ pub use self::acceptance::SubmissionResponse;
 #[cfg(feature = "webhook")]
 pub(crate) use self::acceptance::WRAPPERS;
 pub use self::deadline::{SubmitOptions, WaitOptions};
+pub(crate) use self::failures::failure;
 pub use self::outage::Outcomes;
 pub use self::poll::Update;
 pub use self::schedules::Durations;
@@ -39,7 +41,6 @@ pub use self::slots::Slot;
 #[cfg(feature = "axum")]
 pub(crate) use self::submissions::Recent;
 pub use self::wait::Updates;
-pub(crate) use self::wait::failure;
 use self::{schedules::Schedules, slots::Slots, submissions::Submissions, waits::Waits};
 use crate::{
     Address, Secret, TaskRef,

@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 /// the response does not say so.
 ///
 /// A [`Client`](crate::Client) stops submitting by itself. This is for
-/// [journals](crate::journal::Journal::handles_outages) that decide it for several processes.
+/// journals that decide it for several processes.
 ///
 /// ```
 /// let mut outcomes = imagekiln::Outcomes::default();
@@ -33,6 +33,7 @@ const LONGEST_PAUSE: Duration = Outcomes::LONGEST_PAUSE;
 /// assert!(outcomes.add(unknown), "the third in a row");
 /// ```
 #[derive(Debug, Clone, Default)]
+#[doc(hidden)]
 pub struct Outcomes {
     /// One bit for each, the last one first.
     unknown: u32,
@@ -64,9 +65,9 @@ impl Outcomes {
     }
 }
 
-/// How the submission with a slot ended.
+/// What the service made of the submission with a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Reaction {
     Accepted,
     Unknown,
     /// It says nothing about the service.
@@ -119,20 +120,20 @@ impl Outage {
     }
 
     /// A submission has ended. Returns whether an outage has begun.
-    pub(super) fn ended(&mut self, outcome: Outcome, is_probe: bool) -> bool {
+    pub(super) fn ended(&mut self, reaction: Reaction, is_probe: bool) -> bool {
         let now = Instant::now();
         // The others were in flight when the outage began.
         if self.until.is_some() && !is_probe {
             return false;
         }
-        match outcome {
-            Outcome::Accepted if is_probe => {
+        match reaction {
+            Reaction::Accepted if is_probe => {
                 (self.until, self.is_probing, self.ended) = (None, false, Some(now));
             }
-            Outcome::Accepted => {
+            Reaction::Accepted => {
                 self.outcomes.add(false);
             }
-            Outcome::Unknown => {
+            Reaction::Unknown => {
                 if !self.outcomes.add(true) && !is_probe {
                     return false;
                 }
@@ -151,8 +152,8 @@ impl Outage {
                 self.is_probing = false;
                 return true;
             }
-            Outcome::Other if is_probe => self.is_probing = false,
-            Outcome::Other => {}
+            Reaction::Other if is_probe => self.is_probing = false,
+            Reaction::Other => {}
         }
         false
     }
@@ -188,7 +189,7 @@ mod tests {
         for _ in 0..3 {
             assert!(outage.wait().is_none() && !outage.start());
         }
-        let stopped: Vec<_> = (0..3).map(|_| outage.ended(Outcome::Unknown, false)).collect();
+        let stopped: Vec<_> = (0..3).map(|_| outage.ended(Reaction::Unknown, false)).collect();
         assert_eq!(stopped, [false, false, true]);
         let (start, mut waits) = (Instant::now(), Vec::new());
         while let Some(wait) = outage.wait().filter(|_| start.elapsed().as_secs() < 3600) {
@@ -196,7 +197,7 @@ mod tests {
             tokio::time::advance(wait).await;
             assert!(outage.wait().is_none() && outage.start());
             assert!(outage.wait().is_some(), "a second probe");
-            outage.ended(Outcome::Unknown, true);
+            outage.ended(Reaction::Unknown, true);
         }
         assert_eq!(waits[..11], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]);
         assert!(waits.len() <= 15, "{waits:?}");
@@ -204,18 +205,18 @@ mod tests {
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
         // It was in flight all the time.
-        outage.ended(Outcome::Unknown, false);
-        outage.ended(Outcome::Other, true);
+        outage.ended(Reaction::Unknown, false);
+        outage.ended(Reaction::Other, true);
         assert!(outage.wait().is_none() && outage.start());
-        outage.ended(Outcome::Accepted, true);
+        outage.ended(Reaction::Accepted, true);
         assert!(outage.wait().is_none() && !outage.start());
         let lose_three =
-            |outage: &mut Outage| (0..3).filter(|_| outage.ended(Outcome::Unknown, false)).count();
+            |outage: &mut Outage| (0..3).filter(|_| outage.ended(Reaction::Unknown, false)).count();
         assert_eq!(lose_three(&mut outage), 1);
         assert_eq!(outage.wait(), Some(LONGEST_PAUSE), "a relapse");
         tokio::time::advance(LONGEST_PAUSE).await;
         assert!(outage.start());
-        outage.ended(Outcome::Accepted, true);
+        outage.ended(Reaction::Accepted, true);
         tokio::time::advance(Outcomes::RELAPSE + FIRST_PAUSE).await;
         assert_eq!(lose_three(&mut outage), 1);
         assert_eq!(outage.wait(), Some(FIRST_PAUSE));

@@ -11,7 +11,7 @@ use tokio::{
 use tracing::Instrument;
 use url::Url;
 
-use super::{Shared, Task, deadline::NO_LIMIT, exchange::error_of};
+use super::{Shared, Task, failures::error_of};
 use crate::{
     Address, Error, ErrorKind, Picture, Secret, TaskRef, TaskStatus, WaitEnd,
     contract::{Findings, read_response},
@@ -24,7 +24,7 @@ use crate::{
         response::{Ending, Response},
     },
     types::PollResult,
-    values::{Moment, one_line},
+    values::{Moment, NO_LIMIT, one_line},
 };
 
 /// After this time, a slow poll frees its permit, so that hung polls do not delay those of healthy

@@ -7,9 +7,9 @@ use tracing::{Instrument, Span};
 
 use super::{
     Task, Update,
-    deadline::{NO_LIMIT, WaitOptions},
+    deadline::WaitOptions,
     doubt::Doubt,
-    schedule::{Events, Progress, Seen},
+    schedule::{Events, Seen, WaitProgress},
     waits::WaitGuard,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     retry::LONGEST_RETRY,
     telemetry,
     transport::middleware::{Purpose, Retry},
-    values::{MAX_NAME, one_line},
+    values::{MAX_NAME, NO_LIMIT, one_line},
 };
 
 /// The minimum pause between polls at an interval that the program has set.
@@ -173,7 +173,7 @@ impl Polling {
         let is_known = self.age.is_some() && seen.is_useful();
         let is_surprise = is_known && waits.schedules.learn(task, seen);
         let is_missing = task.expects_event() && !self.has_event && {
-            std::mem::take(&mut *waits.events()) != Events::Missing
+            std::mem::take(&mut *waits.events.lock()) != Events::Missing
         };
         if is_surprise || is_missing {
             waits.replan(task);
@@ -228,13 +228,13 @@ impl Polling {
         }
         let waits = &self.task.shared.waits;
         let age = self.age();
-        let progress = Progress {
+        let progress = WaitProgress {
             in_progress_at: self.in_progress_at,
             age: age.as_secs_f64(),
             polls: self.polls,
             // Counting takes time if there are many.
             waiting: if waits.schedules.know(&self.task) { 1 } else { waits.count(&self.task) },
-            events: if self.task.expects_event() { *waits.events() } else { Events::Missing },
+            events: if self.task.expects_event() { *waits.events.lock() } else { Events::Missing },
             is_surprised: std::mem::take(&mut self.is_surprised),
         };
         let next = waits.schedules.next(&self.task, progress, random.fraction());

@@ -106,7 +106,7 @@ pub(super) enum Events {
 
 /// How far the wait for a task is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Progress {
+pub(super) struct WaitProgress {
     /// The age at which the last poll found the task in progress, or zero.
     pub(super) in_progress_at: f64,
     /// The age now.
@@ -189,7 +189,7 @@ impl Schedule {
     }
 
     /// Returns the age of the next poll. `random` is between 0 and 1.
-    pub(super) fn next(&mut self, task: Progress, random: f64) -> f64 {
+    pub(super) fn next(&mut self, task: WaitProgress, random: f64) -> f64 {
         let number = task.polls + 1;
         let last = task.in_progress_at;
         let latest = latest(last);
@@ -221,7 +221,7 @@ impl Schedule {
 
 /// The age of the next poll if nothing is known. The first ages are random, so that the polls of a
 /// task that takes any time are late by half a gap on average.
-fn cold(task: &Progress, random: f64) -> f64 {
+fn cold(task: &WaitProgress, random: f64) -> f64 {
     let last = task.in_progress_at;
     let latest = latest(last);
     if task.polls == 0 {

@@ -3,12 +3,12 @@
 use fastrand::Rng;
 use proptest::prelude::*;
 
-use super::schedule::{Events, Progress, Schedule, Seen};
+use super::schedule::{Events, Schedule, Seen, WaitProgress};
 
 /// The polls of a task: their ages.
 fn polls(schedule: &mut Schedule, duration: f64, random: &mut Rng) -> Vec<f64> {
     let mut ages = Vec::new();
-    let mut progress = Progress {
+    let mut progress = WaitProgress {
         in_progress_at: 0.0,
         age: 0.0,
         polls: 0,
@@ -118,7 +118,7 @@ proptest! {
             }
         }
         let next = schedule.next(
-            Progress {
+            WaitProgress {
                 in_progress_at: last,
                 age: last + passed,
                 polls,
@@ -221,7 +221,7 @@ fn tasks_that_wait_together_share_the_polls() {
         let (mut schedule, mut random) = (Schedule::default(), Rng::with_seed(1));
         let (mut age, mut polls) = (0.0, 0);
         while age < 9.37 {
-            let progress = Progress {
+            let progress = WaitProgress {
                 in_progress_at: age,
                 age,
                 polls,
@@ -247,7 +247,7 @@ fn the_first_task_that_is_ready_moves_the_polls_of_the_others() {
     let mut schedule = Schedule::default();
     schedule.learn(Seen { after: 3.2, by: 4.3 });
     for (last, age) in [(2.0, 4.3), (4.1, 4.32), (3.0, 4.0)] {
-        let progress = Progress {
+        let progress = WaitProgress {
             in_progress_at: last,
             age,
             polls: 3,

@@ -1,18 +1,15 @@
 //! What a client knows about the durations of tasks, by their work.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
     Task,
-    schedule::{Progress, Schedule, Seen},
+    schedule::{Schedule, Seen, WaitProgress},
 };
-use crate::Request;
+use crate::{Request, values::Mutex};
 
 /// The schedules of more kinds of work are not kept.
 const MAX_SCHEDULES: usize = 200;
@@ -57,7 +54,7 @@ impl Schedules {
         if known.service != Some(service.origin().ascii_serialization()) {
             return;
         }
-        let mut schedules = self.lock();
+        let mut schedules = self.0.lock();
         for (work, seen) in known.seen {
             if schedules.len() < MAX_SCHEDULES && !schedules.contains_key(&work) {
                 let mut schedule = Schedule::default();
@@ -70,7 +67,7 @@ impl Schedules {
     }
 
     pub(crate) fn durations(&self, service: &Url) -> Durations {
-        let schedules = self.lock();
+        let schedules = self.0.lock();
         let known = |(work, schedule): (&String, &Schedule)| {
             (work.clone(), schedule.seen().copied().collect())
         };
@@ -81,7 +78,7 @@ impl Schedules {
     /// Adds a finished task. Returns whether the tasks in progress with the same work should be
     /// planned again.
     pub(super) fn learn(&self, task: &Task, seen: Seen) -> bool {
-        let mut schedules = self.lock();
+        let mut schedules = self.0.lock();
         let mut is_surprise = None;
         for work in works(task) {
             if !schedules.contains_key(work) && schedules.len() < MAX_SCHEDULES {
@@ -95,22 +92,18 @@ impl Schedules {
 
     /// Whether a task with the same work has finished.
     pub(super) fn know(&self, task: &Task) -> bool {
-        let schedules = self.lock();
+        let schedules = self.0.lock();
         works(task).any(|work| schedules.get(work).is_some_and(Schedule::is_known))
     }
 
     /// Returns the age of the next poll of a task.
-    pub(super) fn next(&self, task: &Task, progress: Progress, random: f64) -> f64 {
-        let mut schedules = self.lock();
+    pub(super) fn next(&self, task: &Task, progress: WaitProgress, random: f64) -> f64 {
+        let mut schedules = self.0.lock();
         let known = works(task).find(|work| schedules.get(*work).is_some_and(Schedule::is_known));
         match known.and_then(|work| schedules.get_mut(work)) {
             Some(schedule) => schedule.next(progress, random),
             None => Schedule::default().next(progress, random),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Schedule>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,12 +18,13 @@ use super::{
     Shared, Task,
     deadline::Deadline,
     limit::Limit,
-    outage::{Outage, Outcome},
+    outage::{Outage, Reaction},
 };
 use crate::{
     Error, ErrorKind, TaskRef,
     retry::Backoff,
     transport::middleware::{Purpose, Retry},
+    values::Mutex,
 };
 
 /// How long a submission waits for a slot before it polls the tasks that hold one, and the maximum
@@ -83,9 +84,9 @@ impl State {
     }
 
     /// Counts a submission that has ended.
-    fn ended(&mut self, outcome: Outcome, is_probe: bool) {
+    fn ended(&mut self, reaction: Reaction, is_probe: bool) {
         self.sending -= 1;
-        if self.outage.ended(outcome, is_probe) {
+        if self.outage.ended(reaction, is_probe) {
             self.limit.lost();
         }
     }
@@ -96,14 +97,14 @@ impl State {
 pub struct Slot {
     slots: Arc<Slots>,
     is_probe: bool,
-    outcome: Outcome,
+    reaction: Reaction,
 }
 
 impl Slot {
     /// Assigns the slot to the task of the submission.
     pub(super) fn hold(mut self, task: Arc<TaskRef>) {
-        self.outcome = Outcome::Accepted;
-        let mut state = self.slots.lock();
+        self.reaction = Reaction::Accepted;
+        let mut state = self.slots.state.lock();
         state.held.push_back((self.slots.hash(&task), task));
         if !state.limit.is_set() && state.held.len() > REMEMBERED {
             state.held.pop_front();
@@ -114,13 +115,13 @@ impl Slot {
 
     /// Frees the slot of a submission that the service may have accepted.
     pub(super) fn lose(mut self) {
-        self.outcome = Outcome::Unknown;
+        self.reaction = Reaction::Unknown;
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.lock().ended(self.outcome, self.is_probe);
+        self.slots.state.lock().ended(self.reaction, self.is_probe);
         self.slots.grant();
     }
 }
@@ -147,7 +148,7 @@ impl Slots {
     /// Frees the slots of a task with a final status.
     pub(super) fn release(self: &Arc<Self>, task: &TaskRef) {
         let hash = self.hash(task);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let before = state.held.len();
         state.held.retain(|(other, held)| *other != hash || held.identity() != task.identity());
         for _ in state.held.len()..before {
@@ -160,7 +161,7 @@ impl Slots {
     /// Returns a slot if one is free. Without a limit that the program has set, only the service
     /// decides, so there always is one.
     pub(super) fn try_slot(self: &Arc<Self>) -> Result<Slot, Error> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(wait) = state.outage.wait() {
             return Err(outage(wait));
         }
@@ -178,12 +179,12 @@ impl Slots {
 
     /// Returns why no slot became free in time.
     pub(super) fn late(&self) -> Error {
-        self.lock().outage.wait().map_or_else(Deadline::no_slot, outage)
+        self.state.lock().outage.wait().map_or_else(Deadline::no_slot, outage)
     }
 
     /// Notes that the service has refused a submission because of too many requests.
     pub(super) fn refused(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let active = state.held.len();
         state.limit.refused(active);
     }
@@ -191,7 +192,7 @@ impl Slots {
     /// Whether a refused submission should wait until one of the client's tasks ends, because more
     /// of them are active or submitted than the service allows.
     pub(super) fn are_exceeded(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         let used = state.sending + state.held.len();
         !state.limit.is_set() && !state.held.is_empty() && used > state.limit.most()
     }
@@ -199,7 +200,7 @@ impl Slots {
     /// Returns a receiver of the next free slot. A submission that was refused comes first.
     fn queue(self: &Arc<Self>, was_refused: bool) -> oneshot::Receiver<Slot> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // Here, so that the queue grows only with the submissions that still wait.
         if state.waiting.len() == state.waiting.capacity() {
             state.waiting.retain(|waiting| !waiting.is_closed());
@@ -217,22 +218,18 @@ impl Slots {
     /// Gives the free slots to the submissions that wait for them.
     fn grant(self: &Arc<Self>) {
         loop {
-            let Some((waiting, is_probe)) = self.lock().next() else { return };
+            let Some((waiting, is_probe)) = self.state.lock().next() else { return };
             // Without the lock, because a slot that nobody receives is dropped.
             drop(waiting.send(self.slot(is_probe)));
         }
     }
 
     fn slot(self: &Arc<Self>, is_probe: bool) -> Slot {
-        Slot { slots: Arc::clone(self), is_probe, outcome: Outcome::Other }
+        Slot { slots: Arc::clone(self), is_probe, reaction: Reaction::Other }
     }
 
     fn hash(&self, task: &TaskRef) -> u64 {
         self.hasher.hash_one(task.id())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -244,13 +241,13 @@ impl Shared {
         let mut free = pin!(slots.queue(was_refused));
         let started = Instant::now();
         let (mut backoff, mut has_warned) = (Backoff::new(FIRST_PAUSE, LONGEST_PAUSE), false);
-        let is_set = slots.lock().limit.is_set();
+        let is_set = slots.state.lock().limit.is_set();
         // Time only makes the wait shorter, so a longer one is another pause.
         let mut announced = None;
         loop {
             let pause = backoff.pause();
             let (outage, left) = {
-                let outage = &slots.lock().outage;
+                let outage = &slots.state.lock().outage;
                 (outage.wait(), outage.pause())
             };
             if left > announced {
@@ -272,7 +269,7 @@ impl Shared {
             }
             if is_set && !has_warned && started.elapsed() >= LONG_WAIT {
                 has_warned = true;
-                let active_tasks = slots.lock().limit.most();
+                let active_tasks = slots.state.lock().limit.most();
                 tracing::warn!(active_tasks, "a submission is waiting for a slot");
             }
         }
@@ -295,7 +292,7 @@ impl Shared {
         let slots = &self.slots;
         let Ok(_guard) = slots.polling.try_lock() else { return Ok(()) };
         let (is_set, most, held) = {
-            let mut state = slots.lock();
+            let mut state = slots.state.lock();
             state.limit.waited();
             let tasks = state.held.iter().filter(|_| state.limit.is_known());
             let held: Vec<_> = tasks.map(|(_, task)| Arc::clone(task)).collect();

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::Task;
-use crate::{Billing, Error, ErrorKind, Request, TaskRef, journal::Intent};
+use crate::{Billing, Error, ErrorKind, Request, TaskRef, journal::Intent, values::Mutex};
 
 /// The maximum number of remembered tasks and events of each kind; the oldest are dropped first.
 const REMEMBERED: usize = 10_000;
@@ -59,19 +59,19 @@ impl Submissions {
     pub(crate) async fn find(&self, task_id: &str) -> Vec<TaskRef> {
         let id = task_id.to_owned();
         let mut ended = self.ended.subscribe();
-        let now = self.lock().next;
+        let now = self.state.lock().next;
         let known_or_ended = ended.wait_for(|()| {
-            let state = self.lock();
+            let state = self.state.lock();
             let mut before = state.in_flight.range(..now);
             state.tasks.get(&id).is_some() || !before.any(|(_, info)| info.expects_event)
         });
         let _ = time::timeout(HOLD, known_or_ended).await;
-        self.lock().tasks.get(&id).cloned().unwrap_or_default()
+        self.state.lock().tasks.get(&id).cloned().unwrap_or_default()
     }
 
     /// Returns the ids of the journal intents of the submissions in flight.
     pub(crate) fn intents(&self) -> HashSet<String> {
-        self.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
+        self.state.lock().in_flight.values().filter_map(|info| info.intent.clone()).collect()
     }
 
     /// Returns when submissions are no longer retried.
@@ -89,7 +89,7 @@ impl Submissions {
     /// Waits until no submission is in flight, and returns the tasks whose callers are gone.
     pub(crate) async fn drain(&self, deadline: Duration) -> Result<Vec<TaskRef>, Error> {
         if time::timeout(deadline, self.all_ended()).await.is_err() {
-            let left = self.lock().in_flight.len();
+            let left = self.state.lock().in_flight.len();
             let message =
                 format!("submissions still in flight after {} s: {left}", deadline.as_secs_f32());
             return Err(Error::new(ErrorKind::Deadline, message)
@@ -97,21 +97,21 @@ impl Submissions {
                 .with_advice("drain again; ending the program now may lose billed tasks")
                 .with_function("Client::drain"));
         }
-        Ok(self.lock().orphans.drain(..).collect())
+        Ok(self.state.lock().orphans.drain(..).collect())
     }
 
     /// Returns when no submission is in flight.
     pub(crate) async fn all_ended(&self) {
         let mut ended = self.ended.subscribe();
         // Cannot fail: `self` holds the sender.
-        let _ = ended.wait_for(|()| self.lock().in_flight.is_empty()).await;
+        let _ = ended.wait_for(|()| self.state.lock().in_flight.is_empty()).await;
     }
 
     /// Keeps the task of an outcome that nobody receives.
     pub(super) fn keep(&self, outcome: &Outcome) {
         if let Some(task) = accepted_task(outcome) {
             tracing::warn!(task_id = task.id(), "submission accepted after `submit` was dropped");
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.orphans.len() == REMEMBERED {
                 state.orphans.pop_front();
             }
@@ -124,10 +124,6 @@ impl Submissions {
                 "submission failed after `submit` was dropped"
             );
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tracked> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -146,7 +142,7 @@ impl InFlight {
         intent: Option<&Intent>,
     ) -> Self {
         let submissions = Arc::clone(submissions);
-        let mut state = submissions.lock();
+        let mut state = submissions.state.lock();
         let number = state.next;
         state.next += 1;
         let expects_event = cfg!(feature = "webhook") && request.asks_for_webhook();
@@ -157,7 +153,7 @@ impl InFlight {
     }
 
     pub(super) fn accepted(&self, task: &TaskRef) {
-        let mut state = self.submissions.lock();
+        let mut state = self.submissions.state.lock();
         if state.in_flight.get(&self.number).is_some_and(|info| info.expects_event) {
             let tasks = state.tasks.get_or_add(task.id().to_owned());
             tasks.retain(|other| other.identity() != task.identity());
@@ -169,7 +165,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.submissions.lock().in_flight.remove(&self.number);
+        self.submissions.state.lock().in_flight.remove(&self.number);
         self.submissions.ended.send_replace(());
     }
 }

@@ -13,8 +13,9 @@ use tracing::{Instrument, Span};
 
 use super::{
     Shared, Task,
-    deadline::{Deadline, NO_LIMIT, SubmitOptions},
-    exchange::{Submission, SubmitFailure, unknown},
+    deadline::{Deadline, SubmitOptions},
+    exchange::{Submission, SubmitFailure},
+    failures::unknown,
     slots::Slot,
     submissions::{InFlight, Outcome, OutcomeReceiver, accepted_task},
 };
@@ -28,6 +29,7 @@ use crate::{
         middleware::{Purpose, Retry},
         service::Service,
     },
+    values::NO_LIMIT,
 };
 
 /// How long a submission that the service may be processing continues after its deadline.

@@ -9,14 +9,13 @@ use std::{
 };
 
 use futures_core::Stream;
-use serde_json::Value;
 
-use super::{Shared, Task, Update, deadline::WaitOptions, polling::Polling};
+use super::{Shared, Task, Update, deadline::WaitOptions, failures::failure, polling::Polling};
 use crate::{
-    Error, ErrorKind, Picture, TaskRef, TaskStatus, WaitEnd,
+    Error, Picture, TaskRef,
     picture::{Downloads, Source},
     types::PollResult,
-    values::{MAX_NAME, Moment, one_line},
+    values::Moment,
 };
 
 impl Task {
@@ -45,11 +44,11 @@ impl Task {
     /// Every error carries the reference of the task, and [`Error::wait_end`] returns how the wait
     /// ended.
     ///
-    /// - [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    ///   [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
-    /// - [`Deadline`](ErrorKind::Deadline), [`Auth`](ErrorKind::Auth),
-    ///   [`KeyWithheld`](ErrorKind::KeyWithheld), [`Service`](ErrorKind::Service): the task
-    ///   continues. Wait for it again.
+    /// - [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
+    ///   [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.
+    /// - [`Deadline`](crate::ErrorKind::Deadline), [`Auth`](crate::ErrorKind::Auth),
+    ///   [`KeyWithheld`](crate::ErrorKind::KeyWithheld),
+    ///   [`Service`](crate::ErrorKind::Service): the task continues. Wait for it again.
     pub fn wait_with(
         &self,
         options: WaitOptions,
@@ -109,39 +108,17 @@ impl Source for Shared {
 }
 
 impl Update {
-    /// Returns the picture of a [final](TaskStatus::is_final) update of this task, or the error
-    /// that [`Task::wait`] returns for it.
+    /// Returns the picture of a [final](crate::TaskStatus::is_final) update of this task, or the
+    /// error that [`Task::wait`] returns for it.
     ///
     /// # Errors
     ///
-    /// [`TaskFailed`](ErrorKind::TaskFailed), [`Moderated`](ErrorKind::Moderated),
-    /// [`TaskNotFound`](ErrorKind::TaskNotFound): the task has ended without a picture.
+    /// [`TaskFailed`](crate::ErrorKind::TaskFailed), [`Moderated`](crate::ErrorKind::Moderated),
+    /// [`TaskNotFound`](crate::ErrorKind::TaskNotFound): the task has ended without a picture.
     pub fn into_picture(self, task: &TaskRef) -> Result<Picture, Error> {
         let Self { status, picture, details, .. } = self;
         picture.ok_or_else(|| failure(status, task, details.as_ref()))
     }
-}
-
-/// The error for a task that ended with a status.
-pub(crate) fn failure(status: TaskStatus, task: &TaskRef, details: Option<&Value>) -> Error {
-    let (kind, advice) = match status {
-        TaskStatus::RequestModerated | TaskStatus::ContentModerated => {
-            (ErrorKind::Moderated, "change the prompt or the images, or increase safety_tolerance")
-        }
-        TaskStatus::TaskNotFound => {
-            (ErrorKind::TaskNotFound, "check the task id and the polling URL")
-        }
-        _ => (
-            ErrorKind::TaskFailed,
-            "it has no picture; a new submission creates a new task and is billed again",
-        ),
-    };
-    let shown = one_line(status.as_str(), MAX_NAME);
-    let details = details.map_or_else(String::new, |details| format!(": {details}"));
-    Error::new(kind, format!("the task ended with status `{shown}`{details}"))
-        .with_advice(advice)
-        .with_task(task)
-        .with_end(WaitEnd::Failed { status })
 }
 
 type NextUpdate = Pin<Box<dyn Future<Output = (Polling, Result<Update, Error>)> + Send>>;

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{Notify, futures::Notified};
 
 use super::{Submitted, Task, Update, schedule::Events, schedules::Schedules};
-use crate::TaskRef;
+use crate::{TaskRef, values::Mutex};
 
 /// The active waits of a client, which webhook events can wake.
 #[derive(Default)]
@@ -20,7 +20,8 @@ pub(crate) struct Waits {
     hasher: RandomState,
     active: Mutex<Active>,
     next_number: AtomicU64,
-    events: Mutex<Events>,
+    /// What is known about webhook events.
+    pub(super) events: Mutex<Events>,
     pub(crate) schedules: Schedules,
 }
 
@@ -59,17 +60,16 @@ impl Waits {
     /// id, and an event contains only the id.
     #[cfg(feature = "webhook")]
     pub(crate) fn wake(&self, task_id: &str, confirmed: Option<(&TaskRef, &Update)>) {
-        for wait in self.with_id(&self.lock(), task_id) {
+        for wait in self.with_id(&self.active.lock(), task_id) {
             // Some services may announce only what happens before the final status.
             if confirmed.is_some_and(|(_, update)| update.status().is_final()) {
-                *self.events() = Events::Arriving;
+                *self.events.lock() = Events::Arriving;
             }
             wait.has_event.store(true, Relaxed);
             if let Some((task, update)) = confirmed
                 && wait.task.identity() == task.identity()
             {
-                *wait.update.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Some(Box::new(update.clone()));
+                *wait.update.lock() = Some(Box::new(update.clone()));
             }
             wait.woken.notify_one();
         }
@@ -77,24 +77,20 @@ impl Waits {
 
     /// Whether there is an active wait for this task.
     pub(super) fn has(&self, task: &TaskRef) -> bool {
-        self.with_id(&self.lock(), task.id()).any(|wait| wait.task.identity() == task.identity())
+        self.with_id(&self.active.lock(), task.id())
+            .any(|wait| wait.task.identity() == task.identity())
     }
 
     /// Returns the number of waits for tasks with the same work as this one.
     pub(super) fn count(&self, task: &Task) -> usize {
-        let active = self.lock();
+        let active = self.active.lock();
         active.values().filter(|wait| wait.is_like(task)).take(MANY).count()
-    }
-
-    /// What is known about webhook events.
-    pub(super) fn events(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Expects webhook events until a task is ready without one.
     #[cfg(feature = "webhook")]
     pub(crate) fn expect_events(&self) {
-        let mut events = self.events();
+        let mut events = self.events.lock();
         if *events == Events::Missing {
             *events = Events::Expected;
         }
@@ -102,7 +98,7 @@ impl Waits {
 
     /// Makes every wait for a task with the same work decide again when it polls.
     pub(super) fn replan(&self, task: &Task) {
-        let active = self.lock();
+        let active = self.active.lock();
         let same = active.values().filter(|wait| wait.is_like(task));
         same.for_each(|wait| wait.woken.notify_one());
     }
@@ -115,10 +111,6 @@ impl Waits {
 
     fn hash(&self, id: &str) -> u64 {
         self.hasher.hash_one(id)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Active> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,7 +141,7 @@ impl WaitGuard {
     /// Makes the wait active. A future that nobody polls yet does not poll the task, so others must
     /// not rely on it.
     pub(super) fn begin(&self) {
-        self.waits.lock().insert(self.key(), Arc::clone(&self.wait));
+        self.waits.active.lock().insert(self.key(), Arc::clone(&self.wait));
     }
 
     fn key(&self) -> (u64, u64) {
@@ -169,13 +161,13 @@ impl WaitGuard {
 
     /// Returns the poll that has confirmed an event.
     pub(super) fn confirmed(&self) -> Option<Box<Update>> {
-        self.wait.update.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.wait.update.lock().take()
     }
 }
 
 impl Drop for WaitGuard {
     fn drop(&mut self) {
-        self.waits.lock().remove(&self.key());
+        self.waits.active.lock().remove(&self.key());
     }
 }
 
@@ -214,7 +206,7 @@ mod tests {
         assert!(!all.has(&task("t1")));
         assert!(all.has(&task("t2")));
         drop(other);
-        assert!(all.lock().is_empty());
+        assert!(all.active.lock().is_empty());
     }
 
     /// An event does not contain the region.
@@ -230,7 +222,7 @@ mod tests {
         drop(global);
         assert_eq!(regions.each_ref().map(|task| all.has(task)), [false, true]);
         drop(regional);
-        assert!(all.lock().is_empty());
+        assert!(all.active.lock().is_empty());
     }
 
     /// An event may arrive while a poll is in flight, when nothing waits for it.

@@ -14,7 +14,7 @@
 use std::{
     collections::{HashMap, HashSet},
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -36,6 +36,7 @@ use tokio::time::{self, Instant};
 use url::Url;
 
 use super::hosts::{UrlRefusal, is_loopback, reason_not_public};
+use crate::values::Mutex;
 
 /// After this much silence, other requests to the host use a new connection. The silent exchange
 /// itself continues.
@@ -76,14 +77,14 @@ impl Connections {
     /// the key, and not if only the service named it.
     pub(crate) fn to(&self, url: &Url, is_trusted: bool) -> Connection {
         let host = host_of(url);
-        let clients = Arc::clone(self.renewed().get(&host).unwrap_or(&self.shared));
+        let clients = Arc::clone(self.renewed.lock().get(&host).unwrap_or(&self.shared));
         Connection { http: clients.client(url, is_trusted).clone(), clients, host }
     }
 
     /// Returns the client for a submission to a base URL.
     pub(crate) fn to_submit(&self, url: &Url) -> Connection {
         let connection = self.to(url, true);
-        if self.multiplexed().contains(&connection.host) {
+        if self.multiplexed.lock().contains(&connection.host) {
             return connection;
         }
         Connection { http: connection.clients.once(url).clone(), ..connection }
@@ -91,7 +92,7 @@ impl Connections {
 
     /// Notes the version of the response to a submission.
     pub(crate) fn responded(&self, url: &Url, version: Version) {
-        let (host, mut multiplexed) = (host_of(url), self.multiplexed());
+        let (host, mut multiplexed) = (host_of(url), self.multiplexed.lock());
         if version == Version::HTTP_2 {
             multiplexed.insert(host);
         } else {
@@ -102,7 +103,7 @@ impl Connections {
     /// Stops using the current connections to the host for new exchanges. Exchanges in progress
     /// continue.
     pub(crate) fn abandon(&self, Connection { clients, host, .. }: &Connection) {
-        let mut renewed = self.renewed();
+        let mut renewed = self.renewed.lock();
         // Another stalled exchange on the same connection may have replaced it already.
         if !Arc::ptr_eq(renewed.get(host).unwrap_or(&self.shared), clients) {
             return;
@@ -144,14 +145,6 @@ impl Connections {
                 }
             }
         }
-    }
-
-    fn renewed(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpClients>>> {
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn multiplexed(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.multiplexed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

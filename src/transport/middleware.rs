@@ -133,7 +133,7 @@ pub struct Retry<'a> {
     /// The id of the task, for polls and downloads.
     pub task_id: Option<&'a str>,
     /// The number of attempts that have failed in a row. 0 for a submission that waits for the end
-    /// of an [outage](crate::Outcomes), and at least 1 otherwise.
+    /// of an [outage](crate::ErrorKind::Outage), and at least 1 otherwise.
     pub failures: u32,
     /// The maximum number of attempts, including the first. `None` for what is repeated until its
     /// deadline: polls, and submissions that the service refuses because it is busy (429).

@@ -5,7 +5,7 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use progenitor_client::{ClientHooks, ClientInfo, OperationInfo};
@@ -25,6 +25,7 @@ use crate::{
     TaskRef,
     generated::{Client, KEY_HEADER, POLLING_PATH},
     retry::Random,
+    values::WallClock,
 };
 
 pub(crate) struct Service {
@@ -164,34 +165,6 @@ pub(crate) fn result_url(base: &Url, id: &str) -> Address {
     url.set_path(&format!("{}{POLLING_PATH}", base.path().trim_end_matches('/')));
     url.query_pairs_mut().clear().append_pair("id", id);
     url.into()
-}
-
-/// The wall clock of a client: the system clock, or an injected one. Somebody may set it, so it
-/// proves nothing. Delays and deadlines use tokio's clock instead.
-#[derive(Clone)]
-pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
-
-impl WallClock {
-    pub(crate) fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    pub(crate) fn now(&self) -> SystemTime {
-        (self.0)()
-    }
-}
-
-impl Default for WallClock {
-    #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
-    fn default() -> Self {
-        Self::new(SystemTime::now)
-    }
-}
-
-impl fmt::Debug for WallClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WallClock")
-    }
 }
 
 /// The prefix of model names in the contract, which the configured prefix replaces.

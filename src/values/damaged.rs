@@ -3,10 +3,10 @@
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
-use super::FileKind;
+use super::{FileKind, Mutex};
 
 /// The ending of the names of damaged files.
 const ENDING: &str = "damaged";
@@ -51,7 +51,7 @@ impl Damaged {
 
     /// Returns the path of the file, unless it is a temporary one.
     pub fn path(&self) -> Option<PathBuf> {
-        match &*self.file.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.file.lock() {
             Kept::At(path) => Some(path.clone()),
             Kept::Part(_) | Kept::Lost => None,
         }
@@ -71,7 +71,7 @@ impl Damaged {
             1 => format!("{name}.{ENDING}"),
             _ => format!("{name}.{number}.{ENDING}"),
         });
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         let path = match std::mem::replace(&mut *file, Kept::Lost) {
             Kept::Part(keep) => keep(picture, &mut names)?,
             Kept::At(path) => path,
@@ -83,6 +83,7 @@ impl Damaged {
 
     /// Returns the path of the picture next to which [`keep`](Self::keep) has kept a file: that of
     /// `fox.png` for `fox.png.2.damaged`. `None` for other files.
+    #[doc(hidden)]
     pub fn picture_of(kept: impl AsRef<Path>) -> Option<PathBuf> {
         let kept = kept.as_ref();
         let name = kept.file_name()?.to_str()?.strip_suffix(ENDING)?.strip_suffix('.')?;

@@ -95,6 +95,7 @@ impl FileKind {
     /// assert_eq!(imagekiln::FileKind::of_extension("JPEG"), Some(imagekiln::FileKind::Jpeg));
     /// assert_eq!(imagekiln::FileKind::of_extension("txt"), None);
     /// ```
+    #[doc(hidden)]
     pub fn of_extension(extension: &str) -> Option<Self> {
         ALL.into_iter().find(|kind| {
             let (_, _, usual, others) = kind.facts();
@@ -104,6 +105,7 @@ impl FileKind {
 
     /// Returns the width and the height of an image in pixels, from its first bytes. `None` for
     /// videos, and if the bytes do not contain them.
+    #[doc(hidden)]
     pub fn pixels(head: &[u8]) -> Option<(usize, usize)> {
         imagesize::blob_size(head).ok().map(|size| (size.width, size.height))
     }

@@ -16,7 +16,7 @@ use super::{
     Address, ParseError,
     address::check_web_url,
     base64_text::{self, is_data_url},
-    image_file, orientation,
+    file, orientation,
     text::is_url,
 };
 
@@ -128,13 +128,14 @@ impl ImageInput {
     /// that is not base64, and a file that cannot be read have none.
     ///
     /// May block, because it reads files.
+    #[doc(hidden)]
     pub fn head(&self, length: usize) -> Option<Vec<u8>> {
         match self {
             Self::Bytes(bytes) => Some(bytes.get(..length).unwrap_or(bytes).to_vec()),
             Self::Base64(text) => base64_text::decode_head(text, length),
             Self::Path(path) => {
                 let mut head = Vec::new();
-                image_file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
+                file::open(path).ok()?.take(length as u64).read_to_end(&mut head).ok()?;
                 Some(head)
             }
             Self::Url(_) => None,
@@ -146,6 +147,7 @@ impl ImageInput {
     ///
     /// Phones store photos turned. The SDK sends images as they are stored, so a mask that was
     /// drawn on what a viewer shows does not fit. May block, because it reads files.
+    #[doc(hidden)]
     pub fn orientation(&self) -> u8 {
         self.head(HEADERS).map_or(1, |head| orientation::of(&head))
     }

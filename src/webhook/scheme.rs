@@ -11,7 +11,10 @@ use hmac::{
     Hmac, KeyInit, Mac,
     digest::{CtOutput, Output},
 };
-use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::{
+    StatusCode,
+    header::{HeaderMap, HeaderName},
+};
 use sha2::{Digest, Sha256};
 
 use crate::{Error, ErrorKind, WebhookSecret};
@@ -271,7 +274,7 @@ fn from_hex(text: &str) -> Option<Fingerprint> {
 /// Why [`Verifier::verify`](super::Verifier::verify) rejected a delivery.
 ///
 /// A rejection contains no part of the signature or the body. The variants are for operators and
-/// logs; respond to the sender in the same way for all of them.
+/// logs; respond to the sender with [`status`](Self::status) and without them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -327,6 +330,17 @@ pub enum Rejection {
         /// What is wrong with the setting.
         problem: String,
     },
+}
+
+impl Rejection {
+    /// Returns the status code of the response to the delivery: 401, 413 or 400.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotJson => StatusCode::BAD_REQUEST,
+            _ => StatusCode::UNAUTHORIZED,
+        }
+    }
 }
 
 impl fmt::Display for Rejection {

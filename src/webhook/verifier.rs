@@ -8,7 +8,7 @@ use super::{
     event::Event,
     scheme::{Encoding, Kind, Rejection, Scheme, Verified, secret_problem},
 };
-use crate::{WebhookSecret, transport::service::WallClock};
+use crate::{WebhookSecret, values::WallClock};
 
 /// The default maximum size of a body in bytes.
 const DEFAULT_MAX_BODY: usize = 1024 * 1024;
@@ -208,6 +208,7 @@ impl Verifier {
     /// # Errors
     ///
     /// [`Rejection::NotJson`] and [`Rejection::TooLarge`].
+    #[doc(hidden)]
     pub fn read_unverified(&self, body: impl AsRef<[u8]>) -> Result<Event, Rejection> {
         let body = body.as_ref();
         self.check_size(body)?;

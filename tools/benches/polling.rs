@@ -11,7 +11,7 @@ mod schedule;
 
 use fastrand::Rng;
 
-use schedule::{Events, Progress, Schedule, Seen};
+use schedule::{Events, Schedule, Seen, WaitProgress};
 
 /// How the next duration is drawn from the number of the task.
 type Service = (&'static str, fn(usize, &mut Rng) -> f64);
@@ -66,7 +66,7 @@ impl Polls {
         loop {
             let age = match self {
                 Self::Warmed | Self::Cold => {
-                    let progress = Progress {
+                    let progress = WaitProgress {
                         in_progress_at: last,
                         age: last,
                         polls,

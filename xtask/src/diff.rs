@@ -57,19 +57,12 @@
 //! The same change at the same place is reported once, with all operations that have it
 //! ([`report`]): a change of a shared component is one line.
 //!
-//! # Since a release
-//!
-//! With `--released`, the other document is ours as of a release. Every value that differs is
-//! listed with its JSON pointer, and every line of the generated types. The types decide which
-//! version a release with these changes demands ([`release`]).
-//!
 //! The exit code is 0 if nothing differs, 1 if something does, and 2 if a document could not be
-//! read. With `--released`, it is 1 if the version of the workspace is too low, and otherwise 0.
+//! read.
 
 mod compare;
 mod load;
 mod prefix;
-mod release;
 mod report;
 mod schema;
 mod service;
@@ -80,13 +73,11 @@ mod tests;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
-use semver::Version;
 
 use self::{
     compare::{Comparison, compare},
     load::{Listing, load, of_revision},
     prefix::Prefix,
-    release::Release,
     report::Report,
 };
 use crate::repository::{self, CONTRACT};
@@ -94,19 +85,17 @@ use crate::repository::{self, CONTRACT};
 /// Compares openapi.json with another listing of the service
 ///
 /// Every change is reported once, with its effect on callers of the service (breaking or
-/// compatible). With --released, every change since a release is, with the version that a release
-/// with these changes demands.
+/// compatible).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes:
-  0  No differences; with --released, the version of the workspace is high enough
-  1  Differences; with --released, the version of the workspace is too low
+  0  No differences
+  1  Differences
   2  The arguments are wrong, or a document could not be read
 
 Examples:
   cargo xtask diff provider.yaml --prefix xyz=gen --only-common
-  cargo xtask diff --against HEAD~1
-  cargo xtask diff --against v0.1.0 --released 0.1.0")]
+  cargo xtask diff --against v0.1.0")]
 pub struct Arguments {
     /// The other listing: an OpenAPI 3.0 or 3.1 document in JSON or YAML; `-` for standard input
     #[arg(required_unless_present = "against")]
@@ -120,33 +109,23 @@ pub struct Arguments {
     /// Compare only the operations that both documents have, and count the others
     #[arg(long)]
     only_common: bool,
-    /// Check the version of the workspace before a release: OTHER, or REV, is openapi.json as of
-    /// the released VERSION, and the differences are the changes since then
-    #[arg(long, value_name = "VERSION", conflicts_with_all = ["prefix", "only_common"])]
-    released: Option<Version>,
 }
 
 /// Prints the differences. The exit code reports whether there are any.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let ours = Listing { name: CONTRACT.to_owned(), ..load(&repository::root()?.join(CONTRACT))? };
-    // All packages of the workspace have its version.
-    let workspace = Version::parse(env!("CARGO_PKG_VERSION"))?;
-    let (report, has_failed) = examine(arguments, &ours, workspace)?;
+    let (report, is_different) = examine(arguments, &ours)?;
     print!("{report}");
-    Ok(ExitCode::from(u8::from(has_failed)))
+    Ok(ExitCode::from(u8::from(is_different)))
 }
 
-/// The report, and whether the exit code is 1.
-fn examine(arguments: &Arguments, ours: &Listing, workspace: Version) -> Result<(String, bool)> {
-    let Arguments { other, against, prefix, only_common, released } = arguments;
+/// The report, and whether anything differs.
+fn examine(arguments: &Arguments, ours: &Listing) -> Result<(String, bool)> {
+    let Arguments { other, against, prefix, only_common } = arguments;
     let other = match (other, against) {
         (Some(path), _) => load(path)?,
         (None, revision) => of_revision(revision.as_deref().unwrap_or("HEAD"))?,
     };
-    if let Some(released) = released {
-        let release = Release::new(&other.document, &ours.document, released.clone(), workspace);
-        return Ok((release.to_string(), release.is_too_low()));
-    }
     // A revision is the earlier document, and another listing what ours may become.
     let (from, to) = if against.is_some() { (&other, ours) } else { (ours, &other) };
     let comparison = differences(from, to, prefix.as_ref(), *only_common)?;

@@ -96,6 +96,7 @@ fn collect_texts(
 }
 
 /// The types in the code generated from a document.
+#[cfg(test)]
 pub fn types_of(document: &str) -> Result<Types> {
     Ok(Types::of(&generated(document)?))
 }

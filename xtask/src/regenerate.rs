@@ -1,15 +1,12 @@
 //! `cargo xtask regenerate`: updates everything that depends on the contract.
 
-use std::{
-    fs,
-    process::{Command, ExitCode},
-};
+use std::{fs, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::{
-    check, derived,
+    check, derived, process,
     repository::{self, CONTRACT},
 };
 
@@ -32,18 +29,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     println!("running the tests to find the snapshots that differ ...");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let tests = Command::new(cargo)
-        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
-        // A test goes on after a snapshot that differs, so that one run finds all of them. Nothing
-        // is accepted.
-        .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1"), ("INSTA_OUTPUT", "none")])
-        .env_remove("CI")
-        .current_dir(repository::root()?)
-        .status()
-        .context("could not start cargo test")?;
+    let words = ["test", "--workspace", "--quiet", "--no-fail-fast"];
+    let mut tests = process::cargo(&repository::root()?, &words);
+    // A test goes on after a snapshot that differs, so that one run finds all of them. Nothing is
+    // accepted.
+    tests.envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1"), ("INSTA_OUTPUT", "none")]);
+    let ended = process::status(tests.env_remove("CI"))?;
     check::pending()?.iter().for_each(|path| println!("new: {path}"));
-    if !tests.success() {
+    if !ended.success() {
         println!("some tests failed: see above");
         return Ok(ExitCode::FAILURE);
     }

@@ -1,12 +1,15 @@
 //! `cargo xtask session`: records the hours in `docs/hours.md` and the picture of the first command
 //! again, and makes the pictures of the book.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
-use crate::repository;
+use crate::{
+    process::{cargo, exit_code, status},
+    repository,
+};
 
 /// Types the commands of `docs/hours.md` in a terminal, against a simulator, and rewrites what it
 /// shows and the picture of the first command. Runs the commands of the book, and rewrites its
@@ -15,14 +18,8 @@ use crate::repository;
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> Result<ExitCode> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let recorded = Command::new(cargo)
-        .args(["test", "--quiet", "--no-fail-fast"])
-        .args(["--package", "imagekiln-cli", "--test", "it", "--test", "shells"])
-        .args(["--", "terminal::session::", "book::", "hour"])
-        .env("IMAGEKILN_SESSION", "1")
-        .current_dir(repository::root()?)
-        .status()
-        .context("could not start cargo test")?;
-    Ok(if recorded.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut tests = cargo(&repository::root()?, &["test", "--quiet", "--no-fail-fast"]);
+    tests.args(["--package", "imagekiln-cli", "--test", "it", "--test", "shells"]);
+    tests.args(["--", "terminal::session::", "book::", "hour"]).env("IMAGEKILN_SESSION", "1");
+    Ok(exit_code(status(&mut tests)?))
 }

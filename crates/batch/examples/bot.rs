@@ -10,7 +10,9 @@
 
 use std::{env, time::Duration};
 
-use imagekiln::{Client, ClientBuilder, Task, Unfinished, journal::Origin, types::Gen2Pro};
+use imagekiln::{
+    Client, ClientBuilder, SubmitOptions, Task, Unfinished, journal::Origin, types::Gen2Pro,
+};
 use imagekiln_batch::{ErrorKind, Ledger, Scope};
 use tokio::io::{self, AsyncBufReadExt as _, BufReader};
 use tokio::{sync::Mutex, time};
@@ -71,7 +73,8 @@ async fn respond(client: Client, ledger: Ledger, user: &str, text: &str) -> Resu
         return Ok(format!("you have spent {spent:.2} credits"));
     }
     let turn = TURN.lock().await;
-    let submitted = client.submit_for(Gen2Pro::new(text), Origin::new(text).group(user)).await;
+    let options = SubmitOptions::default().origin(Origin::new(text).group(user));
+    let submitted = client.submit_with(Gen2Pro::new(text), options).await;
     drop(turn);
     let task = submitted.map_err(|error| reason(&error))?;
     say(user, Ok("your picture is in progress".into()));

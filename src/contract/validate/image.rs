@@ -3,14 +3,13 @@
 
 use std::io::Read;
 
-use super::super::operation::FieldKind;
+use super::super::operation::{Field, FieldKind};
 use crate::{
-    Error, FileKind, ImageEncodings, ImageInput, Request, Violation,
+    Error, FileKind, ImageEncodings, ImageInput, Location, Request, Violation,
     values::{
         address::check_web_url,
-        base64_text,
+        base64_text, file,
         file_kind::HEAD,
-        image_file,
         whole::{Checker, Extent},
     },
 };
@@ -101,14 +100,15 @@ const MEGAPIXEL: f64 = 1_048_576.0;
 /// images at URLs, and images in formats whose size cannot be read here.
 pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
     for (steps, image) in request.images.iter() {
-        let Some(kind) = request.operation.kind_at(steps) else { continue };
+        let [Location::Name(name)] = &*steps else { continue };
+        let Some(Field { kind, .. }) = request.operation.field(name) else { continue };
         let FieldKind::Image { mask_of, same_size, max_megapixels, .. } = kind else { continue };
         let masked = mask_of.filter(|_| *same_size);
         if masked.is_none() && max_megapixels.is_none() {
             continue;
         }
         let Some(size) = image.stored_size() else { continue };
-        let mut report = |kind, msg| found.push(Violation::new(kind, msg).at(steps));
+        let mut report = |kind, msg| found.push(Violation::new(kind, msg).at(&steps));
         let (width, height, _) = size;
         if let Some(limit) = max_megapixels
             && (width as f64) * (height as f64) > limit * MEGAPIXEL
@@ -117,7 +117,7 @@ pub(super) fn size_violations(request: &Request, found: &mut Vec<Violation>) {
             report("value_error", format!("is {is}; must have at most {limit} megapixels"));
         }
         if let Some(masked) = masked
-            && let Some(other) = request.images.beside(steps, masked)
+            && let Some(other) = request.images.one(masked)
             && let Some(other) = other.stored_size()
             && (width, height) != (other.0, other.1)
         {
@@ -173,7 +173,7 @@ impl Request {
             if let Some(kind) = cut_off(image) {
                 let file = file_of(image);
                 let msg = format!("is truncated; must be a complete {kind} image{file}");
-                found.push(Violation::new("value_error", msg).at(steps));
+                found.push(Violation::new("value_error", msg).at(&steps));
             }
         }
         super::check(self, found)
@@ -188,7 +188,7 @@ fn cut_off(image: &ImageInput) -> Option<FileKind> {
         ImageInput::Bytes(bytes) => checker.feed(bytes),
         ImageInput::Base64(text) => checker.feed(&image.head(text.len())?),
         ImageInput::Path(path) => {
-            let mut file = image_file::open(path).ok()?;
+            let mut file = file::open(path).ok()?;
             let mut chunk = vec![0; CHUNK];
             while let length @ 1.. = file.read(&mut chunk).ok()? {
                 checker.feed(chunk.get(..length).unwrap_or_default());

@@ -5,14 +5,13 @@ mod image;
 
 use std::fmt::{self, Display};
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::{
-    images::{Images, Place, field_of},
     operation::{Field, FieldKind, Limits, PathParameter},
     request::Request,
 };
-use crate::{AspectRatio, Error, ErrorKind, ImageInput, Violation, values::hint};
+use crate::{AspectRatio, Error, ErrorKind, ImageInput, Location, Violation, values::hint};
 
 impl Request {
     /// Validates the request against all limits of the contract, and reports all violations.
@@ -56,14 +55,7 @@ pub(super) fn invalid(operation: &'static str, violations: Vec<Violation>) -> Er
 fn violations(request: &Request) -> Vec<Violation> {
     let mut found = form_violations(request);
     unlisted_fields(request, &mut found);
-    let mut check = Check { images: &request.images, found };
-    check.members(request.operation.fields, &request.body);
-    let mut found = check.found;
-    for (steps, image) in request.images.iter() {
-        if request.operation.field(field_of(steps)).is_none() {
-            found.extend(image::check(image, None).map(|problem| problem.at(steps)));
-        }
-    }
+    defined_fields(request, &mut found);
     image::size_violations(request, &mut found);
     parameter_violations(request, &mut found);
     found
@@ -170,39 +162,30 @@ fn reference_number(name: &str) -> Option<u64> {
     rest.strip_prefix('_').filter(|digits| !digits.starts_with('+'))?.parse().ok()
 }
 
-/// Validates the values of a body.
-struct Check<'a> {
-    images: &'a Images,
-    found: Vec<Violation>,
-}
-
-impl Check<'_> {
-    /// Validates the value at `place`.
-    fn field(&mut self, field: &Field, value: &Value, place: &Place) {
-        let image = self.images.at(place);
-        let problems = match image {
-            Some(image) => check_image(&field.kind, image).into_iter().collect(),
-            None => check_value(field, value),
-        };
-        self.found.extend(problems.into_iter().map(|problem| problem.at(&place.steps())));
-    }
-
-    /// Validates the fields of the body that the contract defines.
-    fn members(&mut self, fields: &[Field], members: &Map<String, Value>) {
-        for field in fields {
-            let place = Place::Body.name(field.name);
-            match members.get(field.name) {
-                Some(value) => self.field(field, value, &place),
-                None if field.required => {
-                    let missing = Violation::new("missing", "is required").at(&place.steps());
-                    // A value that JSON cannot represent is already reported.
-                    if !self.found.iter().any(|known| known.loc == missing.loc) {
-                        self.found.push(missing);
-                    }
-                }
-                None => {}
+/// Validates the fields that the contract defines, and the images in other fields.
+fn defined_fields(request: &Request, found: &mut Vec<Violation>) {
+    let Request { operation, body, images, .. } = request;
+    for field in operation.fields {
+        let location = [Location::name(field.name)];
+        let problems = match (body.get(field.name), images.one(field.name)) {
+            (Some(_), Some(image)) => check_image(&field.kind, image).into_iter().collect(),
+            (Some(value), None) => check_value(field, value),
+            (None, _) if field.required => {
+                let missing = Violation::new("missing", "is required").at(&location);
+                // A value that JSON cannot represent is already reported.
+                let is_reported = found.iter().any(|known| known.loc == missing.loc);
+                if is_reported { Vec::new() } else { vec![missing] }
             }
-        }
+            (None, _) => Vec::new(),
+        };
+        found.extend(problems.into_iter().map(|problem| problem.at(&location)));
+    }
+    let is_undefined = |steps: &[Location]| match steps {
+        [Location::Name(name), ..] => operation.field(name).is_none(),
+        _ => false,
+    };
+    for (steps, image) in images.iter().filter(|(steps, _)| is_undefined(steps)) {
+        found.extend(image::check(image, None).map(|problem| problem.at(&steps)));
     }
 }
 

@@ -34,6 +34,7 @@ use std::{
 /// ```
 ///
 /// The directory locks its files itself.
+#[doc(hidden)]
 pub trait Disk: Send + Sync {
     /// Returns the content of a file. Fails if it is something else, such as a pipe.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -142,19 +143,4 @@ fn create_private(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(directory)
-}
-
-/// Whether the file at `path` is this open file.
-pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (there, here) = (fs::metadata(path)?, file.metadata()?);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
-    }
-    // Windows does not remove or replace a file that is open.
-    #[cfg(not(unix))]
-    {
-        Ok(here.is_file() && there.is_file())
-    }
 }

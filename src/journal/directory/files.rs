@@ -7,13 +7,13 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use super::{
-    disk::{Disk, create_durable, if_present, is_at},
+    disk::{Disk, create_durable, if_present},
     list::{
         CLOSED, Found, List, OPEN, PROCESSES, Places, Read, SHARD, closed_path, highest, holder,
         names, open_path, shards,
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     TaskRef,
     journal::{Intent, Record, Step},
+    values::{Mutex, file::is_at},
 };
 
 /// Where files are moved that contain bytes that are not understood.
@@ -43,7 +44,7 @@ pub(super) struct Files {
     /// The highest number that is known to be taken.
     last: AtomicU64,
     /// The numbers of open records by the ids of their submissions.
-    numbers: Mutex<HashMap<String, u64>>,
+    pub(super) numbers: Mutex<HashMap<String, u64>>,
 }
 
 /// A record whose file this process has locked.
@@ -82,7 +83,7 @@ impl Files {
             // Nothing is sent, so there is nothing to know.
             let _ = self.disk.remove(&open_path(&self.folder, number));
         })?;
-        self.numbers().insert(id, number);
+        self.numbers.lock().insert(id, number);
         Ok(number)
     }
 
@@ -123,7 +124,7 @@ impl Files {
 
     /// Applies a step to the record of a submission. Does nothing if there is none.
     pub(super) fn advance(&self, submission: &str, step: &Step) -> io::Result<()> {
-        let known = self.numbers().get(submission).copied();
+        let known = self.numbers.lock().get(submission).copied();
         let number = match known {
             Some(number) => Some(number),
             None => self.find(submission)?,
@@ -135,7 +136,7 @@ impl Files {
         match (changed, step) {
             (Some(record), _) => {
                 if record.state().is_closed() {
-                    self.numbers().remove(submission);
+                    self.numbers.lock().remove(submission);
                 }
                 Ok(())
             }
@@ -320,9 +321,5 @@ impl Files {
             if_present(fs::remove_dir(&folder))?;
         }
         Ok(())
-    }
-
-    pub(super) fn numbers(&self) -> MutexGuard<'_, HashMap<String, u64>> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

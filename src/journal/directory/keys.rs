@@ -8,14 +8,14 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    disk::{create_durable, if_present, is_at},
+    disk::{create_durable, if_present},
     files::Files,
     list::{Listed, OPEN, numbers, open_path},
     process, text,
 };
 use crate::{
     journal::{Intent, Key, Keyed, Record, State, Step},
-    values::task_ref::short_hash,
+    values::{file::is_at, hash::short_hash},
 };
 
 const KEYS: &str = "keys";

@@ -12,7 +12,6 @@ use std::{fmt, io, path::Path, sync::Arc};
 
 use tokio::task::spawn_blocking;
 
-pub(crate) use self::disk::is_at;
 pub use self::{
     disk::Disk,
     list::{List, Listed},
@@ -59,6 +58,7 @@ impl Directory {
     /// # Errors
     ///
     /// The same errors as [`open`](Self::open).
+    #[doc(hidden)]
     pub fn open_on(path: impl AsRef<Path>, disk: Arc<dyn Disk>) -> Result<Self, Error> {
         let path = path.as_ref();
         let files = Files::open(path, disk).map_err(|error| unusable(path, error))?;
@@ -87,6 +87,7 @@ impl Directory {
     /// # Errors
     ///
     /// The same errors as [`list`](Self::list).
+    #[doc(hidden)]
     pub fn list_open(path: impl AsRef<Path>) -> Result<List, Error> {
         Self::list(path).map(List::without_closed)
     }
@@ -96,6 +97,7 @@ impl Directory {
     /// # Errors
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
+    #[doc(hidden)]
     pub fn find(
         path: impl AsRef<Path>,
         number: u64,
@@ -111,6 +113,7 @@ impl Directory {
     /// # Errors
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
+    #[doc(hidden)]
     pub async fn take_over(&self) -> Result<Vec<Result<Listed, Unreadable>>, Error> {
         let taken = self.run(|files| files.take_over(&|_| true)).await;
         taken.map_err(|error| unusable(self.path(), error))
@@ -123,6 +126,7 @@ impl Directory {
     /// # Errors
     ///
     /// Kind [`Journal`](ErrorKind::Journal): the directory cannot be read.
+    #[doc(hidden)]
     pub async fn claim(&self, number: u64) -> Result<bool, Error> {
         let claimed = self.run(move |files| files.claim(number)).await;
         claimed.map_err(|error| unusable(self.path(), error))

@@ -7,12 +7,13 @@ use std::{
     io,
     path::{Path, PathBuf},
     process,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
-use super::disk::{Disk, if_present, is_at};
+use super::disk::{Disk, if_present};
+use crate::values::{Mutex, file::is_at};
 
 /// How often a process tries the lock of a file, which is five seconds. Whoever has it needs it for
 /// some milliseconds, unless it is stopped.
@@ -39,7 +40,7 @@ impl Process {
 
     /// Makes sure that others see that the process runs: somebody may have removed its file.
     pub(super) fn show(&self) -> io::Result<()> {
-        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lock = self.lock.lock();
         let path = path(&self.folder, &self.name);
         if lock.as_ref().is_some_and(|file| is_at(file, &path).unwrap_or(false)) {
             return Ok(());
@@ -79,7 +80,7 @@ impl Drop for Process {
     /// Closing the file would not release its lock while another thread starts a program: the new
     /// process has the file until it runs that program.
     fn drop(&mut self) {
-        if let Some(file) = self.lock.get_mut().unwrap_or_else(PoisonError::into_inner)
+        if let Some(file) = &*self.lock.lock()
             && let Err(error) = file.unlock()
         {
             tracing::debug!(%error, "could not release the lock of the journal");
@@ -154,7 +155,7 @@ mod tests {
         let process = Process::new(folder.path().to_owned(), Arc::new(System));
         process.show().unwrap();
         let name = process.name().to_owned();
-        let inherited = process.lock.lock().unwrap().as_ref().unwrap().try_clone().unwrap();
+        let inherited = process.lock.lock().as_ref().unwrap().try_clone().unwrap();
         assert!(is_running(folder.path(), &name));
         drop(process);
         assert!(!is_running(folder.path(), &name));

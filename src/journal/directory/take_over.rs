@@ -33,7 +33,7 @@ impl Files {
                             Err(error) => tracing::debug!(%error, "could not close a record"),
                         }
                     }
-                    self.numbers().insert(id, number);
+                    self.numbers.lock().insert(id, number);
                     found.push(Ok(Listed { number, record, is_in_use }));
                 }
                 Some(Err(unreadable)) => found.push(Err(unreadable)),
@@ -66,7 +66,7 @@ impl Files {
     /// Works on an open record, unless a process does that runs. Returns whether it is ours.
     pub(super) fn claim(&self, number: u64) -> io::Result<bool> {
         let Some(Ok(loaded)) = load(self.folder(), &*self.disk, number)? else { return Ok(false) };
-        self.numbers().insert(loaded.record.intent().id().to_owned(), number);
+        self.numbers.lock().insert(loaded.record.intent().id().to_owned(), number);
         Ok(!loaded.record.state().is_closed() && self.is_ours(number, &loaded))
     }
 

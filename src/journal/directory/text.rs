@@ -9,7 +9,10 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use crate::journal::{Record, record::Life};
+use crate::{
+    journal::{Record, record::Life},
+    values::hash::hex,
+};
 
 /// The lengths of the lines after the first one in bytes. A task has a polling URL, and a saved
 /// picture a path: whatever is longer replaces the file.
@@ -161,7 +164,9 @@ fn parse<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 
 /// The first 64 bits of the SHA-256 digest in lowercase hexadecimal.
 fn check(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(CHECK / 2).map(|byte| format!("{byte:02x}")).collect()
+    let mut digits = hex(Sha256::new().chain_update(bytes));
+    digits.truncate(CHECK);
+    digits
 }
 
 fn blank(length: usize) -> Vec<u8> {

@@ -16,17 +16,16 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 pub(crate) use self::stream::{BodyFailure, Progress, StreamedBody};
 use self::stream::{Pool, RAW_FRAME};
 use crate::{
     ImageInput,
-    contract::{Images, Place, Request, field_of},
+    contract::{FieldImages, Request},
     values::{
         base64_text::{self, Sendable},
-        image_file::{self, Fingerprint},
+        file::{self, Fingerprint},
     },
 };
 
@@ -60,9 +59,9 @@ enum Part {
 impl BodyPlan {
     /// Opens the files, so this may block. Errors contain the field and the file.
     pub(crate) fn new(request: &Request) -> io::Result<Self> {
-        let mut writer = Writer { images: &request.images, text: Vec::new(), parts: Vec::new() };
-        writer.members(&request.body, &Place::Body)?;
-        let Writer { text, mut parts, .. } = writer;
+        let mut writer = Writer { text: Vec::new(), parts: Vec::new() };
+        writer.body(request)?;
+        let Writer { text, mut parts } = writer;
         parts.push(Part::Ready(text.into()));
         let length = parts.iter().map(Part::length).sum();
         Ok(Self { parts, length })
@@ -70,47 +69,37 @@ impl BodyPlan {
 }
 
 /// Writes text to `text`, and everything before and at an image to `parts`.
-struct Writer<'a> {
-    images: &'a Images,
+struct Writer {
     text: Vec<u8>,
     parts: Vec<Part>,
 }
 
-impl Writer<'_> {
-    fn value(&mut self, value: &Value, place: &Place) -> io::Result<()> {
-        match (self.images.at(place), value) {
-            (Some(image), _) => self.image(field_of(&place.steps()), image)?,
-            (None, Value::Array(values)) => {
-                self.text.push(b'[');
-                for (index, value) in values.iter().enumerate() {
-                    if index > 0 {
-                        self.text.push(b',');
-                    }
-                    self.value(value, &place.index(index))?;
-                }
-                self.text.push(b']');
-            }
-            (None, Value::Object(members)) => self.members(members, place)?,
-            (None, value) => serde_json::to_writer(&mut self.text, value)?,
-        }
-        Ok(())
-    }
-
-    fn members(&mut self, members: &Map<String, Value>, place: &Place) -> io::Result<()> {
-        if self.images.is_empty() {
-            return Ok(serde_json::to_writer(&mut self.text, members)?);
-        }
+impl Writer {
+    fn body(&mut self, request: &Request) -> io::Result<()> {
         self.text.push(b'{');
-        for (index, (name, value)) in members.iter().enumerate() {
-            if index > 0 {
-                self.text.push(b',');
-            }
+        for (index, (name, value)) in request.body.iter().enumerate() {
+            self.separate(index);
             serde_json::to_writer(&mut self.text, name)?;
             self.text.push(b':');
-            self.value(value, &place.name(name))?;
+            match request.images.get(name) {
+                None => serde_json::to_writer(&mut self.text, value)?,
+                Some(FieldImages::One(image)) => self.image(name, image)?,
+                Some(FieldImages::List(images)) => {
+                    self.text.push(b'[');
+                    for (index, image) in images.iter().enumerate() {
+                        self.separate(index);
+                        self.image(name, image)?;
+                    }
+                    self.text.push(b']');
+                }
+            }
         }
         self.text.push(b'}');
         Ok(())
+    }
+
+    fn separate(&mut self, index: usize) {
+        self.text.extend((index > 0).then_some(b','));
     }
 
     fn image(&mut self, field: &str, image: &ImageInput) -> io::Result<()> {
@@ -159,7 +148,7 @@ struct PlannedFile {
 impl PlannedFile {
     fn new(field: &str, path: &Path) -> io::Result<Self> {
         // Opening the file finds missing read permission before anything is sent.
-        let fingerprint = image_file::open(path)
+        let fingerprint = file::open(path)
             .and_then(|file| Fingerprint::of(&file))
             .map_err(|error| described(field, path, &error))?;
         Ok(Self { field: field.to_owned(), path: path.to_owned(), fingerprint })
@@ -185,7 +174,7 @@ impl PlannedFile {
     }
 
     fn send(&self, pool: &Arc<Pool>, sender: &mpsc::Sender<io::Result<Bytes>>) -> io::Result<()> {
-        let mut file = image_file::open(&self.path)?;
+        let mut file = file::open(&self.path)?;
         self.must_be_unchanged(&file)?;
         let mut frame = vec![0; RAW_FRAME];
         let mut left = self.fingerprint.length;

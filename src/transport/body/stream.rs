@@ -3,7 +3,7 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -13,7 +13,7 @@ use http_body::{Frame, SizeHint};
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{BodyPlan, Part, Permit, PermitError, glance::Glance};
-use crate::values::base64_text::STANDARD;
+use crate::values::{Mutex, base64_text::STANDARD};
 
 /// The maximum length of a frame. Each frame except the first counts as progress, so frames must be
 /// small enough for a slow connection. A short text body is one frame.
@@ -144,7 +144,7 @@ impl http_body::Body for StreamedBody {
         }
         self.turn = Turn::Given;
         let progress = Arc::clone(&self.progress);
-        let mut sent = progress.sent();
+        let mut sent = progress.0.lock();
         if sent.is_stopped {
             return Poll::Ready(Some(Err(io::Error::other("the deadline passed"))));
         }
@@ -184,7 +184,7 @@ pub(super) struct Pooled {
 impl Pool {
     /// Returns an empty buffer.
     pub(super) fn buffer(self: &Arc<Self>) -> Pooled {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = self.0.lock().pop();
         Pooled { buffer: kept.unwrap_or_default(), length: 0, pool: Arc::clone(self) }
     }
 }
@@ -210,7 +210,7 @@ impl AsRef<[u8]> for Pooled {
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.pool.0.lock();
         kept.push(std::mem::take(&mut self.buffer));
     }
 }
@@ -248,7 +248,7 @@ impl Progress {
     /// Returns when the HTTP client last took a frame of the body. Before it has taken the second
     /// frame, this is the start of the exchange.
     pub(crate) fn last_frame_at(&self) -> Instant {
-        self.sent().last_frame_at
+        self.0.lock().last_frame_at
     }
 
     /// Returns whether the HTTP client has taken the last frame of the body.
@@ -257,28 +257,24 @@ impl Progress {
     /// buffer the frame. `false` means that the service cannot have the whole body and cannot have
     /// accepted the submission.
     pub(crate) fn all_frames_taken(&self) -> bool {
-        self.sent().all_frames_taken
+        self.0.lock().all_frames_taken
     }
 
     /// Ends the body before its last frame. Returns `false` if the HTTP client has taken that
     /// frame.
     pub(crate) fn stop(&self) -> bool {
-        let mut sent = self.sent();
+        let mut sent = self.0.lock();
         sent.is_stopped = !sent.all_frames_taken;
         sent.is_stopped
     }
 
     /// Takes why the body ended early, if it did.
     pub(crate) fn take_failure(&self) -> Option<BodyFailure> {
-        self.sent().failure.take()
+        self.0.lock().failure.take()
     }
 
     pub(super) fn fail(&self, failure: BodyFailure) {
         // Keep the first failure, which ended the upload.
-        self.sent().failure.get_or_insert(failure);
-    }
-
-    fn sent(&self) -> MutexGuard<'_, Sent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().failure.get_or_insert(failure);
     }
 }

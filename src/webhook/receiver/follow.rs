@@ -6,7 +6,7 @@ use std::{
     future::poll_fn,
     hash::Hash,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use futures_core::Stream;
@@ -19,7 +19,7 @@ use tokio::{
 use super::Shared;
 use crate::{
     Error, ErrorKind, Region, Task, TaskRef, TaskStatus, Update, WaitOptions, retry::Backoff,
-    task::Recent, webhook::scheme::Fingerprint,
+    task::Recent, values::Mutex, webhook::scheme::Fingerprint,
 };
 
 /// The maximum number of polls of a task that the service reports as unknown after sending an event
@@ -188,7 +188,7 @@ pub(super) struct Followers(Mutex<HashMap<String, Vec<PendingEvent>>>);
 impl Followers {
     /// Adds an event. Returns `true` if the task has no follower yet: the caller starts it.
     pub(super) fn add(&self, task_id: &str, event: PendingEvent) -> bool {
-        let mut followers = self.lock();
+        let mut followers = self.0.lock();
         let is_first = !followers.contains_key(task_id);
         followers.entry(task_id.to_owned()).or_default().push(event);
         is_first
@@ -197,7 +197,7 @@ impl Followers {
     /// Returns the events that have arrived since the last call, or `None` if there are none, which
     /// ends the follower.
     pub(super) fn take(&self, task_id: &str) -> Option<Vec<PendingEvent>> {
-        let mut followers = self.lock();
+        let mut followers = self.0.lock();
         let events = std::mem::take(followers.get_mut(task_id)?);
         if events.is_empty() {
             followers.remove(task_id);
@@ -205,21 +205,17 @@ impl Followers {
         }
         Some(events)
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<PendingEvent>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Allows one execution for each remembered key.
-pub(super) struct Once<K>(Mutex<Keys<K>>);
+pub(super) struct Handled<K>(Mutex<Keys<K>>);
 
 struct Keys<K> {
     in_progress: HashSet<K>,
     done: Recent<K, ()>,
 }
 
-impl<K: Hash + Eq + Clone> Once<K> {
+impl<K: Hash + Eq + Clone> Handled<K> {
     pub(super) fn new() -> Arc<Self> {
         let keys = Keys { in_progress: HashSet::new(), done: Recent::default() };
         Arc::new(Self(Mutex::new(keys)))
@@ -227,33 +223,29 @@ impl<K: Hash + Eq + Clone> Once<K> {
 
     /// Begins the execution for `key`, unless it is done or in progress.
     pub(super) fn begin(self: &Arc<Self>, key: K) -> Option<InProgress<K>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.done.get(&key).is_some() || !state.in_progress.insert(key.clone()) {
             return None;
         }
         drop(state);
         Some(InProgress { once: Arc::clone(self), key })
     }
-
-    fn lock(&self) -> MutexGuard<'_, Keys<K>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// An execution in progress. Dropping it before it is done allows another one.
 pub(super) struct InProgress<K: Hash + Eq + Clone> {
-    once: Arc<Once<K>>,
+    once: Arc<Handled<K>>,
     key: K,
 }
 
 impl<K: Hash + Eq + Clone> InProgress<K> {
     pub(super) fn done(self) {
-        self.once.lock().done.get_or_add(self.key.clone());
+        self.once.0.lock().done.get_or_add(self.key.clone());
     }
 }
 
 impl<K: Hash + Eq + Clone> Drop for InProgress<K> {
     fn drop(&mut self) {
-        self.once.lock().in_progress.remove(&self.key);
+        self.once.0.lock().in_progress.remove(&self.key);
     }
 }

@@ -13,12 +13,8 @@ use axum::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use self::follow::{Followers, Once, PendingEvent, follow};
-use super::{
-    event::Event,
-    scheme::{Fingerprint, Rejection},
-    verifier::Verifier,
-};
+use self::follow::{Followers, Handled, PendingEvent, follow};
+use super::{event::Event, scheme::Fingerprint, verifier::Verifier};
 use crate::{Client, Error, Picture, Region, WaitOptions};
 
 /// The default maximum number of events waiting for confirmation.
@@ -123,8 +119,8 @@ impl Receiver {
             verifier,
             wait_options,
             pending: Arc::new(Semaphore::new(max_pending.min(Semaphore::MAX_PERMITS))),
-            events: Once::new(),
-            tasks: Once::new(),
+            events: Handled::new(),
+            tasks: Handled::new(),
             followers: Followers::default(),
             handler: Box::new(move |outcome| Box::pin(handler(outcome))),
         };
@@ -141,10 +137,10 @@ struct Shared {
     wait_options: WaitOptions,
     pending: Arc<Semaphore>,
     /// Events that were confirmed and handled.
-    events: Arc<Once<Fingerprint>>,
+    events: Arc<Handled<Fingerprint>>,
     /// Tasks that were passed to the handler, by region and id. Their polling URLs may differ: that
     /// of an event without a known task is made from the id.
-    tasks: Arc<Once<(Option<Region>, String)>>,
+    tasks: Arc<Handled<(Option<Region>, String)>>,
     followers: Followers,
     handler: Handler,
 }
@@ -164,11 +160,7 @@ async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> StatusC
         Ok(event) => accept(&shared, event),
         Err(rejection) => {
             tracing::warn!(%rejection, "webhook rejected");
-            match rejection {
-                Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                Rejection::NotJson => StatusCode::BAD_REQUEST,
-                _ => StatusCode::UNAUTHORIZED,
-            }
+            rejection.status()
         }
     }
 }

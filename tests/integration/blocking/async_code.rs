@@ -13,7 +13,7 @@ use crate::support::{
     scripted::ScriptedServer,
 };
 use imagekiln::{
-    Error, ErrorKind, SaveOptions,
+    Error, ErrorKind, SaveOptions, SubmitOptions,
     blocking::{Client, Picture, Task},
 };
 
@@ -37,8 +37,7 @@ fn call_everything(client: &Client, task: &Task, picture: &Picture) -> Vec<Error
             .build_blocking()
             .unwrap_err(),
         client.submit(fox()).unwrap_err(),
-        client.try_submit(fox()).unwrap_err(),
-        client.submit_for(fox(), "row 7").unwrap_err(),
+        client.submit_with(fox(), SubmitOptions::default().origin("row 7")).unwrap_err(),
         client.resume().unwrap_err(),
         client.settle(reference).unwrap_err(),
         client.drain(seconds(1)).unwrap_err(),

@@ -110,11 +110,11 @@ async fn a_resumed_task_frees_its_slot() {
     client.clone().task(reference).poll().await.unwrap();
     // Without a polling URL, the task is polled by its id.
     service.reply(Reply::json(200, &json!({ "id": "t2" })));
-    let _ = client.try_submit(fox()).await.unwrap();
+    let _ = samples::try_submit(&client).await.unwrap();
     service.reply(samples::status("Error"));
     client.task_in(Region::Global, "t2").unwrap().poll().await.unwrap();
     service.reply(samples::accepted(&service, "t3"));
-    let _ = client.try_submit(fox()).await.unwrap();
+    let _ = samples::try_submit(&client).await.unwrap();
 }
 
 /// A faulty service may return the same task for several submissions.
@@ -130,21 +130,21 @@ async fn two_submissions_with_the_same_task_hold_two_slots() {
     let elsewhere = service.url("/elsewhere/poll/t1");
     service.reply(Reply::json(200, &json!({ "id": "t1", "polling_url": elsewhere })));
     let other = client.submit(fox()).await.unwrap();
-    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+    assert_kind(&samples::try_submit(&client).await.unwrap_err(), ErrorKind::RateLimited);
 
     service.reply(ready(&service));
     other.poll().await.unwrap();
     service.reply(samples::accepted(&service, "t1"));
-    let first = client.try_submit(fox()).await.unwrap();
-    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+    let first = samples::try_submit(&client).await.unwrap();
+    assert_kind(&samples::try_submit(&client).await.unwrap_err(), ErrorKind::RateLimited);
 
     service.reply(ready(&service));
     first.poll().await.unwrap();
     for id in ["t2", "t3", "t4"] {
         service.reply(samples::accepted(&service, id));
-        let _ = client.try_submit(fox()).await.unwrap();
+        let _ = samples::try_submit(&client).await.unwrap();
     }
-    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+    assert_kind(&samples::try_submit(&client).await.unwrap_err(), ErrorKind::RateLimited);
 }
 
 /// A wait for a task of the same id elsewhere does not poll the one that holds the slot.
@@ -173,12 +173,12 @@ async fn a_slot_is_freed_although_a_task_with_the_same_id_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn try_submit_does_not_wait() {
+async fn a_submission_that_may_not_wait_fails() {
     let service = ScriptedServer::start().await;
     let client = with_slots(&service, 1);
     service.reply(samples::accepted(&service, "t1"));
-    let _task = client.try_submit(fox()).await.unwrap();
-    let error = client.try_submit(fox()).await.unwrap_err();
+    let _task = samples::try_submit(&client).await.unwrap();
+    let error = samples::try_submit(&client).await.unwrap_err();
     assert_kind(&error, ErrorKind::RateLimited);
     assert_eq!((error.status(), error.billing()), (None, Billing::NotBilled));
     assert_eq!(service.received().len(), 1);

@@ -19,7 +19,10 @@ pub enum Write {
     Other,
 }
 
-pub struct ControlledJournal {
+#[derive(Clone)]
+pub struct ControlledJournal(Arc<Controls>);
+
+struct Controls {
     /// The writes in order.
     written: Mutex<Vec<Write>>,
     fails: Option<(Write, fn() -> JournalError)>,
@@ -29,26 +32,7 @@ pub struct ControlledJournal {
     attempts: AtomicUsize,
 }
 
-impl ControlledJournal {
-    pub fn failing(write: Write) -> Arc<Self> {
-        Self::failing_with(write, || "the disk of this test is full".into())
-    }
-
-    /// Fails, or panics, as `failure` does.
-    pub fn failing_with(write: Write, failure: fn() -> JournalError) -> Arc<Self> {
-        Arc::new(Self { fails: Some((write, failure)), ..Self::open() })
-    }
-
-    /// Permits only so many attempts.
-    pub fn permitting(attempts: usize) -> Arc<Self> {
-        Arc::new(Self { attempts: attempts.into(), ..Self::open() })
-    }
-
-    /// Waits in this method until the test [releases](Self::release) it.
-    pub fn waiting(write: Write) -> Arc<Self> {
-        Arc::new(Self { waits: Some(write), ..Self::open() })
-    }
-
+impl Controls {
     fn open() -> Self {
         Self {
             written: Mutex::default(),
@@ -58,25 +42,46 @@ impl ControlledJournal {
             attempts: usize::MAX.into(),
         }
     }
+}
+
+impl ControlledJournal {
+    pub fn failing(write: Write) -> Self {
+        Self::failing_with(write, || "the disk of this test is full".into())
+    }
+
+    /// Fails, or panics, as `failure` does.
+    pub fn failing_with(write: Write, failure: fn() -> JournalError) -> Self {
+        Self(Arc::new(Controls { fails: Some((write, failure)), ..Controls::open() }))
+    }
+
+    /// Permits only so many attempts.
+    pub fn permitting(attempts: usize) -> Self {
+        Self(Arc::new(Controls { attempts: attempts.into(), ..Controls::open() }))
+    }
+
+    /// Waits in this method until the test [releases](Self::release) it.
+    pub fn waiting(write: Write) -> Self {
+        Self(Arc::new(Controls { waits: Some(write), ..Controls::open() }))
+    }
 
     pub fn release(&self) {
-        self.permits.add_permits(1);
+        self.0.permits.add_permits(1);
     }
 
     pub fn written(&self) -> Vec<Write> {
-        self.written.lock().unwrap().clone()
+        self.0.written.lock().unwrap().clone()
     }
 
     fn write(&self, write: Write) -> JournalFuture<'_, ()> {
         Box::pin(async move {
-            if self.waits == Some(write) {
-                self.permits.acquire().await?.forget();
+            if self.0.waits == Some(write) {
+                self.0.permits.acquire().await?.forget();
             }
-            match &self.fails {
+            match &self.0.fails {
                 Some((fails, failure)) if *fails == write => return Err(failure()),
                 _ => {}
             }
-            self.written.lock().unwrap().push(write);
+            self.0.written.lock().unwrap().push(write);
             Ok(())
         })
     }
@@ -89,7 +94,7 @@ impl Journal for ControlledJournal {
 
     fn permit(&self, _: &Intent) -> Result<(), JournalError> {
         let take = |left: usize| left.checked_sub(1);
-        match self.attempts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+        match self.0.attempts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(_) => Ok(()),
             Err(_) => Err(JournalError::Refused("the lease of this test has expired".into())),
         }

@@ -201,8 +201,8 @@ async fn a_key_belongs_to_one_request_one_service_and_one_journal() {
     let theirs = client(&other, folder.path());
     assert_eq!(task(submit(&theirs).await.unwrap()).id(), "o1");
     assert_kind(&submit(&samples::client(&service)).await.unwrap_err(), ErrorKind::Settings);
-    let memory = Arc::new(Memory::default());
-    let forgetful = samples::builder(&service).journal(Arc::clone(&memory)).build().unwrap();
+    let memory = Memory::default();
+    let forgetful = samples::builder(&service).journal(memory.clone()).build().unwrap();
     service.reply(samples::accepted(&service, "t2"));
     assert_eq!(task(submit(&forgetful).await.unwrap()).id(), "t2");
     assert_eq!(task(submit(&forgetful).await.unwrap()).id(), "t2");

@@ -1,6 +1,6 @@
 //! The intent is durable before the client connects, and the acceptance before `submit` returns.
 
-use std::{error::Error as _, sync::Arc};
+use std::error::Error as _;
 
 use super::controlled_journal::{ControlledJournal, Write};
 use crate::support::{
@@ -12,14 +12,14 @@ use crate::support::{
 };
 use imagekiln::{Billing, Client, ErrorKind, TaskRef, journal::JournalError};
 
-async fn setup(journal: &Arc<ControlledJournal>) -> (ScriptedServer, Client) {
+async fn setup(journal: &ControlledJournal) -> (ScriptedServer, Client) {
     let service = ScriptedServer::start().await;
-    let client = samples::builder(&service).journal(Arc::clone(journal)).build().unwrap();
+    let client = samples::builder(&service).journal(journal.clone()).build().unwrap();
     (service, client)
 }
 
 /// Journals that fail, panic and hang at a write.
-fn broken(write: Write) -> [Arc<ControlledJournal>; 3] {
+fn broken(write: Write) -> [ControlledJournal; 3] {
     let panics = || panic!("a bug of this test");
     [
         ControlledJournal::failing(write),
@@ -150,7 +150,7 @@ async fn a_task_that_the_journal_could_not_record_is_drained() {
     rest.send(samples::accepted(&service, "t1").bytes());
     let left = client.drain(samples::seconds(5)).await.unwrap();
     assert_eq!(left.iter().map(TaskRef::id).collect::<Vec<_>>(), ["t1"]);
-    assert_kind(&client.try_submit(fox()).await.unwrap_err(), ErrorKind::RateLimited);
+    assert_kind(&samples::try_submit(&client).await.unwrap_err(), ErrorKind::RateLimited);
 }
 
 /// An operation that succeeded does not fail because of the journal, and does not hang either.

@@ -21,7 +21,8 @@ use crate::support::{
     settle,
 };
 use imagekiln::{
-    Client, ErrorKind, Region, RetryPolicy, SaveOptions, Submit as _, TaskRef, Unfinished,
+    Client, ErrorKind, Region, RetryPolicy, SaveOptions, Submit as _, SubmitOptions, TaskRef,
+    Unfinished,
     journal::{Directory, Origin, State},
     types::Gen2Pro,
 };
@@ -220,9 +221,10 @@ async fn the_purpose_is_kept_in_the_journal_and_not_sent() {
     let client = fixture.client();
     let origin = Origin::new("row 17").target("foxes/17.png").context(&json!({"row": 17}));
     fixture.service.reply(samples::accepted(&fixture.service, "t1"));
-    let _ = client.submit_for(fox(), origin).await.unwrap();
+    let options = SubmitOptions::default().origin(origin);
+    let _ = client.submit_with(fox(), options).await.unwrap();
     fixture.service.reply(Reply::reset());
-    client.submit_for(fox(), "row 18").await.unwrap_err();
+    client.submit_with(fox(), SubmitOptions::default().origin("row 18")).await.unwrap_err();
     for post in fixture.service.posts() {
         let text = format!("{:?} {}", post.headers, String::from_utf8_lossy(&post.body));
         assert!(!text.contains("row 1"), "{text}");
@@ -309,7 +311,7 @@ async fn a_task_that_a_person_found_continues() {
     let client = fixture.client();
     fixture.submit(&client, "t1").await;
     fixture.service.reply(Reply::reset());
-    client.submit_for(fox(), "row 18").await.unwrap_err();
+    client.submit_with(fox(), SubmitOptions::default().origin("row 18")).await.unwrap_err();
     let resumed = client.resume().await.unwrap();
     let [_, Unfinished::Unknown(record)] = &resumed[..] else { panic!("{resumed:?}") };
 

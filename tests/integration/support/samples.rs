@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::{reply::Reply, scripted::ScriptedServer};
 use imagekiln::{
-    Client, ClientBuilder, Error, ErrorKind, Picture, Task, TaskRef, WaitOptions, types::Gen2Pro,
+    Client, ClientBuilder, Error, ErrorKind, Picture, SubmitOptions, Task, TaskRef, WaitOptions,
+    types::Gen2Pro,
 };
 
 pub const KEY: &str = "kiln-key-7f3a19c2e8";
@@ -31,6 +32,11 @@ pub fn client(server: &ScriptedServer) -> Client {
 
 pub fn fox() -> Gen2Pro {
     Gen2Pro::new("a red fox in the snow")
+}
+
+/// Submits a fox that does not wait for a slot.
+pub async fn try_submit(client: &Client) -> Result<Task, Error> {
+    client.submit_with(fox(), SubmitOptions::default().wait_for_slot(false)).await
 }
 
 /// Accepts the submission, with the polling URL `/poll/ID` at `server`.

@@ -11,8 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use imagekiln::{
-    Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Once, Task, TaskRef, TaskStatus,
-    Unfinished,
+    Billing, Client, DELIVERY_VALIDITY, Error, ErrorKind, Once, SubmitOptions, Task, TaskRef,
+    TaskStatus, Unfinished,
     journal::{Directory, Key, Listed, Record, State},
 };
 use tokio::{spawn, task::JoinSet, time::sleep};
@@ -269,7 +269,8 @@ async fn program(
         submitted.filter_map(|listed| listed.record.intent().label().map(str::to_owned)).collect();
     let left = own.iter().filter(|wanted| !has_keys && !submitted.contains(&wanted.name));
     for wanted in left {
-        match client.submit_for(wanted.request(), &*wanted.name).await {
+        let options = SubmitOptions::default().origin(&*wanted.name);
+        match client.submit_with(wanted.request(), options).await {
             Ok(task) => {
                 let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
                 printed.tasks.push(task.reference().clone());

@@ -62,7 +62,7 @@ impl fmt::Display for Report<'_> {
 }
 
 /// Replaces control characters. Names come from the document, and must not control the terminal.
-pub fn harmless(text: &str) -> String {
+fn harmless(text: &str) -> String {
     let is_harmless = |character: char| character == '\n' || !character.is_control();
     text.chars().map(|character| if is_harmless(character) { character } else { '?' }).collect()
 }

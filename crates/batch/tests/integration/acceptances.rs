@@ -9,7 +9,8 @@ use std::{
 };
 
 use imagekiln::{
-    journal::{Directory, Journal as _, Listed, Origin, State, Step},
+    SubmitOptions,
+    journal::{Directory, Journal as _, Listed, State, Step},
     types::Gen2Pro,
 };
 use imagekiln_batch::{ErrorKind, JobState, Ledger, Resolution};
@@ -311,7 +312,8 @@ async fn the_log_has_the_submissions_without_a_job() {
     let ledger = fixture.ledger().await;
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let request = Gen2Pro::new("a fox").width(64).height(64);
-    let id = client.submit_for(request, Origin::new("fox")).await.unwrap().id().to_owned();
+    let options = SubmitOptions::default().origin("fox");
+    let id = client.submit_with(request, options).await.unwrap().id().to_owned();
     drop(client);
     fs::write(closed(&fixture, ledger).await, backup).unwrap();
 

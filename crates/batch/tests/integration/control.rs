@@ -8,7 +8,7 @@ use std::{
 };
 
 use imagekiln::{
-    Billing,
+    Billing, SubmitOptions,
     journal::Origin,
     types::{Gen2Flex, Gen2Pro},
 };
@@ -229,7 +229,8 @@ async fn the_journal_of_a_client_refuses_what_a_budget_does_not_allow(backend: B
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let submit = async |group: &str| {
         let request = Gen2Pro::new("a fox").width(64).height(64);
-        client.submit_for(request, Origin::new("direct").group(group)).await
+        let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
+        client.submit_with(request, options).await
     };
     ledger.limits().set_budget(Scope::EachGroup, Some(PRICE)).await.unwrap();
     let _tasks = [submit("anna").await.unwrap(), submit("ben").await.unwrap()];
@@ -262,8 +263,8 @@ async fn a_submission_needs_a_group_that_limits_can_name(backend: Backend) {
     ledger.limits().set_budget(Scope::EachGroup, Some(0.0)).await.unwrap();
     let client = fixture.client().journal(ledger).build().unwrap();
     for group in [String::new(), "a".repeat(201)] {
-        let origin = Origin::new("direct").group(group);
-        let refused = client.submit_for(Gen2Pro::new("a fox"), origin).await.unwrap_err();
+        let options = SubmitOptions::default().origin(Origin::new("direct").group(group));
+        let refused = client.submit_with(Gen2Pro::new("a fox"), options).await.unwrap_err();
         assert_eq!(refused.billing(), Billing::NotBilled, "{refused}");
     }
     assert_eq!(fixture.accepted(), 0);

@@ -1,7 +1,7 @@
 //! The ledger as the journal of a client, and decisions about unknown jobs.
 
 use imagekiln::{
-    Billing, TaskRef, Unfinished,
+    Billing, SubmitOptions, TaskRef, Unfinished,
     journal::{Intent, Journal as _, Origin, Step},
     types::Gen2Pro,
 };
@@ -34,7 +34,7 @@ async fn a_single_submission_is_resumed_from_the_ledger(backend: Backend) {
     let client = fixture.client().journal(fixture.ledger().await).build().unwrap();
     let id = client.submit(fox()).await.unwrap().id().to_owned();
     fixture.simulator.faults().add("reply-lost:once").unwrap();
-    client.submit_for(fox(), "row 17").await.unwrap_err();
+    client.submit_with(fox(), SubmitOptions::default().origin("row 17")).await.unwrap_err();
     client.submit(fox().width(16)).await.unwrap_err();
     drop(client);
 
@@ -55,7 +55,8 @@ async fn only_a_worker_can_submit_a_job(backend: Backend) {
     ledger.jobs().add([job("fox", "a red fox")]).await.unwrap();
     let client = fixture.client().journal(ledger.clone()).build().unwrap();
     let ticket = json!({"imagekiln_batch": {"job": 1, "worker": 1}});
-    let error = client.submit_for(fox(), Origin::new("fox").context(&ticket)).await.unwrap_err();
+    let options = SubmitOptions::default().origin(Origin::new("fox").context(&ticket));
+    let error = client.submit_with(fox(), options).await.unwrap_err();
     assert_eq!(error.billing(), Billing::NotBilled);
     assert_eq!(error.kind(), imagekiln::ErrorKind::Journal);
     assert_eq!((state(&ledger, "fox").await, fixture.accepted()), (JobState::Queued, 0));

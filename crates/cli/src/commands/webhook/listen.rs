@@ -32,10 +32,7 @@ use crate::{
         sanitize::one_line,
     },
 };
-use imagekiln::{
-    WEBHOOK_SECRET_VARIABLE,
-    webhook::{Event, Rejection},
-};
+use imagekiln::{WEBHOOK_SECRET_VARIABLE, webhook::Event};
 
 /// The time limit for the body of a delivery.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -153,11 +150,7 @@ impl Server {
         };
         line.map_or_else(
             |rejection| {
-                let status = match rejection {
-                    Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                    Rejection::NotJson => StatusCode::BAD_REQUEST,
-                    _ => StatusCode::UNAUTHORIZED,
-                };
+                let status = rejection.status();
                 let why = (reason(&rejection), rejection.to_string());
                 (status, self.rejected(why, Some(body.len()), headers))
             },

@@ -1,4 +1,4 @@
-//! Opens image files without blocking, and detects files that change while they are being sent.
+//! Opens image files without blocking, and tells files apart.
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions},
@@ -73,6 +73,21 @@ fn kind(file_type: FileType) -> &'static str {
         }
     }
     "a special file"
+}
+
+/// Whether the file at `path` is this open file.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (there, here) = (fs::metadata(path)?, file.metadata()?);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
+    }
+    // Windows does not remove or replace a file that is open.
+    #[cfg(not(unix))]
+    {
+        Ok(here.is_file() && there.is_file())
+    }
 }
 
 #[cfg(test)]

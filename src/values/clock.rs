@@ -1,11 +1,43 @@
-//! When a poll was sent, by clocks that nobody sets.
+//! The clocks of a client, and the moments of polls.
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use tokio::time::Instant;
+
+/// Used as "no limit"; a much larger duration would overflow an `Instant`.
+pub(crate) const NO_LIMIT: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// The wall clock of a client: the system clock, or an injected one. Somebody may set it, so it
+/// proves nothing. Delays and deadlines use tokio's clock instead.
+#[derive(Clone)]
+pub(crate) struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
+
+impl WallClock {
+    pub(crate) fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> SystemTime {
+        (self.0)()
+    }
+}
+
+impl Default for WallClock {
+    #[allow(clippy::disallowed_methods, reason = "this is where the clock is injected")]
+    fn default() -> Self {
+        Self::new(SystemTime::now)
+    }
+}
+
+impl fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WallClock")
+    }
+}
 
 /// When a poll was sent. People and programs set the clock of a machine, so it proves nothing: that
 /// time has passed is shown by the clock of the service, or within one process.
