@@ -51,7 +51,7 @@ fn check(session: u64) {
     let most = COST.to_string();
     let mut server = vec!["mcp", "--budget-per-day", &day, "--answer-within", "0.3"];
     // Without it, nothing is submitted after a response was lost and before a price is known.
-    let has_most = session / 2 % 2 == 0;
+    let has_most = (session / 2).is_multiple_of(2);
     server.extend(has_most.then_some(["--most-per-picture", &most]).into_iter().flatten());
     let start = || Agent::start(&mut bench.kiln(&server));
     play(&bench, &start, &mut random);
