@@ -1,6 +1,6 @@
 //! Runs tests, each with its own runtime.
 
-use std::any;
+use std::{any, env};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use tokio::runtime::Builder;
@@ -56,9 +56,13 @@ pub fn name_of<F>(function: &F) -> &'static str {
     path.split_once("::").map_or(path, |(_, name)| name)
 }
 
-/// Runs the tests that the command line selects, prints their outcomes, and exits.
+/// Runs the tests that the command line selects, prints their outcomes, and exits. As with Cargo's
+/// own harness, `RUST_TEST_THREADS` says how many run at once.
 pub fn run(tests: Vec<Trial>) -> ! {
-    libtest_mimic::run(&Arguments::from_args(), tests).exit()
+    let mut arguments = Arguments::from_args();
+    let threads = || env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+    arguments.test_threads = arguments.test_threads.or_else(threads);
+    libtest_mimic::run(&arguments, tests).exit()
 }
 
 #[cfg(test)]
