@@ -1,5 +1,6 @@
 // A client of the control interface.
 
+import { parse } from "./json.js";
 import { readAll } from "./live.js";
 
 const ACTING = "acting-user";
@@ -11,7 +12,10 @@ export const actingUser = {
 };
 
 async function read(response) {
-  const body = await response.json().catch(() => null);
+  const body = await response
+    .text()
+    .then(parse)
+    .catch(() => null);
   if (response.ok) return body;
   const detail = typeof body?.detail === "string" ? body.detail : `HTTP ${response.status}`;
   throw Object.assign(new Error(detail), { status: response.status });

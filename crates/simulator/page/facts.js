@@ -2,6 +2,7 @@
 
 import { TimeLeft } from "./card.js";
 import { clockTime, credits, delay, moment, seconds, span, times } from "./format.js";
+import { stringify } from "./json.js";
 import { Picture } from "./picture.js";
 import { Facts, html } from "./ui.js";
 
@@ -24,7 +25,7 @@ function factsOf(task) {
     ["Cost", `${credits(task.cost)} credits`],
     ["Input", task.input_mp === null ? "unknown" : `${task.input_mp} megapixels`],
     ["Output", `${task.output_mp} megapixels: ${task.width} × ${task.height}, ${task.media_type}`],
-    ["Seed", task.seed],
+    ["Seed", String(task.seed)],
     ["Accepted", moment(task.accepted_at)],
     [
       task.progress === "active" ? "Ends" : "Ended",
@@ -75,7 +76,7 @@ function Images({ images }) {
 }
 
 const Json = ({ label, value }) => html`
-  <pre tabindex="0" aria-label=${label}>${JSON.stringify(value, null, 2)}</pre>
+  <pre tabindex="0" aria-label=${label}>${stringify(value, 2)}</pre>
 `;
 
 /** The result as the control interface has it. Only polls return the signed URL. */

@@ -1,5 +1,7 @@
 // Formats values.
 
+import { parse, stringify } from "./json.js";
+
 const decimals = new Intl.NumberFormat("en", {
   minimumFractionDigits: 2,
   maximumFractionDigits: 2,
@@ -56,7 +58,7 @@ export const taskHref = (id) => `#/tasks/${encodeURIComponent(id)}`;
 /** A text, indented if it is JSON. */
 export function indented(text) {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return stringify(parse(text), 2);
   } catch {
     return text;
   }

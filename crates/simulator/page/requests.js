@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { clockTime, count, moment, taskHref } from "./format.js";
+import { stringify } from "./json.js";
 import { useLive } from "./live.js";
 import { curl } from "./service.js";
 import { Choice, CopyButton, Field, Filters, html, Loading } from "./ui.js";
@@ -76,7 +77,7 @@ function Request({ request }) {
         html`
           <details>
             <summary>Body</summary>
-            <pre tabindex="0" aria-label="Body">${JSON.stringify(body, null, 2)}</pre>
+            <pre tabindex="0" aria-label="Body">${stringify(body, 2)}</pre>
           </details>
         `
       }

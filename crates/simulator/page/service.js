@@ -1,6 +1,7 @@
 // Calls of the service: its addresses, keys, and submissions.
 
 import { get, send } from "./api.js";
+import { stringify } from "./json.js";
 
 /** The path of an operation, whose name has the neutral prefix `gen`. */
 export async function pathOf(operation) {
@@ -55,7 +56,7 @@ export async function submit({ operation, region, key }, body) {
   const response = await fetch(`/try/${region}${await pathOf(operation)}`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-key": key },
-    body: JSON.stringify(body),
+    body: stringify(body),
   });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
@@ -78,7 +79,7 @@ export async function curl({ region, path, key, body }) {
   const url = (region === "regional" ? regional_base_url : base_url) + path;
   const header = key ? quoted(`x-key: ${key}`) : '"x-key: $IMAGEKILN_API_KEY"';
   const start = `curl ${quoted(url)} --header ${header}`;
-  const json = JSON.stringify(body);
+  const json = stringify(body);
   if (!json) return start;
   if (json.length <= MAX_ARGUMENT) return `${start} --json ${quoted(json)}`;
   return `${start} --json @- <<'END'\n${json}\nEND`;
