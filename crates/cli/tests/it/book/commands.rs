@@ -50,7 +50,7 @@ fn program(command: &str) -> Option<&'static str> {
 
 /// `kiln` must know the command and its flags: with `--help`, it reads them and does nothing else.
 fn kiln(bench: &Bench, command: &str) -> Result<(), String> {
-    let ends = [" -- ", " < ", " > "].iter().filter_map(|end| command.find(end));
+    let ends = [" -- ", " < ", " > ", " &"].iter().filter_map(|end| command.find(end));
     let command = &command[..ends.min().unwrap_or(command.len())];
     let outcome = bench.shell(&format!("{command} --help"));
     if outcome.code == 0 { Ok(()) } else { Err(outcome.stderr) }
