@@ -54,42 +54,68 @@ struct Details {
     damaged: Option<Damaged>,
 }
 
-/// Makes methods of [`Error`] that set a detail.
-macro_rules! setters {
-    ($($(#[$documentation:meta])* $method:ident($detail:ident: $type:ty) => $value:expr;)+) => {
-        impl Error {
-            $(
-                $(#[$documentation])*
-                pub(crate) fn $method(mut self, $detail: $type) -> Self {
-                    self.details.$detail = $value;
-                    self
-                }
-            )+
-        }
-    };
-}
-
-setters! {
-    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
-    with_function(function: impl Into<Option<&'static str>>) => function.into();
-    with_setting(setting: &'static str) => Some(setting);
-    with_operation(operation: &'static str) => Some(operation);
-    with_task(task: &TaskRef) => Some(task.clone());
-    with_status(status: u16) => Some(status);
-    with_request_id(request_id: Option<String>) => request_id;
-    with_retry_after(retry_after: Option<Duration>) => retry_after;
-    with_violations(violations: Vec<Violation>) => violations;
-    with_response(response: Option<HttpValidationError>) => response;
-    permanent(is_permanent: bool) => is_permanent;
-    with_end(end: impl Into<Option<WaitEnd>>) => end.into();
-    with_withheld_host(withheld_host: String) => Some(withheld_host);
-    with_source(source: impl Into<Source>) => Some(source.into());
-}
-
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let details = Details { message: message.into(), ..Details::default() };
         Self { kind, details: Box::new(details) }
+    }
+
+    fn set(mut self, set: impl FnOnce(&mut Details)) -> Self {
+        set(&mut self.details);
+        self
+    }
+
+    /// Names the function of the SDK that follows the advice. Replaces that of an earlier advice.
+    pub(crate) fn with_function(self, function: impl Into<Option<&'static str>>) -> Self {
+        self.set(|details| details.function = function.into())
+    }
+
+    pub(crate) fn with_setting(self, setting: &'static str) -> Self {
+        self.set(|details| details.setting = Some(setting))
+    }
+
+    pub(crate) fn with_operation(self, operation: &'static str) -> Self {
+        self.set(|details| details.operation = Some(operation))
+    }
+
+    pub(crate) fn with_task(self, task: &TaskRef) -> Self {
+        self.set(|details| details.task = Some(task.clone()))
+    }
+
+    pub(crate) fn with_status(self, status: u16) -> Self {
+        self.set(|details| details.status = Some(status))
+    }
+
+    pub(crate) fn with_request_id(self, request_id: Option<String>) -> Self {
+        self.set(|details| details.request_id = request_id)
+    }
+
+    pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
+        self.set(|details| details.retry_after = retry_after)
+    }
+
+    pub(crate) fn with_violations(self, violations: Vec<Violation>) -> Self {
+        self.set(|details| details.violations = violations)
+    }
+
+    pub(crate) fn with_response(self, response: Option<HttpValidationError>) -> Self {
+        self.set(|details| details.response = response)
+    }
+
+    pub(crate) fn permanent(self, is_permanent: bool) -> Self {
+        self.set(|details| details.is_permanent = is_permanent)
+    }
+
+    pub(crate) fn with_end(self, end: impl Into<Option<WaitEnd>>) -> Self {
+        self.set(|details| details.end = end.into())
+    }
+
+    pub(crate) fn with_withheld_host(self, withheld_host: String) -> Self {
+        self.set(|details| details.withheld_host = Some(withheld_host))
+    }
+
+    pub(crate) fn with_source(self, source: impl Into<Source>) -> Self {
+        self.set(|details| details.source = Some(source.into()))
     }
 
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {

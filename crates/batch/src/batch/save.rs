@@ -187,7 +187,7 @@ impl Worker {
         download: &mut Option<Download>,
     ) -> Result<PictureLocation, SaveError> {
         let extension = async |near: &str| {
-            self.output.is_free(near).await?;
+            self.output.prepare(near).await?;
             let downloaded = self.output.download(near, picture).await?;
             Ok(download.insert(downloaded).extension())
         };

@@ -122,8 +122,17 @@ impl Output {
     }
 
     /// Creates the directory of a key, and makes its name durable: a picture that the ledger calls
-    /// saved must not be lost with its directory. Buckets have no directories. Returns whether
-    /// neither a picture nor anything else has the key.
+    /// saved must not be lost with its directory. Buckets have no directories.
+    pub(crate) async fn prepare(&self, key: &str) -> Result<(), Error> {
+        match self {
+            Self::Folder(folder) => folder.is_free(key).await.map(drop),
+            #[cfg(bucket)]
+            Self::Bucket(_) => Ok(()),
+        }
+    }
+
+    /// [Prepares](Self::prepare) a key, and returns whether neither a picture nor anything else has
+    /// it.
     pub(crate) async fn is_free(&self, key: &str) -> Result<bool, Error> {
         each!(self, output => output.is_free(key).await)
     }

@@ -197,19 +197,26 @@ fn options(matches: &ArgMatches) -> Result<CostOptions, Failure> {
 }
 
 /// The credits that the pictures of a command may cost. What is in progress counts with its
-/// expected cost. As long as no cost is known, one picture is in progress at a time.
+/// expected cost. As long as no cost is known, one picture is in progress at a time; after one that
+/// may have been billed for a cost that nobody knows, there is no other.
 pub struct Budget {
     limit: f64,
     spent: f64,
     /// The highest cost of a picture of this command.
     highest: Option<f64>,
+    /// The number of pictures that may have been billed, and of which no cost was known.
+    unpriced: u32,
     active: Vec<(usize, Option<f64>)>,
 }
 
 impl Budget {
     pub fn of(matches: &ArgMatches) -> Result<Self, Failure> {
         let limit = options(matches)?.budget.unwrap_or(f64::INFINITY);
-        Ok(Self { limit, spent: 0.0, highest: None, active: Vec::new() })
+        Ok(Self::within(limit))
+    }
+
+    fn within(limit: f64) -> Self {
+        Self { limit, spent: 0.0, highest: None, unpriced: 0, active: Vec::new() }
     }
 
     fn cost(&self, expected: Option<Expected>) -> Option<f64> {
@@ -224,8 +231,11 @@ impl Budget {
         }
         let active = self.active.iter().map(|(_, cost)| *cost).sum::<Option<f64>>();
         match (active, self.cost(expected)) {
-            (Some(active), Some(cost)) => !exceeds(self.spent + active + cost, self.limit),
-            _ => self.active.is_empty() && self.spent < self.limit,
+            (Some(active), Some(cost)) => {
+                let unpriced = f64::from(self.unpriced) * cost;
+                !exceeds(self.spent + unpriced + active + cost, self.limit)
+            }
+            _ => self.active.is_empty() && self.unpriced == 0 && self.spent < self.limit,
         }
     }
 
@@ -238,6 +248,7 @@ impl Budget {
         let found = self.active.iter().position(|(active, _)| *active == index);
         let expected = found.and_then(|at| self.active.swap_remove(at).1);
         let cost = cost.or(expected.filter(|_| was_sent));
+        self.unpriced += u32::from(was_sent && cost.is_none());
         self.spent += cost.unwrap_or_default();
         self.highest = self.highest.into_iter().chain(cost).reduce(f64::max);
     }
@@ -249,9 +260,8 @@ mod tests {
 
     #[test]
     fn a_budget_counts_what_is_in_progress() {
-        let budget = |limit| Budget { limit, spent: 0.0, highest: None, active: Vec::new() };
         let three = Some(Expected { credits: 3.0, as_number: None });
-        let mut known = budget(10.0);
+        let mut known = Budget::within(10.0);
         for index in 0..3 {
             assert!(known.allows(three));
             known.submitted(index, three);
@@ -266,7 +276,7 @@ mod tests {
         known.ended(2, Some(4.0), true);
         assert!(!known.allows(three), "5 are spent, and 6 are in progress");
 
-        let mut tenths = budget(0.3);
+        let mut tenths = Budget::within(0.3);
         let tenth = Some(Expected { credits: 0.1, as_number: None });
         for index in 0..3 {
             assert!(tenths.allows(tenth), "{index}");
@@ -274,7 +284,7 @@ mod tests {
         }
         assert!(!tenths.allows(tenth));
 
-        let mut unknown = budget(10.0);
+        let mut unknown = Budget::within(10.0);
         assert!(unknown.allows(None));
         unknown.submitted(0, None);
         assert!(!unknown.allows(None), "one at a time");
@@ -283,5 +293,14 @@ mod tests {
         assert!(!unknown.allows(None), "4 are spent, and 4 are in progress");
         unknown.ended(1, None, true);
         assert!(!unknown.allows(None), "a lost response may have cost 4");
+
+        let mut unpriced = Budget::within(10.0);
+        unpriced.submitted(0, None);
+        unpriced.ended(0, None, true);
+        assert!(!unpriced.allows(None), "nobody knows what the first one has cost");
+        let four = Some(Expected { credits: 4.0, as_number: None });
+        assert!(unpriced.allows(four), "8 of 10");
+        unpriced.submitted(1, four);
+        assert!(!unpriced.allows(four), "12 of 10");
     }
 }

@@ -219,7 +219,7 @@ impl Today {
     /// What they have cost, or may have.
     fn spent(&self, limits: Limits) -> f64 {
         let costs = self.entries.iter().map(|entry| {
-            let expected = || self.prices.expected(entry).or(limits.picture);
+            let expected = || self.prices.highest(entry).or(limits.picture);
             let cost = entry.record.task().and_then(TaskRef::cost);
             cost.or_else(|| if is_unknown(entry) { expected() } else { None }).unwrap_or_default()
         });
@@ -231,7 +231,7 @@ impl Today {
     fn has_unpriced(&self) -> bool {
         self.entries.iter().any(|entry| match entry.record.task() {
             Some(task) => task.cost().is_none(),
-            None => is_unknown(entry) && self.prices.expected(entry).is_none(),
+            None => is_unknown(entry) && self.prices.highest(entry).is_none(),
         })
     }
 }

@@ -266,6 +266,24 @@ fn a_lost_response_is_decided_by_a_person() {
 }
 
 #[test]
+fn as_long_as_no_price_is_known_one_picture_may_be_billed() {
+    let bench = Bench::new();
+    bench.simulator.faults().add("reply-lost@submission:once").unwrap();
+    let mut agent = start(&bench, &[]);
+    assert_eq!(agent.call("make", fox())["isError"], true);
+    let other = fox_with(json!({ "seed": 7 }));
+    let refused = agent.call("make", other.clone());
+    assert_eq!((&refused["error"], &refused["paid"]), (&json!("payment"), &json!("no")));
+    assert!(refused["message"].as_str().unwrap().contains("an earlier one"), "{refused}");
+    assert_paid(&bench, 1);
+    agent.end();
+    // A person has said what a picture may cost.
+    let mut agent = start(&bench, &["--most-per-picture", "5"]);
+    assert_eq!(agent.call("make", other)["state"], "saved");
+    assert_paid(&bench, 2);
+}
+
+#[test]
 fn a_failure_says_what_to_do() {
     let bench = Bench::new();
     let mut agent = start(&bench, &[]);

@@ -28,47 +28,77 @@ const JEST: Requirement = Requirement {
     variable: "IMAGEKILN_JEST_TESTS",
 };
 
-const GO: Requirement = Requirement {
-    name: "Go",
-    is_present: || answers("go", "version"),
-    advice: "apt-get install golang-go",
-    variable: "IMAGEKILN_GO_TESTS",
-};
+/// A language without a package: its folder in `examples/testing`, and what runs the test there.
+struct Language {
+    folder: &'static str,
+    script: &'static str,
+    passed: &'static str,
+    needs: [Requirement; 1],
+}
 
-const RUBY: Requirement = Requirement {
-    name: "Ruby",
-    is_present: || answers("ruby", "--version"),
-    advice: "apt-get install ruby ruby-minitest",
-    variable: "IMAGEKILN_LANGUAGE_TESTS",
-};
+const fn needs(
+    name: &'static str,
+    is_present: fn() -> bool,
+    advice: &'static str,
+) -> [Requirement; 1] {
+    [Requirement { name, is_present, advice, variable: "IMAGEKILN_LANGUAGE_TESTS" }]
+}
 
-const PHP: Requirement = Requirement {
-    name: "PHPUnit",
-    is_present: || answers("phpunit", "--version"),
-    advice: "apt-get install phpunit",
-    variable: "IMAGEKILN_LANGUAGE_TESTS",
-};
+const JUNIT: &str = "/usr/share/java/junit4.jar";
 
-const JAVA: Requirement = Requirement {
-    name: "JUnit",
-    is_present: || {
-        answers("javac", "--version") && Path::new("/usr/share/java/junit4.jar").is_file()
+static LANGUAGES: [Language; 5] = [
+    Language {
+        folder: "go",
+        script: "go test -v -count=1 ./...",
+        passed: "PASS: TestAFailedPollIsRepeated",
+        needs: needs("Go", || answers("go", "version"), "apt-get install golang-go"),
     },
-    advice: "apt-get install default-jdk-headless junit4",
-    variable: "IMAGEKILN_LANGUAGE_TESTS",
-};
-
-const MONO: Requirement = Requirement {
-    name: "Mono",
-    is_present: || answers("mcs", "--version"),
-    advice: "apt-get install mono-mcs libmono-system-net-http4.0-cil \
+    Language {
+        folder: "ruby",
+        script: "ruby client_test.rb",
+        passed: "1 runs, 3 assertions, 0 failures, 0 errors",
+        needs: needs("Ruby", || answers("ruby", "--version"), "apt-get install ruby ruby-minitest"),
+    },
+    Language {
+        folder: "php",
+        script: "phpunit --do-not-cache-result ClientTest.php",
+        passed: "OK (1 test, 3 assertions)",
+        needs: needs("PHPUnit", || answers("phpunit", "--version"), "apt-get install phpunit"),
+    },
+    Language {
+        folder: "java",
+        script: "export CLASSPATH=.:/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar
+            javac *.java
+            java org.junit.runner.JUnitCore ClientTest",
+        passed: "OK (1 test)",
+        needs: needs(
+            "JUnit",
+            || answers("javac", "--version") && Path::new(JUNIT).is_file(),
+            "apt-get install default-jdk-headless junit4",
+        ),
+    },
+    Language {
+        folder: "csharp",
+        script: "mcs -r:System.Net.Http.dll -r:System.Runtime.Serialization.dll \
+                -r:System.Xml.Linq.dll -r:System.Xml.dll ClientTest.cs
+            mono ClientTest.exe",
+        passed: "passed",
+        needs: needs(
+            "Mono",
+            || answers("mcs", "--version"),
+            "apt-get install mono-mcs libmono-system-net-http4.0-cil \
              libmono-system-runtime-serialization4.0-cil libmono-system-xml-linq4.0-cil",
-    variable: "IMAGEKILN_LANGUAGE_TESTS",
-};
+        ),
+    },
+];
 
 fn main() {
     let runtime = Runtime::CurrentThread;
-    run(vec![
+    let languages = LANGUAGES.iter().map(|language| {
+        let name = format!("{}_starts_and_resets_it", language.folder);
+        test(name, &language.needs, runtime, || starts_and_resets_it(language))
+    });
+    let tests = vec![
         test(
             name_of(&pytest_starts_and_resets_it),
             &[PYTEST],
@@ -95,6 +125,12 @@ fn main() {
             python_explains_and_leaves_nothing_running,
         ),
         test(
+            name_of(&node_explains_and_leaves_nothing_running),
+            &[JEST],
+            runtime,
+            node_explains_and_leaves_nothing_running,
+        ),
+        test(
             name_of(&mcp::python_drives_the_tools),
             &[mcp::PYTHON],
             runtime,
@@ -107,12 +143,8 @@ fn main() {
             mcp::typescript_drives_the_tools,
         ),
         test(name_of(&mcp::the_protocol_is_kept), &[mcp::NODE], runtime, mcp::the_protocol_is_kept),
-        test(name_of(&go_starts_and_resets_it), &[GO], runtime, go_starts_and_resets_it),
-        test(name_of(&ruby_starts_and_resets_it), &[RUBY], runtime, ruby_starts_and_resets_it),
-        test(name_of(&php_starts_and_resets_it), &[PHP], runtime, php_starts_and_resets_it),
-        test(name_of(&java_starts_and_resets_it), &[JAVA], runtime, java_starts_and_resets_it),
-        test(name_of(&csharp_starts_and_resets_it), &[MONO], runtime, csharp_starts_and_resets_it),
-    ]);
+    ];
+    run(tests.into_iter().chain(languages).collect());
 }
 
 fn answers(program: &str, question: &str) -> bool {
@@ -163,43 +195,13 @@ async fn npm_launcher_passes_on_sigterm_but_not_ctrl_c() {
     assert_eq!(node.wait().unwrap().code(), Some(7));
 }
 
-async fn go_starts_and_resets_it() {
-    let mut go = Command::new("go");
-    go.args(["test", "-v", "-count=1", "./..."]);
-    passes(&copy_of("go"), go, "PASS: TestAFailedPollIsRepeated");
+async fn starts_and_resets_it(language: &Language) {
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", language.script]);
+    passes(&copy_of(language.folder), shell, language.passed);
 }
 
-async fn ruby_starts_and_resets_it() {
-    let mut ruby = Command::new("ruby");
-    ruby.arg("client_test.rb");
-    passes(&copy_of("ruby"), ruby, "1 runs, 3 assertions, 0 failures, 0 errors");
-}
-
-async fn php_starts_and_resets_it() {
-    let mut php = Command::new("phpunit");
-    php.arg("ClientTest.php");
-    passes(&copy_of("php"), php, "OK (1 test, 3 assertions)");
-}
-
-async fn java_starts_and_resets_it() {
-    let mut java = Command::new("sh");
-    let script = "javac -cp $JUNIT *.java\njava -cp .:$JUNIT org.junit.runner.JUnitCore ClientTest";
-    java.args(["-ec", script])
-        .env("JUNIT", "/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar");
-    passes(&copy_of("java"), java, "OK (1 test)");
-}
-
-async fn csharp_starts_and_resets_it() {
-    let mut mono = Command::new("sh");
-    let libraries = ["Net.Http", "Runtime.Serialization", "Xml.Linq", "Xml"];
-    let libraries = libraries.map(|name| format!("-r:System.{name}.dll")).join(" ");
-    mono.args(["-ec", &format!("mcs {libraries} ClientTest.cs\nmono ClientTest.exe")]);
-    passes(&copy_of("csharp"), mono, "passed");
-}
-
-/// A proxy is not asked, errors say what the simulator said, and a killed process takes its
-/// simulator along, which would keep standard error open.
-const EXPLAINS: &str = r#"
+const PYTHON_EXPLAINS: &str = r#"
 import os, signal
 from imagekiln_cli import Simulator
 
@@ -215,13 +217,38 @@ for call in [
 os.kill(os.getpid(), signal.SIGKILL)
 "#;
 
+const NODE_EXPLAINS: &str = r#"
+const { start, addFault, verify } = require("imagekiln-cli/simulator");
+
+start().then(async () => {
+  for (const call of [() => addFault("html-999"), () => verify(1, { operation: "gen-2-pro" })]) {
+    await call().catch((error) => require("node:fs").writeSync(1, `${error.message}\n`));
+  }
+  process.kill(process.pid, "SIGKILL");
+});
+"#;
+
 async fn python_explains_and_leaves_nothing_running() {
-    let folder = tempfile::tempdir().unwrap();
     let mut python = Command::new("python3");
-    python.args(["-c", EXPLAINS]).env("HTTP_PROXY", "http://127.0.0.1:1");
+    // It is not asked for what is on this machine.
+    python.args(["-c", PYTHON_EXPLAINS]).env("HTTP_PROXY", "http://127.0.0.1:1");
     python.env("PYTHONPATH", root().join("crates/cli/packaging/python"));
-    let (output, text) = run_in(&folder, python);
-    let expected = ["/api/faults: 422", "expected 1 request, but there were 0"];
+    explains_and_leaves_nothing_running(&tempfile::tempdir().unwrap(), python);
+}
+
+async fn node_explains_and_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    install_npm(&folder, Path::new(env!("CARGO_BIN_EXE_kiln")));
+    let mut node = Command::new("node");
+    node.args(["-e", NODE_EXPLAINS]);
+    explains_and_leaves_nothing_running(&folder, node);
+}
+
+/// Errors say what the simulator said. A killed process takes its simulator along: that would keep
+/// standard error open, and this function would not return.
+fn explains_and_leaves_nothing_running(folder: &TempDir, program: Command) {
+    let (output, text) = run_in(folder, program);
+    let expected = ["/api/faults: 422", "unknown fault", "expected 1 request, but there were 0"];
     assert!(!output.status.success() && expected.iter().all(|part| text.contains(part)), "{text}");
 }
 
